@@ -1,0 +1,61 @@
+# Two commands are enough: `make up` runs Horae, `make test` proves it. `make` alone explains the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCH_READY := $(VENV)/.bench-ready
+
+.DEFAULT_GOAL := help
+.PHONY: help up test lint types contracts check pytest bench conformance format clean
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up: $(READY) ## Set everything up and watch the next fires of a few demo schedules (Ctrl-C ends it)
+	@$(BIN)/horae demo
+
+test: $(READY) ## Set everything up and run all checks: lint, types, import contracts, tests
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory pytest
+
+check: lint types contracts ## Lint, types and import contracts, without the tests
+
+lint: $(READY) ## Style, formatting and banned calls
+	@echo "== ruff"; $(BIN)/ruff check && $(BIN)/ruff format --check
+
+types: $(READY) ## mypy --strict on the source and the tests
+	@echo "== mypy --strict"; $(BIN)/mypy
+
+contracts: $(READY) ## Imports point down only
+	@echo "== import contracts"; $(BIN)/lint-imports
+
+pytest: $(READY) ## Only the tests
+	@echo "== tests"; $(BIN)/pytest -n 2
+
+bench: $(BENCH_READY) ## Measure against peers, side by side in one run
+	@$(BIN)/python -m bench
+
+conformance: $(BENCH_READY) ## Score Horae and the known libraries on the conformance cases
+	@$(BIN)/python conformance/score.py --all
+
+format: $(READY) ## Let ruff rewrite what it can
+	@$(BIN)/ruff format && $(BIN)/ruff check --fix
+
+clean: ## Remove the virtual environment and caches
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/bin/python:
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) not found: Horae needs Python 3.11 or newer"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $$($(PYTHON) --version) is too old: Horae needs Python 3.11 or newer (make PYTHON=python3.12)"; exit 1; }
+	@echo "== setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+# One stamp for the whole environment: it is made anew when the dependencies change, and only then.
+$(READY): pyproject.toml | $(VENV)/bin/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench]'
+	@touch $@
+
+$(BENCH_READY): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,conformance]'
+	@touch $@

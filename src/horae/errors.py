@@ -1,0 +1,59 @@
+"""Every exception that Horae raises, as one tree.
+
+HoraeError
+└── InvalidSchedule     a schedule that cannot be understood, or that can never fire
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What went wrong and what would work instead, in one language."""
+
+    message: str
+    hint: str
+
+
+class HoraeError(Exception):
+    """The root: catching this catches everything that Horae refuses."""
+
+
+class InvalidSchedule(HoraeError, ValueError):  # noqa: N818 - the public name says what it is about
+    """A refusal: a stable code for programs, a sentence and a hint for people, a place in the text."""
+
+    def __init__(
+        self,
+        code: str,
+        sentences: Mapping[Language, Sentence],
+        *,
+        position: int | None = None,
+        source: str | None = None,
+    ) -> None:
+        self.code = code
+        self.sentences = dict(sentences)
+        self.position = position
+        self.source = source
+        super().__init__(f"{self.message} {self.hint}".strip())
+
+    @property
+    def message(self) -> str:
+        return self.sentences["en"].message
+
+    @property
+    def hint(self) -> str:
+        return self.sentences["en"].hint
+
+    def in_language(self, language: Language) -> Sentence:
+        return self.sentences[language]
+
+    def located(self, source: str, offset: int = 0) -> InvalidSchedule:
+        """The same refusal, pointing into the text that the person typed."""
+        place = None if self.position is None else min(self.position + offset, len(source))
+        return InvalidSchedule(self.code, self.sentences, position=place, source=source)

@@ -1,0 +1,36 @@
+"""Schedules: pure values that answer "given the past, what is the next instant?" in every zone."""
+
+from __future__ import annotations
+
+from .calendar import Calendar, Hours, NthWeekday
+from .canonical import from_json, to_json
+from .cron import Cron
+from .evaluate import advance, count, due, first, iterate, next  # noqa: A004 - the product's own question
+from .every import Every
+from .now import Now
+from .once import Once
+from .rrule import RRule
+from .tzif import TZDATA_VERSION
+from .value import Past, Schedule
+
+__all__ = [
+    "TZDATA_VERSION",
+    "Calendar",
+    "Cron",
+    "Every",
+    "Hours",
+    "Now",
+    "NthWeekday",
+    "Once",
+    "Past",
+    "RRule",
+    "Schedule",
+    "advance",
+    "count",
+    "due",
+    "first",
+    "from_json",
+    "iterate",
+    "next",
+    "to_json",
+]

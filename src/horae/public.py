@@ -1,0 +1,99 @@
+"""The public functions of the schedule language: parse, preview, describe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from .clock import SystemClock
+from .errors import Language
+from .schedule.canonical import from_json
+from .schedule.cron import Cron
+from .schedule.describe import sentence
+from .schedule.evaluate import Occurrences, next_of_cron
+from .schedule.refusals import refuse
+from .schedule.text import read
+from .schedule.value import Past, Schedule
+from .schedule.zones import Fold, Gap, find_zone
+
+MOST_FIRES: Final = 1_000_000
+_MOST_READINGS: Final = 1024
+_readings: dict[tuple[str, str | None], Schedule] = {}
+
+
+def parse(
+    text_or_mapping: str | Mapping[str, Any] | Schedule, *, zone: str | None = None, now: datetime | None = None
+) -> Schedule:
+    """Understand a schedule: text in the schedule language, canonical JSON as a mapping, or a value as it is.
+
+    `zone` is used where the schedule names none. `now` is what relative words such as "tomorrow" are counted from,
+    by default this moment. Anything that cannot be understood, or can never fire, raises `InvalidSchedule`.
+    """
+    if isinstance(text_or_mapping, str):
+        known = _readings.get((text_or_mapping, zone))
+        return known if known is not None else _read(text_or_mapping, zone, now)
+    if isinstance(text_or_mapping, Schedule):
+        return text_or_mapping.with_defaults(_known_zone(zone))
+    if isinstance(text_or_mapping, Mapping):
+        return from_json(text_or_mapping).with_defaults(_known_zone(zone))
+    raise refuse("bad_input", value=type(text_or_mapping).__name__)
+
+
+def preview(
+    schedule_or_text: str | Mapping[str, Any] | Schedule,
+    *,
+    zone: str | None = None,
+    after: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = 5,
+    gap: Gap = "next",
+    fold: Fold = "first",
+) -> list[datetime]:
+    """The planned instants strictly after `after`, up to and including `until`, as aware UTC datetimes.
+
+    `zone`, `gap` and `fold` apply only where the schedule itself says nothing. The schedule is taken as created at
+    `after` (by default this moment), and `every … after end` as if each run ended when it began.
+    """
+    after = SystemClock().now() if after is None else after
+    schedule = schedule_or_text if isinstance(schedule_or_text, Schedule) else parse(schedule_or_text, zone=zone, now=after)
+    if limit == 1 and until is None and type(schedule) is Cron and not schedule.bounded:
+        found = next_of_cron(schedule, after, zone, gap, fold)
+        return [] if found is None else [found]
+    return _preview(schedule.with_defaults(_known_zone(zone), gap, fold), after, until, limit)
+
+
+def describe(
+    schedule_or_text: str | Mapping[str, Any] | Schedule,
+    *,
+    language: Language = "en",
+    zone: str | None = None,
+    now: datetime | None = None,
+) -> str:
+    """One sentence in English (`en`) or Chinese (`zh`) that says when a schedule fires; `parse` understands it again."""
+    if language not in ("en", "zh"):
+        raise refuse("bad_choice", name="language", value=language, allowed="en, zh")
+    return sentence(parse(schedule_or_text, zone=zone, now=now), language)
+
+
+def _read(text: str, zone: str | None, now: datetime | None) -> Schedule:
+    reading = read(text, zone=_known_zone(zone), now=SystemClock().now() if now is None else now)
+    if not reading.relative:
+        if len(_readings) >= _MOST_READINGS:
+            _readings.clear()
+        _readings[text, zone] = reading.schedule
+    return reading.schedule
+
+
+def _preview(schedule: Schedule, after: datetime, until: datetime | None, limit: int | None) -> list[datetime]:
+    most = MOST_FIRES if limit is None else limit
+    if (limit is None and until is None) or not isinstance(most, int) or not 0 <= most <= MOST_FIRES:
+        raise refuse("limit_missing", most=MOST_FIRES)
+    fires = Occurrences(schedule, Past(anchor=after), schedule.setting()).between(after, until)
+    return [each for _, each in zip(range(most), fires, strict=False)]
+
+
+def _known_zone(zone: str | None) -> str | None:
+    if zone is not None and not isinstance(zone, str):
+        raise refuse("unknown_zone", zone=zone, nearest="Europe/Berlin")
+    return None if zone is None else find_zone(zone).name

@@ -1,0 +1,187 @@
+"""`calendar`: days, weeks, months and years as people say them, at times of day or through a window of hours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from functools import partial
+from typing import ClassVar, Final, Literal, TypeAlias
+
+from .calendar_days import CountedPeriods, ExcludingDates, SpillingPattern, Unit, month_mask
+from .days import EVERY_MONTH, EVERY_WEEKDAY, Days, Weekly, day_number, monthly
+from .instants import DAY, SECOND, to_instant
+from .refusals import refuse
+from .rules import PeriodicRule, Rule, WallRule
+from .value import Past, Schedule, Setting, first_instant, is_wall
+from .wall import DaysAndTimes, Times, WallPattern, periodic_offsets, times_of
+from .zones import find_zone
+
+MOST_PERIODS: Final = 1000
+MOST_TIMES: Final = 1440
+MOST_DATES: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NthWeekday:
+    """The nth such weekday of a month: 1 to 5, or -1 to -5 from the end. Monday is 0."""
+
+    weekday: int
+    nth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """A stretch of the day, both ends included; one that ends before it begins runs past midnight."""
+
+    opens: time
+    closes: time
+    days: tuple[int, ...] = ()  # weekdays on which the stretch begins; empty: all
+
+
+On: TypeAlias = int | NthWeekday
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar(Schedule):
+    """`on` holds weekdays (0 is Monday) for weeks; days of the month (negative from the end) or nth weekdays else."""
+
+    kind: ClassVar[str] = "calendar"
+    unit: Unit = "day"
+    every: int = 1
+    on: tuple[On, ...] = ()
+    months: tuple[int, ...] = ()
+    at: tuple[time, ...] = ()
+    hours: Hours | None = None
+    step: timedelta | None = None
+    exclude: tuple[date, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("on", "months", "at", "exclude"):
+            object.__setattr__(self, name, _ordered(getattr(self, name)))
+        check_calendar(self)
+        Schedule.__post_init__(self)
+
+    @property
+    def flowing(self) -> bool:
+        return self.hours is not None
+
+    def rule(self, setting: Setting, past: Past) -> Rule:
+        origin = self._origin(setting, past) if self.every > 1 else 0
+        return self.remember((setting, origin), partial(_make_rule, self, setting, origin))  # type: ignore[no-any-return]
+
+    def _origin(self, setting: Setting, past: Past) -> int:
+        """The local day that periods are counted from: that of `start`, else of the anchor. It never drifts."""
+        zone = setting.require_zone()
+        if self.start is None:
+            instant = to_instant(past.anchor) // SECOND
+        elif is_wall(self.start):
+            return day_number(date(self.start.year, self.start.month, self.start.day))
+        else:
+            instant = first_instant(self.start, find_zone("UTC")) // SECOND
+        return (instant + zone.offset(instant)) // DAY
+
+
+def _make_rule(calendar: Calendar, setting: Setting, origin: int) -> Rule:
+    zone = setting.require_zone()
+    pattern = wall_pattern(calendar, origin)
+    table = None
+    if isinstance(pattern, DaysAndTimes) and isinstance(pattern.days, Weekly):
+        table = periodic_offsets(pattern.days.weekdays, pattern.times)
+    if table is None:
+        return WallRule(zone, pattern, setting.gap, setting.fold, flowing=calendar.flowing)
+    return PeriodicRule(zone, pattern, setting.gap, setting.fold, table, flowing=calendar.flowing)
+
+
+def wall_pattern(calendar: Calendar, origin: int) -> WallPattern:
+    days = _days(calendar)
+    if days is None:
+        raise refuse("never", expression=calendar.kind)
+    if calendar.every > 1:
+        days = CountedPeriods(days, calendar.unit, calendar.every, origin)
+    excluded = frozenset(day_number(each) for each in calendar.exclude)
+    times, late = times_of_day(calendar)
+    if late is not None:
+        return SpillingPattern(days, times, late, excluded)
+    return DaysAndTimes(ExcludingDates(days, excluded) if excluded else days, times)
+
+
+def times_of_day(calendar: Calendar) -> tuple[Times, Times | None]:
+    """The times on the day itself, and those of a window of hours that runs on after midnight."""
+    if calendar.hours is None:
+        return times_of(_second(each) for each in calendar.at), None
+    opens, closes = _second(calendar.hours.opens), _second(calendar.hours.closes)
+    step = int((calendar.step or timedelta(days=1)).total_seconds())
+    all_times = range(opens, closes + (DAY if closes < opens else 0) + 1, step)
+    late = [each - DAY for each in all_times if each >= DAY]
+    return times_of(each for each in all_times if each < DAY), times_of(late) if late else None
+
+
+def _days(calendar: Calendar) -> Days | None:
+    window = calendar.hours.days if calendar.hours else ()
+    weekdays = sum(1 << day for day in window) or EVERY_WEEKDAY
+    months = sum(1 << month for month in calendar.months) or EVERY_MONTH
+    if calendar.unit == "week":
+        weekdays &= sum(1 << day for day in calendar.on if isinstance(day, int))
+    if calendar.unit in ("day", "week"):
+        if not weekdays:
+            return None
+        if months == EVERY_MONTH:
+            return Weekly(weekdays)
+    numbers = tuple(each for each in calendar.on if isinstance(each, int)) if calendar.unit in ("month", "year") else ()
+    nths = tuple((each.weekday, each.nth) for each in calendar.on if isinstance(each, NthWeekday))
+    return monthly(months, partial(month_mask, numbers, nths, weekdays))
+
+
+def _second(at: time) -> int:
+    return at.hour * 3600 + at.minute * 60 + at.second
+
+
+def _ordered(values: tuple[object, ...]) -> tuple[object, ...]:
+    return tuple(sorted(set(values), key=lambda each: (isinstance(each, NthWeekday), each)))  # type: ignore[type-var]
+
+
+def check_calendar(calendar: Calendar) -> None:
+    if calendar.unit not in ("day", "week", "month", "year"):
+        raise refuse("bad_choice", name="unit", value=calendar.unit, allowed="day, week, month, year")
+    if not 1 <= calendar.every <= MOST_PERIODS:
+        raise refuse("bad_every", value=calendar.every, most=MOST_PERIODS)
+    if len(calendar.at) > MOST_TIMES or len(calendar.exclude) > MOST_DATES:
+        raise refuse("too_many", times=MOST_TIMES, dates=MOST_DATES)
+    if any(not 1 <= month <= 12 for month in calendar.months):
+        raise refuse("bad_month", value=calendar.months)
+    _check_on(calendar)
+    _check_times(calendar)
+    if _days(calendar) is None:
+        raise refuse("never", expression="calendar")
+
+
+def _check_on(calendar: Calendar) -> None:
+    if calendar.unit == "day" and calendar.on:
+        raise refuse("on_needs_unit")
+    if calendar.unit != "day" and not calendar.on:
+        raise refuse("missing_on", unit=calendar.unit)
+    if calendar.unit == "year" and not calendar.months:
+        raise refuse("missing_months")
+    for each in calendar.on:
+        if isinstance(each, NthWeekday):
+            fine = calendar.unit in ("month", "year") and 0 <= each.weekday <= 6 and 1 <= abs(each.nth) <= 5
+        else:
+            fine = 0 <= each <= 6 if calendar.unit == "week" else 1 <= abs(each) <= 31
+        if not fine:
+            raise refuse("bad_on", value=each, unit=calendar.unit)
+
+
+def _check_times(calendar: Calendar) -> None:
+    if (calendar.hours is None) != (calendar.step is None) or (calendar.hours is not None and calendar.at):
+        raise refuse("hours_and_step")
+    if calendar.hours is None and not calendar.at:
+        raise refuse("missing_time")
+    for each in (*calendar.at, *((calendar.hours.opens, calendar.hours.closes) if calendar.hours else ())):
+        if each.tzinfo is not None or each.microsecond:
+            raise refuse("bad_time_of_day", value=each)
+    if calendar.hours and any(not 0 <= day <= 6 for day in calendar.hours.days):
+        raise refuse("bad_on", value=calendar.hours.days, unit="hours")
+    step = calendar.step
+    if step is not None and (step.microseconds or not timedelta(seconds=1) <= step <= timedelta(days=1)):
+        raise refuse("bad_step", value=step)
+

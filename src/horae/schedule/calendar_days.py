@@ -1,0 +1,128 @@
+"""Days that a calendar schedule needs beyond weeks and months: every nth period, dates left out, hours past midnight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from .days import Days, civil, nth_weekday, weekday_days
+from .gregorian import first_of_month
+from .instants import DAY
+from .wall import Times
+
+Unit = Literal["day", "week", "month", "year"]
+
+_LONGEST_SEARCH: Final = 12 * 400
+
+
+def month_mask(
+    numbers: tuple[int, ...], nths: tuple[tuple[int, int], ...], weekdays: int, weekday_of_first: int, length: int
+) -> int:
+    """Days beyond the month's end clamp to its last day, negative ones before the 1st clamp to the 1st."""
+    window = weekday_days(weekday_of_first, length, weekdays)
+    if not numbers and not nths:
+        return window
+    mask = 0
+    for number in numbers:
+        mask |= 1 << (min(number, length) if number > 0 else max(length + 1 + number, 1))
+    for weekday, nth in nths:
+        mask |= nth_weekday(weekday_of_first, length, weekday, nth)
+    return mask & window
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPeriods:
+    """Only the days of every nth day, week, month or year, counted from the period of an origin."""
+
+    days: Days
+    unit: Unit
+    every: int
+    origin: int
+
+    def on_or_after(self, day: int) -> int | None:
+        found = self.days.on_or_after(day)
+        for _ in range(_LONGEST_SEARCH):
+            if found is None:
+                return None
+            behind = (self._period(found) - self._period(self.origin)) % self.every
+            if behind == 0:
+                return found
+            found = self.days.on_or_after(self._first_day(self._period(found) + self.every - behind))
+        return None
+
+    def count(self, first: int, last: int) -> int:
+        total = 0
+        found = self.on_or_after(first)
+        while found is not None and found <= last:
+            end = self._first_day(self._period(found) + 1) - 1
+            total += self.days.count(found, min(end, last))
+            found = self.on_or_after(end + 1)
+        return total
+
+    def _period(self, day: int) -> int:
+        if self.unit == "day":
+            return day
+        if self.unit == "week":
+            return (day + 3) // 7
+        found = civil(day)
+        return found.year if self.unit == "year" else found.year * 12 + found.month - 1
+
+    def _first_day(self, period: int) -> int:
+        if self.unit == "day":
+            return period
+        if self.unit == "week":
+            return period * 7 - 3
+        year, month = (period, 0) if self.unit == "year" else divmod(period, 12)
+        return first_of_month(year, month + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludingDates:
+    """All days but a few."""
+
+    days: Days
+    excluded: frozenset[int]
+
+    def on_or_after(self, day: int) -> int | None:
+        found = self.days.on_or_after(day)
+        while found is not None and found in self.excluded:
+            found = self.days.on_or_after(found + 1)
+        return found
+
+    def count(self, first: int, last: int) -> int:
+        left_out = sum(self.days.count(day, day) for day in self.excluded if first <= day <= last)
+        return self.days.count(first, last) - left_out
+
+
+@dataclass(frozen=True, slots=True)
+class SpillingPattern:
+    """A window of hours that runs past midnight: it belongs to the day on which it opened."""
+
+    days: Days
+    times: Times
+    late: Times
+    excluded: frozenset[int]
+
+    def next_local(self, local: int) -> int | None:
+        found = self._next_of_all(local)
+        while found is not None and found // DAY in self.excluded:
+            found = self._next_of_all((found // DAY + 1) * DAY - 1)
+        return found
+
+    def count_local(self, first: int, last: int) -> int | None:  # noqa: ARG002 - two tables may not be added up
+        return None
+
+    def _next_of_all(self, local: int) -> int | None:
+        day, second = divmod(local, DAY)
+        candidates = []
+        if self.days.on_or_after(day - 1) == day - 1 and (late := self.late.after(second)) is not None:
+            candidates.append(day * DAY + late)
+        opening = self.days.on_or_after(day)
+        if opening == day and (time := self.times.after(second)) is not None:
+            candidates.append(day * DAY + time)
+        if opening == day:
+            candidates.append((day + 1) * DAY + self.late.first)
+            opening = self.days.on_or_after(day + 1)
+        if opening is not None:
+            candidates.append(opening * DAY + self.times.first)
+        return min(candidates, default=None)

@@ -1,0 +1,117 @@
+"""`cron`: five fields, or six with seconds first, read on the wall clock of a zone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import ClassVar, Final
+
+from .cron_fields import CronFields, Field, normalize, read_fields
+from .days import EVERY_WEEKDAY, Days, Weekly, monthly, nearest_working_day, nth_weekday, weekday_days
+from .refusals import refuse
+from .rules import PeriodicRule, Rule, WallRule
+from .value import Past, Schedule, Setting
+from .wall import DaysAndTimes, TimesOfDay, periodic_offsets
+
+_EVERY_DAY: Final = frozenset(range(1, 32))
+_EVERY_MONTH: Final = frozenset(range(1, 13))
+
+
+@dataclass(frozen=True, slots=True)
+class CronPlan:
+    """An expression as a wall pattern; `table` where it repeats by the week or faster. Shared between equal texts."""
+
+    pattern: DaysAndTimes
+    table: tuple[int, tuple[int, ...]] | None
+    flowing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cron(Schedule):
+    kind: ClassVar[str] = "cron"
+    expression: str
+
+    def __post_init__(self) -> None:
+        plan(self.expression)
+        object.__setattr__(self, "expression", normalize(self.expression))
+        Schedule.__post_init__(self)
+
+    @property
+    def fields(self) -> CronFields:
+        return read_fields(self.expression)
+
+    def rule(self, setting: Setting, past: Past) -> Rule:  # noqa: ARG002 - a cron expression has no past
+        return self.wall_rule(setting)
+
+    def wall_rule(self, setting: Setting) -> WallRule:
+        known = self._remembered.get(setting)
+        if known is not None:
+            return known  # type: ignore[no-any-return]
+        return self.remember(setting, partial(_make_rule, self.expression, setting))  # type: ignore[no-any-return]
+
+
+def _make_rule(expression: str, setting: Setting) -> WallRule:
+    planned = plan(expression)
+    zone = setting.require_zone()
+    if planned.table is None:
+        return WallRule(zone, planned.pattern, setting.gap, setting.fold, flowing=planned.flowing)
+    return PeriodicRule(zone, planned.pattern, setting.gap, setting.fold, planned.table, flowing=planned.flowing)
+
+
+@lru_cache(maxsize=1024)
+def plan(expression: str) -> CronPlan:
+    """Understand an expression; refuse what is malformed and what never comes."""
+    fields = read_fields(expression if not expression.lstrip().startswith("@") else normalize(expression))
+    times = _times(fields)
+    days = _days(fields)
+    if days is None:
+        raise refuse("never", expression=" ".join(expression.split()))
+    table = periodic_offsets(days.weekdays, times) if isinstance(days, Weekly) else None
+    return CronPlan(DaysAndTimes(days, times), table, fields.flowing)
+
+
+def _times(fields: CronFields) -> TimesOfDay:
+    minutes = tuple(hour * 60 + minute for hour in sorted(fields.hour.values) for minute in sorted(fields.minute.values))
+    return TimesOfDay(minutes, tuple(sorted(fields.second.values)))
+
+
+def _days(fields: CronFields) -> Days | None:
+    every_month = fields.month.values == _EVERY_MONTH
+    weekdays = weekday_mask(fields.weekday.values)
+    if every_month and fields.day.values == _EVERY_DAY and not fields.both_day_fields:
+        return Weekly(EVERY_WEEKDAY)
+    if every_month and fields.day.values == _EVERY_DAY and not (fields.weekday.nth or fields.weekday.last_weekdays):
+        return Weekly(weekdays)
+    months = sum(1 << month for month in fields.month.values)
+    return monthly(months, partial(_matching_days, fields.day, fields.weekday, both=fields.both_day_fields))
+
+
+def weekday_mask(cron_weekdays: frozenset[int]) -> int:
+    """Cron counts from Sunday, the rest of Horae from Monday."""
+    return sum(1 << (weekday - 1) % 7 for weekday in cron_weekdays)
+
+
+def _matching_days(day: Field, weekday: Field, weekday_of_first: int, length: int, *, both: bool) -> int:
+    by_day = _by_day_of_month(day, weekday_of_first, length)
+    by_weekday = _by_weekday(weekday, weekday_of_first, length)
+    return by_day & by_weekday if both else by_day | by_weekday
+
+
+def _by_day_of_month(field: Field, weekday_of_first: int, length: int) -> int:
+    mask = sum(1 << day for day in field.values if day <= length)
+    if field.last:
+        mask |= 1 << length
+    if field.last_working:
+        mask |= nearest_working_day(weekday_of_first, length, length)
+    for day in field.nearest_working:
+        mask |= nearest_working_day(weekday_of_first, length, day)
+    return mask
+
+
+def _by_weekday(field: Field, weekday_of_first: int, length: int) -> int:
+    mask = weekday_days(weekday_of_first, length, weekday_mask(field.values))
+    for weekday, nth in field.nth:
+        mask |= nth_weekday(weekday_of_first, length, (weekday - 1) % 7, nth)
+    for weekday in field.last_weekdays:
+        mask |= nth_weekday(weekday_of_first, length, (weekday - 1) % 7, -1)
+    return mask

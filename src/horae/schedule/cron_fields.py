@@ -1,0 +1,220 @@
+"""Reads cron text into sets of numbers. The dialect is Debian cron's, with seconds, `L`, `LW`, `nW`, `d#n` and `dL`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from .refusals import refuse
+
+ALIASES: Final = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldKind:
+    """What may stand in one of the fields."""
+
+    name: str
+    lowest: int
+    highest: int
+    names: tuple[str, ...] = ()
+
+    @property
+    def star_highest(self) -> int:
+        """Sunday is 0 and 7, but `*` means it once."""
+        return 6 if self.name == "weekday" else self.highest
+
+
+SECOND: Final = FieldKind("second", 0, 59)
+MINUTE: Final = FieldKind("minute", 0, 59)
+HOUR: Final = FieldKind("hour", 0, 23)
+DAY: Final = FieldKind("day", 1, 31)
+MONTH: Final = FieldKind("month", 1, 12, tuple("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()))
+WEEKDAY: Final = FieldKind("weekday", 0, 7, tuple("SUN MON TUE WED THU FRI SAT".split()))
+_FIELDS: Final = (MINUTE, HOUR, DAY, MONTH, WEEKDAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field, understood. The special parts are only ever filled in the two day fields."""
+
+    text: str
+    values: frozenset[int]
+    last: bool = False  # L
+    last_working: bool = False  # LW
+    nearest_working: frozenset[int] = frozenset()  # nW
+    nth: frozenset[tuple[int, int]] = frozenset()  # d#n
+    last_weekdays: frozenset[int] = frozenset()  # dL
+
+    @property
+    def starred(self) -> bool:
+        return self.text.startswith("*")
+
+
+@dataclass(frozen=True, slots=True)
+class CronFields:
+    """A cron expression, understood. Weekdays keep cron's numbers here, Sunday being 0."""
+
+    second: Field
+    minute: Field
+    hour: Field
+    day: Field
+    month: Field
+    weekday: Field
+
+    @property
+    def flowing(self) -> bool:
+        """Follows real time through a clock change, because it is not tied to an hour and minute."""
+        return self.minute.starred or self.hour.starred
+
+    @property
+    def both_day_fields(self) -> bool:
+        """Whether a day must match both day fields, rather than either."""
+        return self.day.starred or self.weekday.starred
+
+
+def normalize(expression: str) -> str:
+    """One spelling: single blanks, names in capitals, aliases written out."""
+    words = expression.split()
+    if len(words) == 1 and words[0].startswith("@"):
+        alias = ALIASES.get(words[0].lower())
+        if alias is None:
+            raise refuse("unknown_alias", 0, alias=words[0], known=", ".join(ALIASES))
+        return alias
+    return " ".join(words).upper()
+
+
+@lru_cache(maxsize=1024)
+def read_fields(expression: str) -> CronFields:
+    words = [(match.group(), match.start()) for match in re.finditer(r"\S+", expression)]
+    if len(words) not in (5, 6):
+        code = "empty" if not words else "field_count"
+        raise refuse(code, min(len(expression), words[6][1]) if len(words) > 6 else len(expression), count=len(words))
+    kinds = _FIELDS if len(words) == 5 else (SECOND, *_FIELDS)
+    fields = [_at(place, word, kind) for (word, place), kind in zip(words, kinds, strict=True)]
+    return CronFields(*(fields if len(fields) == 6 else [Field("0", frozenset({0})), *fields]))
+
+
+def _at(place: int, word: str, kind: FieldKind) -> Field:
+    from ..errors import InvalidSchedule  # noqa: PLC0415 - only to re-place a refusal
+
+    try:
+        return _read_field(word.upper(), kind)
+    except InvalidSchedule as refusal:
+        raise InvalidSchedule(refusal.code, refusal.sentences, position=place + (refusal.position or 0)) from None
+
+
+@lru_cache(maxsize=4096)
+def _read_field(text: str, kind: FieldKind) -> Field:
+    collected = _Collected(kind)
+    place = 0
+    for item in text.split(","):
+        collected.add(item, place)
+        place += len(item) + 1
+    return collected.field(text)
+
+
+class _Collected:
+    """Gathers the items of one field's list."""
+
+    def __init__(self, kind: FieldKind) -> None:
+        self._kind = kind
+        self._values: set[int] = set()
+        self._nearest: set[int] = set()
+        self._nth: set[tuple[int, int]] = set()
+        self._last_weekdays: set[int] = set()
+        self._last = self._last_working = False
+
+    def add(self, item: str, place: int) -> None:
+        if not item:
+            raise refuse("empty_item", place, field=self._kind.name)
+        special = {"day": self._add_day_special, "weekday": self._add_weekday_special}.get(self._kind.name)
+        if special is None or not special(item, place):
+            self._values.update(_read_range(item, place, self._kind))
+
+    def _add_day_special(self, item: str, place: int) -> bool:
+        if item == "L":
+            self._last = True
+        elif item == "LW":
+            self._last_working = True
+        elif item.endswith("W"):
+            self._nearest.add(_number(item[:-1], place, DAY))
+        else:
+            return False
+        return True
+
+    def _add_weekday_special(self, item: str, place: int) -> bool:
+        weekday, hash_sign, nth = item.partition("#")
+        if hash_sign:
+            if nth not in ("1", "2", "3", "4", "5"):
+                raise refuse("bad_nth", place + len(weekday) + 1, value=nth)
+            self._nth.add((_number(weekday, place, WEEKDAY) % 7, int(nth)))
+        elif item.endswith("L") and len(item) > 1:
+            self._last_weekdays.add(_number(item[:-1], place, WEEKDAY) % 7)
+        else:
+            return False
+        return True
+
+    def field(self, text: str) -> Field:
+        values = {value % 7 for value in self._values} if self._kind is WEEKDAY else self._values
+        return Field(
+            text,
+            frozenset(values),
+            self._last,
+            self._last_working,
+            frozenset(self._nearest),
+            frozenset(self._nth),
+            frozenset(self._last_weekdays),
+        )
+
+
+def _read_range(item: str, place: int, kind: FieldKind) -> range:
+    body, slash, step_text = item.partition("/")
+    first, last = _ends(body, place, kind, stepped=bool(slash))
+    if not slash:
+        return range(first, last + 1)
+    step_place = place + len(body) + 1
+    step = _plain_number(step_text, step_place, kind)
+    if step == 0:
+        raise refuse("step_zero", step_place, field=kind.name)
+    if step > last - first:
+        raise refuse("step_too_large", step_place, field=kind.name, step=step, first=first, last=last, most=last - first)
+    return range(first, last + 1, step)
+
+
+def _ends(body: str, place: int, kind: FieldKind, *, stepped: bool) -> tuple[int, int]:
+    if body == "*":
+        return kind.lowest, kind.star_highest
+    first_text, dash, last_text = body.partition("-")
+    first = _number(first_text, place, kind)
+    if not dash:
+        return first, kind.highest if stepped else first
+    last = 7 if kind is WEEKDAY and last_text == "SUN" else _number(last_text, place + len(first_text) + 1, kind)
+    if last < first:
+        raise refuse("backwards_range", place, field=kind.name, range=body)
+    return first, last
+
+
+def _number(text: str, place: int, kind: FieldKind) -> int:
+    if text in kind.names:
+        return kind.names.index(text) + kind.lowest
+    value = _plain_number(text, place, kind)
+    if not kind.lowest <= value <= kind.highest:
+        raise refuse("out_of_range", place, field=kind.name, value=value, lowest=kind.lowest, highest=kind.highest)
+    return value
+
+
+def _plain_number(text: str, place: int, kind: FieldKind) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise refuse("not_a_number", place, field=kind.name, value=text, lowest=kind.lowest, highest=kind.highest)
+    return int(text)

@@ -1,0 +1,149 @@
+"""Which days: sets of calendar days that can be asked for their next member and counted without walking.
+
+Which days of a month match depends only on the month's length and on the weekday of its first day, so that a rule
+such as "last working day" is 28 bit masks, computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from typing import Final, Protocol
+
+from .gregorian import days_in_month
+
+_EPOCH_ORDINAL: Final = 719_163
+_LAST_DAY: Final = date.max.toordinal() - _EPOCH_ORDINAL
+EVERY_WEEKDAY: Final = 0b111_1111
+EVERY_MONTH: Final = 0b1_1111_1111_1110
+_LENGTHS: Final = ((), (31,), (28, 29), (31,), (30,), (31,), (30,), (31,), (31,), (30,), (31,), (30,), (31,))
+
+
+class Days(Protocol):
+    """Days are numbered from 1970-01-01 = 0."""
+
+    def on_or_after(self, day: int) -> int | None: ...
+
+    def count(self, first: int, last: int) -> int:
+        """How many days from `first` to `last`, both included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weekly:
+    """The same weekdays in every week, as a bit mask: bit 0 is Monday."""
+
+    weekdays: int
+
+    def on_or_after(self, day: int) -> int | None:
+        weekday = (day + 3) % 7
+        rest = self.weekdays >> weekday
+        if rest:
+            return day + _lowest(rest)
+        return day + 7 - weekday + _lowest(self.weekdays)
+
+    def count(self, first: int, last: int) -> int:
+        if last < first:
+            return 0
+        weeks, rest = divmod(last - first + 1, 7)
+        weekday = (first + 3) % 7
+        doubled = self.weekdays | self.weekdays << 7
+        return weeks * self.weekdays.bit_count() + (doubled >> weekday & (1 << rest) - 1).bit_count()
+
+
+# (weekday of the first, length of the month) -> bit mask of matching days, bit 1 is the 1st
+MonthMask = Callable[[int, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Monthly:
+    """Days that a rule picks in each month of a set of months."""
+
+    masks: tuple[int, ...]  # 12 months x 28 shapes, see `monthly`
+
+    def on_or_after(self, day: int) -> int | None:
+        if day > _LAST_DAY:
+            return None
+        year, month, number = _civil(day)
+        first = day - number + 1
+        rest = self._mask(first, year, month) >> number
+        if rest:
+            return day + _lowest(rest)
+        for _ in range(12 * 400):
+            first += days_in_month(year, month)
+            year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+            mask = self._mask(first, year, month)
+            if mask:
+                found = first + _lowest(mask) - 1
+                return found if found <= _LAST_DAY else None
+        return None
+
+    def count(self, first: int, last: int) -> int:
+        total, month_first = 0, first
+        while month_first <= last:
+            year, month, number = _civil(month_first)
+            start = month_first - number + 1
+            end = start + days_in_month(year, month) - 1
+            mask = self._mask(start, year, month) >> number
+            if end > last:
+                mask &= (1 << last - month_first + 1) - 1
+            total += mask.bit_count()
+            month_first = end + 1
+        return total
+
+    def _mask(self, first: int, year: int, month: int) -> int:
+        return self.masks[month * 28 + (days_in_month(year, month) - 28) * 7 + (first + 3) % 7 - 28]
+
+
+def monthly(months: int, mask: MonthMask) -> Monthly | None:
+    """The days that `mask` picks in `months` (bit 1 is January); None when no such day ever comes."""
+    masks = tuple(
+        mask(weekday, length) if months >> month & 1 and length in _LENGTHS[month] else 0
+        for month in range(1, 13)
+        for length in range(28, 32)
+        for weekday in range(7)
+    )
+    return Monthly(masks) if any(masks) else None
+
+
+@cache
+def weekday_days(weekday_of_first: int, length: int, weekdays: int) -> int:
+    """The days of a month that fall on these weekdays."""
+    return sum(1 << day for day in range(1, length + 1) if weekdays >> (weekday_of_first + day - 1) % 7 & 1)
+
+
+def nth_weekday(weekday_of_first: int, length: int, weekday: int, nth: int) -> int:
+    """The nth such weekday of a month, from the end when negative; no bit when the month has none."""
+    days = [day for day in range(1, length + 1) if (weekday_of_first + day - 1) % 7 == weekday]
+    index = nth - 1 if nth > 0 else nth
+    return 1 << days[index] if -len(days) <= index < len(days) else 0
+
+
+def nearest_working_day(weekday_of_first: int, length: int, day: int) -> int:
+    """Monday to Friday nearest to a day, without leaving the month."""
+    if day > length:
+        return 0
+    weekday = (weekday_of_first + day - 1) % 7
+    if weekday == 5:
+        day += -1 if day > 1 else 2
+    elif weekday == 6:
+        day += 1 if day < length else -2
+    return 1 << day
+
+
+def civil(day: int) -> date:
+    return date.fromordinal(day + _EPOCH_ORDINAL)
+
+
+def day_number(day: date) -> int:
+    return day.toordinal() - _EPOCH_ORDINAL
+
+
+def _civil(day: int) -> tuple[int, int, int]:
+    found = date.fromordinal(day + _EPOCH_ORDINAL)
+    return found.year, found.month, found.day
+
+
+def _lowest(mask: int) -> int:
+    return (mask & -mask).bit_length() - 1

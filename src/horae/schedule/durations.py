@@ -1,0 +1,47 @@
+"""Durations: ISO 8601 (`PT1H30M`) and the short form (`1h30m`), as exact lengths of real time."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Final
+
+from .refusals import refuse
+
+_NUMBER: Final = r"(\d{1,12}(?:\.\d{1,6})?)"
+_ISO: Final = re.compile(
+    rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?", re.ASCII
+)
+_SHORT: Final = re.compile(rf"(?:{_NUMBER}w)?(?:{_NUMBER}d)?(?:{_NUMBER}h)?(?:{_NUMBER}m)?(?:{_NUMBER}s)?", re.ASCII)
+_UNITS: Final = (604_800, 86_400, 3600, 60, 1)
+_LONGEST: Final = 10**12
+
+
+def parse_duration(text: str) -> timedelta:
+    """Refuses months and years, which are no fixed length, and everything that is not a duration."""
+    stripped = text.strip()
+    match = _ISO.fullmatch(stripped.upper()) or _SHORT.fullmatch(stripped.lower())
+    parts = match.groups() if match and not stripped.upper().endswith(("P", "T")) else ()
+    if not any(parts):
+        raise refuse("bad_duration", 0, value=text)
+    microseconds = sum(_microseconds(part) * unit for part, unit in zip(parts, _UNITS, strict=True) if part)
+    if microseconds > _LONGEST * 1_000_000:
+        raise refuse("bad_duration", 0, value=text)
+    return timedelta(microseconds=microseconds)
+
+
+def _microseconds(number: str) -> int:
+    whole, _, fraction = number.partition(".")
+    return int(whole) * 1_000_000 + int(fraction.ljust(6, "0") or 0)
+
+
+def iso_duration(duration: timedelta) -> str:
+    """The canonical spelling: days, hours, minutes, seconds, each only where there is one."""
+    hours, rest = divmod(duration.seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
+    fraction = f".{duration.microseconds:06}".rstrip("0") if duration.microseconds else ""
+    clock = "".join(f"{amount}{unit}" for amount, unit in ((hours, "H"), (minutes, "M")) if amount)
+    if seconds or fraction:
+        clock += f"{seconds}{fraction}S"
+    days = f"{duration.days}D" if duration.days else ""
+    return f"P{days}T{clock}" if clock else f"P{days}" if days else "PT0S"

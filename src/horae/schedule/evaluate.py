@@ -1,0 +1,124 @@
+"""The question that everything else asks: given a schedule and the past, which instant comes next?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Final
+
+from .cron import Cron
+from .every import Every
+from .instants import DAY, EPOCH, FIRST_INSTANT, LAST_INSTANT, to_datetime, to_instant
+from .now import Now
+from .once import Once
+
+from .refusals import refuse
+from .rules import Rule
+from .value import Moment, Past, Schedule, Setting, first_instant, is_wall, last_instant
+from .zones import Fold, Gap, Zone, find_zone
+
+_DEFAULT_GAP: Final[Gap] = "next"
+_DEFAULT_FOLD: Final[Fold] = "first"
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def next(schedule: Schedule, after: datetime, past: Past) -> datetime | None:  # noqa: A001 - the product's own question
+    """The first planned instant strictly after `after`; None when there is none left."""
+    if type(schedule) is Cron and not schedule.bounded:
+        return next_of_cron(schedule, after, None, _DEFAULT_GAP, _DEFAULT_FOLD)
+    return Occurrences(schedule, past, schedule.setting()).next(after, past.counted)
+
+
+def first(schedule: Schedule, past: Past) -> datetime | None:
+    """The first occurrence of a task created at `past.anchor`: `now`, and a `once` in the past, are due at creation."""
+    inclusive = isinstance(schedule, Now | Once | Every)
+    return next(schedule, past.anchor - _MICROSECOND if inclusive else past.anchor, past)
+
+
+def iterate(schedule: Schedule, after: datetime, past: Past, *, until: datetime | None = None) -> Iterator[datetime]:
+    """Every planned instant in (after, until], as if each one were given a run."""
+    occurrences = Occurrences(schedule, past, schedule.setting())
+    yield from occurrences.between(after, until, past.counted)
+
+
+def count(schedule: Schedule, after: datetime, until: datetime, past: Past) -> int:
+    """How many planned instants lie in (after, until]; computed, not walked, where the kind allows."""
+    return Occurrences(schedule, past, schedule.setting()).count(after, until, past.counted)
+
+
+def due(schedule: Schedule, planned: datetime, task_id: str, past: Past) -> datetime:
+    """When a planned instant really starts: jitter is one constant offset per task, never past the next occurrence."""
+    if schedule.jitter is None:
+        return planned
+    digest = blake2b(task_id.encode(), digest_size=8).digest()
+    spread = planned + schedule.jitter * int.from_bytes(digest) / 2**64
+    following = next(schedule, planned, past)
+    return spread if following is None else min(spread, following - _MICROSECOND)
+
+
+def advance(past: Past, fires: int = 1) -> Past:
+    """The past after so many more counted occurrences."""
+    return replace(past, counted=past.counted + fires)
+
+
+def next_of_cron(schedule: Cron, after: datetime, zone: str | None, gap: Gap, fold: Fold) -> datetime | None:
+    """The short way for a cron value without window or repeat: most questions are this one."""
+    rule = schedule._remembered.get((zone, gap, fold))  # noqa: SLF001 - the evaluator and the value are one room
+    if rule is None:
+        rule = schedule.remember((zone, gap, fold), lambda: schedule.wall_rule(schedule.setting(zone, gap, fold)))
+    try:
+        passed = after - EPOCH
+    except TypeError:
+        raise refuse("naive_instant", moment=after) from None
+    found = rule.next_second(passed.days * DAY + passed.seconds)
+    return None if found is None else datetime.fromtimestamp(found, UTC)
+
+
+class Occurrences:
+    """One schedule in one setting, with its window and repeats; made for one answer, or one run of answers."""
+
+    __slots__ = ("_closes", "_opens", "_repeat", "_rule")
+
+    def __init__(self, schedule: Schedule, past: Past, setting: Setting) -> None:
+        self._rule: Rule = schedule.rule(setting, past)
+        self._repeat = schedule.repeat
+        self._opens = FIRST_INSTANT
+        self._closes = LAST_INSTANT
+        if schedule.start is not None:
+            self._opens = max(self._opens, first_instant(schedule.start, _zone_for(schedule.start, setting)))
+        if schedule.end is not None:
+            self._closes = min(self._closes, last_instant(schedule.end, _zone_for(schedule.end, setting)))
+
+    def next(self, after: datetime, counted: int = 0) -> datetime | None:
+        if self._repeat is not None and counted >= self._repeat:
+            return None
+        found = self._next_instant(to_instant(after))
+        return None if found is None else to_datetime(found)
+
+    def between(self, after: datetime, until: datetime | None, counted: int = 0) -> Iterator[datetime]:
+        instant = to_instant(after)
+        last = self._closes if until is None else min(self._closes, to_instant(until))
+        while self._repeat is None or counted < self._repeat:
+            found = self._next_instant(instant)
+            if found is None or found > last:
+                return
+            yield to_datetime(found)
+            instant = found
+            counted += 1
+
+    def count(self, after: datetime, until: datetime, counted: int = 0) -> int:
+        opens, closes = max(to_instant(after), self._opens - 1), min(to_instant(until), self._closes)
+        total = self._rule.count(opens, closes) if opens < closes else 0
+        if total is None:
+            total = sum(1 for _ in self.between(after, until, counted))
+        return total if self._repeat is None else max(0, min(total, self._repeat - counted))
+
+    def _next_instant(self, after: int) -> int | None:
+        found = self._rule.after(max(after, self._opens - 1))
+        return found if found is not None and found <= self._closes else None
+
+
+def _zone_for(moment: Moment, setting: Setting) -> Zone:
+    return setting.require_zone() if is_wall(moment) else find_zone("UTC")

@@ -1,0 +1,63 @@
+"""`every`: a fixed interval of real time, on a grid from the start or counted from the end of the last run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar, Final, Literal
+
+from .instants import to_instant
+from .refusals import refuse
+from .rules import Rule
+from .value import Past, Schedule, Setting, first_instant, is_wall
+from .zones import find_zone
+
+From = Literal["grid", "end"]
+
+SHORTEST: Final = timedelta(milliseconds=1)
+LONGEST: Final = timedelta(days=36_525)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class GridRule:
+    """first, first + interval, first + 2 intervals, …"""
+
+    first: int
+    interval: int
+
+    def after(self, instant: int) -> int | None:
+        if instant < self.first:
+            return self.first
+        return instant + self.interval - (instant - self.first) % self.interval
+
+    def count(self, after: int, until: int) -> int | None:
+        return self._through(until) - self._through(after) if until > after else 0
+
+    def _through(self, instant: int) -> int:
+        return max(0, (instant - self.first) // self.interval + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Every(Schedule):
+    """With `since="end"` a preview can only estimate: it takes each run to end the moment it began."""
+
+    kind: ClassVar[str] = "every"
+    interval: timedelta
+    since: From = "grid"
+
+    def __post_init__(self) -> None:
+        if not SHORTEST <= self.interval <= LONGEST:
+            raise refuse("bad_interval", value=self.interval)
+        if self.since not in ("grid", "end"):
+            raise refuse("bad_choice", name="from", value=self.since, allowed="grid, end")
+        Schedule.__post_init__(self)
+
+    def rule(self, setting: Setting, past: Past) -> Rule:
+        interval = self.interval // _MICROSECOND
+        if self.since == "end" and past.last_end is not None:
+            return GridRule(to_instant(past.last_end) + interval, interval)
+        if self.start is not None:
+            zone = setting.require_zone() if is_wall(self.start) else find_zone("UTC")
+            return GridRule(first_instant(self.start, zone), interval)
+        return GridRule(to_instant(past.anchor) + interval, interval)

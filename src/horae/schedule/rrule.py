@@ -1,0 +1,140 @@
+"""`rrule`: RFC 5545 recurrence rules, counted from a start, with exceptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import ClassVar, Final
+
+from .days import civil, day_number
+from .instants import DAY, FIRST_INSTANT, SECOND, to_instant, wall_seconds
+from .recurrence import Rule as RecurrenceRule
+from .recurrence import RulePattern, parse_rule
+from .refusals import refuse
+from .rules import Rule, WallRule
+from .value import Moment, Past, Schedule, Setting, check_moment, first_instant, is_wall
+from .zones import Gap, find_zone
+
+MOST_EXCEPTIONS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RRule(Schedule):
+    """A `start` that does not match the rule is no occurrence; without one the anchor counts as the start."""
+
+    kind: ClassVar[str] = "rrule"
+    recurrence: str
+    exclude: tuple[Moment, ...] = ()
+    gap: Gap | None = field(default="skip", kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recurrence", parse_rule(self.recurrence).text)
+        object.__setattr__(self, "exclude", tuple(sorted(set(self.exclude), key=str)))
+        if len(self.exclude) > MOST_EXCEPTIONS:
+            raise refuse("too_many", times=MOST_EXCEPTIONS, dates=MOST_EXCEPTIONS)
+        for moment in self.exclude:
+            check_moment(moment)
+        Schedule.__post_init__(self)
+        if self.start is not None and is_wall(self.start):
+            RulePattern(self.parsed, _wall_start(self.start))
+
+    @property
+    def parsed(self) -> RecurrenceRule:
+        return self.remember("parsed", partial(parse_rule, self.recurrence))  # type: ignore[no-any-return]
+
+    def rule(self, setting: Setting, past: Past) -> Rule:
+        start = self._start_local(setting, past)
+        return self.remember((setting, start), partial(_make_rule, self, setting, start))  # type: ignore[no-any-return]
+
+    def _start_local(self, setting: Setting, past: Past) -> int:
+        if self.start is not None and is_wall(self.start):
+            return _wall_start(self.start)
+        moment = past.anchor if self.start is None else self.start
+        instant = first_instant(moment, find_zone("UTC")) // SECOND
+        return instant + setting.require_zone().offset(instant)
+
+
+def _wall_start(start: Moment) -> int:
+    return wall_seconds(start) if isinstance(start, datetime) else day_number(start) * DAY
+
+
+def _make_rule(schedule: RRule, setting: Setting, start: int) -> Rule:
+    rule = schedule.parsed
+    wall = WallRule(setting.require_zone(), RulePattern(rule, start), setting.gap, setting.fold, flowing=rule.flowing)
+    last: int | None = None
+    if isinstance(rule.until, datetime) and rule.until.tzinfo is not None:
+        last = to_instant(rule.until)
+    elif rule.count is not None:
+        last = _nth(wall, rule.count)
+    if last is None and not schedule.exclude:
+        return wall
+    return ExceptionsRule(wall, last, _Exceptions.of(schedule.exclude, setting))
+
+
+def _nth(rule: Rule, count: int) -> int:
+    """The instant of the last counted occurrence: what a clock change left out does not count, as RFC 5545 says."""
+    instant = FIRST_INSTANT
+    for _ in range(count):
+        found = rule.after(instant)
+        if found is None:
+            break
+        instant = found
+    return instant
+
+
+@dataclass(frozen=True, slots=True)
+class _Exceptions:
+    """Dates, wall times and instants that are no occurrences."""
+
+    setting: Setting
+    days: frozenset[int]
+    walls: frozenset[int]
+    instants: frozenset[int]
+
+    @classmethod
+    def of(cls, moments: tuple[Moment, ...], setting: Setting) -> _Exceptions:
+        walls = [each for each in moments if isinstance(each, datetime) and each.tzinfo is None]
+        instants = [each for each in moments if isinstance(each, datetime) and each.tzinfo is not None]
+        days = [each for each in moments if not isinstance(each, datetime)]
+        return cls(
+            setting,
+            frozenset(day_number(each) for each in days),
+            frozenset(wall_seconds(each) for each in walls),
+            frozenset(to_instant(each) for each in instants),
+        )
+
+    def hold(self, instant: int) -> bool:
+        local = self._local(instant)
+        return instant in self.instants or local in self.walls or local // DAY in self.days
+
+    def end_of_day(self, instant: int) -> int:
+        """Where to look on from: a whole day that is left out is left at once, not second by second."""
+        day = self._local(instant) // DAY
+        if day not in self.days:
+            return instant
+        return max(instant, first_instant(civil(day + 1), self.setting.require_zone()) - 1)
+
+    def _local(self, instant: int) -> int:
+        second = instant // SECOND
+        return second + self.setting.require_zone().offset(second)
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionsRule:
+    """A rule that ends after its last counted instant, and leaves out its exceptions (which still count)."""
+
+    rule: Rule
+    last: int | None
+    exceptions: _Exceptions
+
+    def after(self, instant: int) -> int | None:
+        found = self.rule.after(instant)
+        while found is not None and (self.last is None or found <= self.last):
+            if not self.exceptions.hold(found):
+                return found
+            found = self.rule.after(self.exceptions.end_of_day(found))
+        return None
+
+    def count(self, after: int, until: int) -> int | None:  # noqa: ARG002 - exceptions have to be met one by one
+        return None

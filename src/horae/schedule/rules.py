@@ -1,0 +1,118 @@
+"""Rules: what a schedule becomes once its zone is known. A rule answers "which instant comes next?" and keeps no state."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final, Protocol
+
+from .instants import LAST_INSTANT, SECOND
+from .wall import WallPattern
+from .zones import Fold, Gap, Segment, Zone
+
+_LAST_SECOND: Final = LAST_INSTANT // SECOND
+
+
+class Rule(Protocol):
+    """Instants here are microseconds."""
+
+    def after(self, instant: int) -> int | None:
+        """The first occurrence strictly after `instant`."""
+
+    def count(self, after: int, until: int) -> int | None:
+        """How many lie in (after, until]; None when only walking can tell."""
+
+
+class WallRule:
+    """A pattern of wall times in a zone."""
+
+    __slots__ = ("_flowing", "_fold", "_gap", "_pattern", "_zone")
+
+    def __init__(self, zone: Zone, pattern: WallPattern, gap: Gap, fold: Fold, *, flowing: bool) -> None:
+        self._zone = zone
+        self._pattern = pattern
+        self._flowing = flowing
+        self._gap: Gap = "skip" if flowing else gap
+        self._fold: Fold = "both" if flowing else fold
+
+    def after(self, instant: int) -> int | None:
+        found = self.next_second(instant // SECOND)
+        return None if found is None else found * SECOND
+
+    def next_second(self, after: int) -> int | None:
+        """The same question in whole seconds, which is all that a wall pattern can tell apart."""
+        table = self._zone.table
+        index = bisect_right(table.starts, after) - 1
+        offset, clear_from, clear_until = (table.whole if self._flowing else table.unambiguous)[index]
+        if after >= clear_from:
+            local = self._pattern.next_local(after + offset)
+            if local is not None and local - offset < clear_until:
+                return local - offset if local - offset <= _LAST_SECOND else None
+        return self.decide(after)
+
+    def decide(self, after: int) -> int | None:
+        """The careful way, needed only near a clock change."""
+        found = self._zone.next_match(self._pattern.next_local, after, self._gap, self._fold)
+        return found if found is not None and found <= _LAST_SECOND else None
+
+    def count(self, after: int, until: int) -> int | None:
+        """Counts whole stretches between clock changes at once, and walks only through what lies around them."""
+        total, at, last = 0, after // SECOND, min(until // SECOND, _LAST_SECOND)
+        for segment in self._zone.segments_from(at):
+            clear_from, clear_until = self._clear(segment)
+            total += self._walk(at, min(clear_from - 1, last))
+            at = max(at, min(clear_from - 1, last))
+            stop = min(clear_until - 1, last)
+            counted = self._pattern.count_local(at + segment.offset + 1, stop + segment.offset)
+            if counted is None:
+                return None
+            at = max(at, stop)
+            end = min(segment.end - 1, last)
+            total += counted + self._walk(at, end)
+            at = max(at, end)
+            if at >= last:
+                break
+        return total
+
+    def _clear(self, segment: Segment) -> tuple[int, int]:
+        if self._flowing:
+            return segment.start, segment.end
+        return segment.start + abs(segment.jump), segment.end + min(segment.next_jump, 0)
+
+    def _walk(self, after: int, until: int) -> int:
+        total = 0
+        found = self.decide(after) if after < until else None
+        while found is not None and found <= until:
+            total += 1
+            found = self.decide(found)
+        return total
+
+
+class PeriodicRule(WallRule):
+    """A wall rule that repeats by the minute, hour, day or week: one look-up in a small table is the answer."""
+
+    __slots__ = ("_offsets", "_period")
+
+    def __init__(  # noqa: PLR0913 - a rule is made of what it needs, once, by `wall_rule`
+        self,
+        zone: Zone,
+        pattern: WallPattern,
+        gap: Gap,
+        fold: Fold,
+        table: tuple[int, tuple[int, ...]],
+        *,
+        flowing: bool,
+    ) -> None:
+        super().__init__(zone, pattern, gap, fold, flowing=flowing)
+        self._period, self._offsets = table
+
+    def next_second(self, after: int) -> int | None:
+        table = self._zone.table
+        offset, clear_from, clear_until = (table.whole if self._flowing else table.unambiguous)[
+            bisect_right(table.starts, after) - 1
+        ]
+        if after >= clear_from:
+            phase = (after + offset) % self._period
+            found = after - phase + self._offsets[bisect_right(self._offsets, phase)]
+            if found < clear_until and found <= _LAST_SECOND:
+                return found
+        return self.decide(after)

@@ -1,0 +1,164 @@
+"""Patterns on the wall clock: days and times of day, without any zone. Seconds are counted from 1970-01-01 00:00."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from .days import EVERY_WEEKDAY, Days
+from .instants import DAY
+
+
+class WallPattern(Protocol):
+    def next_local(self, local: int) -> int | None:
+        """The first matching wall time strictly after `local`."""
+
+    def count_local(self, first: int, last: int) -> int | None:
+        """How many match from `first` to `last`, both included; None when only walking could tell."""
+
+
+class Times(Protocol):
+    """Times of a day, as seconds from midnight."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def first(self) -> int: ...
+
+    def after(self, second: int) -> int | None:
+        """The first time of day strictly after `second`."""
+
+    def count_until(self, second: int) -> int:
+        """How many are at or before `second`."""
+
+    def all(self) -> Iterable[int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTimes:
+    """Times written out, in order."""
+
+    seconds: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    @property
+    def first(self) -> int:
+        return self.seconds[0]
+
+    def after(self, second: int) -> int | None:
+        index = bisect_right(self.seconds, second)
+        return self.seconds[index] if index < len(self.seconds) else None
+
+    def count_until(self, second: int) -> int:
+        return bisect_right(self.seconds, second)
+
+    def all(self) -> Iterable[int]:
+        return self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TimesOfDay:
+    """Times as minutes of the day and seconds of the minute: two short tables stand for up to 86,400 times."""
+
+    minutes: tuple[int, ...]
+    seconds: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.minutes) * len(self.seconds)
+
+    @property
+    def first(self) -> int:
+        return self.minutes[0] * 60 + self.seconds[0]
+
+    def after(self, second: int) -> int | None:
+        minute, rest = divmod(second, 60)
+        index = bisect_left(self.minutes, minute)
+        if index == len(self.minutes):
+            return None
+        if self.minutes[index] > minute:
+            return self.minutes[index] * 60 + self.seconds[0]
+        within = bisect_right(self.seconds, rest)
+        if within < len(self.seconds):
+            return minute * 60 + self.seconds[within]
+        return self.minutes[index + 1] * 60 + self.seconds[0] if index + 1 < len(self.minutes) else None
+
+    def count_until(self, second: int) -> int:
+        minute, rest = divmod(second, 60)
+        index = bisect_left(self.minutes, minute)
+        total = index * len(self.seconds)
+        if index < len(self.minutes) and self.minutes[index] == minute:
+            total += bisect_right(self.seconds, rest)
+        return total
+
+    def all(self) -> Iterable[int]:
+        return (minute * 60 + second for minute in self.minutes for second in self.seconds)
+
+
+def times_of(seconds: Iterable[int]) -> Times:
+    """The compact form where the times are all combinations of some minutes and some seconds."""
+    listed = sorted(set(seconds))
+    minutes, parts = sorted({each // 60 for each in listed}), sorted({each % 60 for each in listed})
+    if len(minutes) * len(parts) == len(listed):
+        return TimesOfDay(tuple(minutes), tuple(parts))
+    return ListedTimes(tuple(listed))
+
+
+@dataclass(frozen=True, slots=True)
+class DaysAndTimes:
+    """Every one of the times on every one of the days."""
+
+    days: Days
+    times: Times
+
+    def next_local(self, local: int) -> int | None:
+        day, second = divmod(local, DAY)
+        found = self.days.on_or_after(day)
+        if found == day:
+            time = self.times.after(second)
+            if time is not None:
+                return day * DAY + time
+            found = self.days.on_or_after(day + 1)
+        return None if found is None else found * DAY + self.times.first
+
+    def count_local(self, first: int, last: int) -> int | None:
+        if last < first:
+            return 0
+        (first_day, first_second), (last_day, last_second) = divmod(first, DAY), divmod(last, DAY)
+        total = self.days.count(first_day, last_day) * len(self.times)
+        total -= self.days.count(first_day, first_day) * self.times.count_until(first_second - 1)
+        total -= self.days.count(last_day, last_day) * (len(self.times) - self.times.count_until(last_second))
+        return total
+
+
+MOST_OFFSETS: Final = 2016
+
+
+def periodic_offsets(weekdays: int, times: Times) -> tuple[int, tuple[int, ...]] | None:
+    """(period, offsets) when a pattern repeats by the minute, hour, day or week and is small enough to tabulate.
+
+    The offsets are counted from a multiple of the period since 1970-01-01 (a Thursday), and end with the first one
+    of the next period, so that one bisection answers "the next one" without a special case.
+    """
+    if weekdays != EVERY_WEEKDAY:
+        days = [day for day in range(7) if weekdays >> (day + 3) % 7 & 1]
+        if len(days) * len(times) > MOST_OFFSETS:
+            return None
+        return _closed(7 * DAY, [day * DAY + time for day in days for time in times.all()])
+    for period in (60, 3600):
+        offsets = [each for each in times.all() if each < period]
+        if len(times) == len(offsets) * DAY // period and _repeats(times, offsets, period):
+            return _closed(period, offsets)
+    return _closed(DAY, list(times.all())) if len(times) <= MOST_OFFSETS else None
+
+
+def _repeats(times: Times, offsets: list[int], period: int) -> bool:
+    repeated = (start + each for start in range(0, DAY, period) for each in offsets)
+    return all(one == other for one, other in zip(times.all(), repeated, strict=True))
+
+
+def _closed(period: int, offsets: list[int]) -> tuple[int, tuple[int, ...]]:
+    return period, (*offsets, offsets[0] + period)

@@ -1,0 +1,222 @@
+"""Zone arithmetic, all of it: what a wall clock shows, and what becomes of a time that it shows twice or never.
+
+A zone is a row of *segments*, stretches of real time under one offset. A wall-clock time that falls between two
+segments lies in a *gap*; one that two segments both show lies in a *fold*. Everything else follows from that, for
+changes of any size: half an hour, two hours, or a day over the date line.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
+
+from .refusals import refuse
+from .tzif import History, read_history, zone_names
+
+Gap = Literal["next", "shift", "skip"]
+Fold = Literal["first", "last", "both"]
+NextLocal = Callable[[int], int | None]
+
+# A forward jump this long crosses the date line: the day it drops never was, and nothing stands in for it.
+DATE_LINE_JUMP: Final = 3 * 3600
+_LONG_AGO: Final = -(10**15)
+_TWO_DAYS: Final = 2 * 86_400
+_HORIZONS: Final = (2100, 2500, 10_000)
+# The calendar repeats after 400 years: what has not come by then does not come.
+LOOK_AHEAD: Final = 146_097 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Real time from `start` until `end` (exclusive), all under one offset; `jump` is the change that began it."""
+
+    start: int
+    end: int
+    offset: int
+    jump: int
+    next_jump: int
+
+    @property
+    def local_start(self) -> int:
+        return self.start + self.offset
+
+    @property
+    def local_end(self) -> int:
+        return self.end + self.offset
+
+    def shown_from(self, fold: Fold) -> int:
+        """The first wall time that counts here: with fold `first`, what the former segment showed is spent."""
+        return self.local_start - min(self.jump, 0) if fold == "first" else self.local_start
+
+    def shown_until(self, fold: Fold) -> int:
+        """With fold `last`, what the next segment shows again is left to it."""
+        return self.local_end + min(self.next_jump, 0) if fold == "last" else self.local_end
+
+    @property
+    def gap(self) -> range:
+        """The wall times that the change into this segment left out."""
+        return range(self.local_start - max(self.jump, 0), self.local_start)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A zone's segments up to a horizon, with what the fast paths look up; immutable, replaced whole when it grows."""
+
+    year: int
+    segments: tuple[Segment, ...]
+    starts: tuple[int, ...]
+    # (offset, from, until) of the instants where a wall time means one instant and nothing has to be decided.
+    unambiguous: tuple[tuple[int, int, int], ...]
+    # The same for schedules that follow real time: the whole segment.
+    whole: tuple[tuple[int, int, int], ...]
+
+
+class Zone:
+    """One IANA zone. Compare zones by name: their tables grow on demand."""
+
+    __slots__ = ("_history", "name", "table")
+
+    def __init__(self, name: str, history: History) -> None:
+        self.name = name
+        self._history = history
+        self.table = _build(history, _HORIZONS[0])
+
+    def segment(self, instant: int) -> Segment:
+        return next(self.segments_from(instant))
+
+    def segments_from(self, instant: int) -> Iterator[Segment]:
+        """The segment that holds `instant` and all that follow, for as long as the calendar goes."""
+        table = self._reaching(instant)
+        index = bisect_right(table.starts, instant) - 1
+        while True:
+            if index >= len(table.segments) - 1:
+                # The last segment of a table ends at its horizon, not at a change: never hand that one out
+                # unless there is nothing beyond.
+                table = self._grown(table)
+                if index >= len(table.segments):
+                    return
+            yield table.segments[index]
+            index += 1
+
+    def offset(self, instant: int) -> int:
+        return self.segment(instant).offset
+
+    def instants(self, local: int) -> list[int]:
+        """Every instant at which a wall clock shows `local`: none in a gap, two in a fold."""
+        found = []
+        for segment in self.segments_from(local - _TWO_DAYS):
+            if segment.start > local + _TWO_DAYS:
+                break
+            if segment.local_start <= local < segment.local_end:
+                found.append(local - segment.offset)
+        return found
+
+    def changes(self, after: int, until: int) -> Iterator[Segment]:
+        """The segments that a clock change begins within (after, until]."""
+        for segment in self.segments_from(after):
+            if segment.start > until:
+                return
+            if segment.start > after:
+                yield segment
+
+    def next_match(self, next_local: NextLocal, after: int, gap: Gap, fold: Fold) -> int | None:
+        """The first instant after `after` that a pattern of wall times means here.
+
+        A schedule that follows real time passes gap `skip` and fold `both`: what the wall never shows never fires,
+        what it shows twice fires twice.
+        """
+        quiet_until = _LONG_AGO
+        for number, segment in enumerate(self.segments_from(after)):
+            if segment.start > after + LOOK_AHEAD:
+                return None
+            if segment.end <= quiet_until and number > 1:
+                continue
+            found = _first_in(segment, next_local, after, gap, fold)
+            if found is not None and found < segment.end:
+                return found
+            upcoming = next_local(max(after + segment.offset, segment.local_start - 1))
+            if upcoming is None and number > 0:
+                return None
+            if upcoming is not None:
+                quiet_until = upcoming - _TWO_DAYS
+        return None
+
+    def _reaching(self, instant: int) -> Table:
+        table = self.table
+        while instant >= table.starts[-1] and table.year < _HORIZONS[-1]:
+            table = self._grown(table)
+        return table
+
+    def _grown(self, table: Table) -> Table:
+        if self.table.year <= table.year < _HORIZONS[-1]:
+            self.table = _build(self._history, _HORIZONS[_HORIZONS.index(table.year) + 1])
+        return self.table
+
+
+def _first_in(segment: Segment, next_local: NextLocal, after: int, gap: Gap, fold: Fold) -> int | None:
+    shown = next_local(max(after + segment.offset, segment.shown_from(fold) - 1))
+    ordinary = shown - segment.offset if shown is not None and shown < segment.shown_until(fold) else None
+    if segment.jump <= 0 or segment.jump >= DATE_LINE_JUMP or gap == "skip":
+        return ordinary
+    replaced = _first_replacement(segment, next_local, after, gap)
+    if ordinary is None or replaced is None:
+        return replaced if ordinary is None else ordinary
+    return min(ordinary, replaced)
+
+
+def _first_replacement(segment: Segment, next_local: NextLocal, after: int, gap: Gap) -> int | None:
+    """What fires instead of a wall time that the change into this segment left out."""
+    missing = segment.gap
+    if gap == "next":
+        lost = next_local(missing.start - 1)
+        return segment.start if segment.start > after and lost is not None and lost in missing else None
+    former_offset = segment.offset - segment.jump
+    lost = next_local(max(after + former_offset, missing.start - 1))
+    return lost - former_offset if lost is not None and lost in missing else None
+
+
+def _build(history: History, year: int) -> Table:
+    starts, offsets = [_LONG_AGO], [history.first_offset]
+    for instant, offset in history.through(year):
+        starts.append(instant)
+        offsets.append(offset)
+    jumps = [0, *(new - old for old, new in zip(offsets, offsets[1:], strict=False)), 0]
+    ends = [*starts[1:], -_LONG_AGO]
+    segments = tuple(
+        Segment(start, end, offset, jumps[index], jumps[index + 1])
+        for index, (start, end, offset) in enumerate(zip(starts, ends, offsets, strict=True))
+    )
+    # A later change may hide behind the horizon: the last segment has no fast part, unless it lasts for ever.
+    settled = segments if history.footer.saving is None else segments[:-1]
+    closed = [(each.offset, each.end, each.start) for each in segments[len(settled) :]]
+    return Table(
+        year,
+        segments,
+        tuple(starts),
+        (*((each.offset, each.start + abs(each.jump), each.end + min(each.next_jump, 0)) for each in settled), *closed),
+        (*((each.offset, each.start, each.end) for each in settled), *closed),
+    )
+
+
+@cache
+def find_zone(name: str) -> Zone:
+    """The zone of an exact IANA name; refused when the `tzdata` package does not know it."""
+    if name not in zone_names():
+        raise refuse("unknown_zone", zone=name, nearest=nearest_zone(name))
+    return Zone(name, read_history(name))
+
+
+def nearest_zone(name: str) -> str:
+    """The known name that a person most likely meant."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only a refusal needs it
+
+    by_folded = {known.casefold(): known for known in zone_names()}
+    folded = name[:64].casefold().replace(" ", "_")
+    if folded in by_folded:
+        return by_folded[folded]
+    cities = {known.rsplit("/", 1)[-1].casefold(): known for known in sorted(zone_names(), reverse=True)}
+    close = get_close_matches(folded, [*by_folded, *cities], n=1, cutoff=0.5)
+    return (by_folded | cities)[close[0]] if close else "Europe/Berlin"

@@ -1,0 +1,78 @@
+"""The evaluator and the oracle give the same answers, at least half of the time near a clock change."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from horae import InvalidSchedule
+from horae.schedule import Cron
+from tests.oracle import zone_oracle
+from tests.oracle.compare import compare
+from tests.oracle.cron_oracle import fires
+from tests.oracle.cron_reader import Refused, read
+
+SHARDS = 8
+# HORAE_COMPARISONS=5000000 asks for more; fewer than these would not pass through every zone.
+COMPARISONS = max(200_000, int(os.environ.get("HORAE_COMPARISONS", "0")))
+CASES = json.loads((Path(__file__).parents[2] / "data" / "shared_cron_cases.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_the_evaluator_agrees_with_the_oracle(shard: int) -> None:
+    tally = compare(COMPARISONS // SHARDS, seed=1000 + shard)
+
+    assert tally.differences == []
+    assert tally.near_share >= 0.5
+    assert tally.zones == set(zone_oracle.zone_names())
+
+
+@pytest.mark.parametrize("case", CASES["fires"], ids=lambda case: f"{case['expression']} {case['zone']}")
+def test_the_oracle_gives_the_agreed_fires(case: dict[str, Any]) -> None:
+    found = fires(
+        case["expression"],
+        case["zone"],
+        datetime.fromisoformat(case["after"]),
+        datetime.fromisoformat(case["until"]),
+        gap=case.get("gap", "next"),
+        fold=case.get("fold", "first"),
+    )
+
+    assert found == [datetime.fromisoformat(instant) for instant in case["fires"]]
+
+
+@pytest.mark.parametrize("case", CASES["refused"], ids=lambda case: case["why"])
+def test_oracle_and_evaluator_refuse_the_same(case: dict[str, str]) -> None:
+    with pytest.raises(Refused):
+        read(case["expression"])
+    with pytest.raises(InvalidSchedule):
+        Cron(expression=case["expression"], zone="UTC")
+
+
+# Changes that are hard to see from afar: short ones, odd amounts, the date line, rules below zero, rules by decree.
+@pytest.mark.parametrize(
+    "zone",
+    ["Africa/Casablanca", "Asia/Gaza", "Europe/Dublin", "Australia/Lord_Howe", "Pacific/Apia", "Antarctica/Troll"],
+)
+def test_the_oracle_knows_every_change(zone: str) -> None:
+    """An offset changes where a change is known, and nowhere else, when looked at every six hours."""
+    hours = timedelta(hours=6)
+    instant = datetime.fromisoformat("1975-01-01T00:00:00Z")
+    while instant.year < 2038:
+        moved = zone_oracle.offset_at(zone, instant + hours) - zone_oracle.offset_at(zone, instant)
+        known = zone_oracle.changes_between(zone, instant + zone_oracle.SECOND, instant + hours + zone_oracle.SECOND)
+        assert moved == sum((change.jump for change in known), timedelta(0)), instant
+        instant += hours
+
+
+def test_the_oracle_reads_the_package_and_not_the_system() -> None:
+    names = zone_oracle.zone_names()
+
+    assert len(names) > 500
+    assert "Factory" in names
+    assert zone_oracle.zone("Europe/Berlin") is not zone_oracle.zone("Europe/Paris")

@@ -1,7 +1,7 @@
 """Derives every expectation of the kit a second time, by brute force, from the standard library and `tzdata` alone.
 
-    python conformance/derive.py                                  check all case files
-    python conformance/derive.py "30 2 * * *" America/New_York 2026-03-07T12:00:00Z 2026-03-09T12:00:00Z
+    python -m conformance.derive                                  check all case files
+    python -m conformance.derive "30 2 * * *" America/New_York 2026-03-07T12:00:00Z 2026-03-09T12:00:00Z
 
 It is slow on purpose: it looks at every minute (or second) of a window and asks what the wall clock showed.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from wall_rules import EVERY, Rule, parse_interval, parse_rule
+from conformance.wall_rules import EVERY, Rule, parse_interval, parse_rule
 
 zoneinfo.reset_tzpath(to=())  # only the tzdata package: the system's own tree has no version
 
@@ -61,7 +61,7 @@ def derive_fires(case: dict[str, object]) -> list[datetime]:
     if expression.startswith(EVERY):
         return list(_stepped(after, until, parse_interval(expression)))
     rule = parse_rule(expression)
-    clock = _watch(zone, after - 2 * DAY, until + 2 * DAY)
+    clock = _watch(zone, after.replace(microsecond=0) - 2 * DAY, until + 2 * DAY)
     found: set[datetime] = set()
     for start in _days(after, until):
         if any(rule.matches_day((start + DAY * shift).date()) for shift in (-1, 0, 1)):

@@ -110,7 +110,7 @@ def _span(span: str, field: Field, *, open_ended: bool) -> tuple[int, int]:
         return field.low, field.star_high
     first, dash, last = span.partition("-")
     if not dash:
-        return _number(first, field), field.star_high if open_ended else _number(first, field)
+        return _number(first, field), field.high if open_ended else _number(first, field)
     if field is WEEKDAY and last.upper() == "SUN":
         return _number(first, field), SUNDAY_AT_THE_END
     return _number(first, field), _number(last, field)

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from horae import InvalidSchedule, preview
-from horae.schedule import Cron, Past
+from horae.schedule import Cron, Past, count, iterate
 from horae.schedule import next as next_after
 
 from .cases import Stretch, draw_stretch, questions, stretches
 from .cron_oracle import fires
 from .cron_reader import Refused
+from .edges import edge, edges
 from .zone_oracle import is_near_change
 
 QUESTIONS = 30  # in one stretch
@@ -49,6 +50,7 @@ class Difference:
 class Tally:
     asked: int = 0
     listed: int = 0
+    counted: int = 0
     refused: int = 0
     near: int = 0
     zones: set[str] = field(default_factory=set)
@@ -56,7 +58,7 @@ class Tally:
 
     @property
     def comparisons(self) -> int:
-        return self.asked + self.listed + self.refused
+        return self.asked + self.listed + self.counted + self.refused
 
     @property
     def near_share(self) -> float:
@@ -65,13 +67,13 @@ class Tally:
     def __str__(self) -> str:
         return (
             f"{self.comparisons:,} comparisons ({self.asked:,} questions, {self.listed:,} fires of lists, "
-            f"{self.refused:,} refusals), {self.near_share:.0%} within 48 h of a clock change, "
+            f"{self.counted:,} counts, {self.refused:,} refusals), {self.near_share:.0%} within 48 h of a clock change, "
             f"{len(self.zones)} zones, {len(self.differences)} differences"
         )
 
 
 def compare(
-    count: int,
+    wanted: int,
     seed: int,
     *,
     zones: Sequence[str] = (),
@@ -80,13 +82,24 @@ def compare(
 ) -> Tally:
     """At least so many comparisons, or fewer if there were that many differences."""
     tally = Tally()
-    milestone = step = max(count // 10, 1)
+    milestone = step = max(wanted // 10, 1)
     for stretch in stretches(seed, zones):
         compare_stretch(stretch, tally)
         if tally.comparisons >= milestone:
             report(f"seed {seed}: {tally}")
             milestone += step
-        if tally.comparisons >= count or len(tally.differences) >= stop_after:
+        if tally.comparisons >= wanted or len(tally.differences) >= stop_after:
+            break
+    for difference in tally.differences:
+        report(str(difference))
+    return tally
+
+
+def compare_edges(*, stop_after: int = 20, report: Callable[[str], None] = print) -> Tally:
+    tally = Tally()
+    for stretch in edges():
+        compare_stretch(stretch, tally)
+        if len(tally.differences) >= stop_after:
             break
     for difference in tally.differences:
         report(str(difference))
@@ -108,7 +121,8 @@ def compare_stretch(stretch: Stretch, tally: Tally) -> None:
         return
     tally.differences += _compare_questions(stretch, cron, known, known_until, tally)
     if known and stretch.number % 3 == 0:
-        tally.differences += _compare_list(stretch, cron, known, tally)
+        tally.differences += _compare_list(stretch, cron, known[:LISTED], tally)
+    tally.differences += _compare_count(stretch, cron, bisect_right(known, stretch.end), tally)
 
 
 def _cron(stretch: Stretch) -> Cron:
@@ -161,13 +175,33 @@ def _answer(cron: Cron, after: datetime) -> datetime | Exception | None:
     return answer
 
 
-def _compare_list(stretch: Stretch, cron: Cron, known: list[datetime], tally: Tally) -> Iterator[Difference]:
-    expected = known[:LISTED]
-    got = preview(cron, zone=stretch.zone, after=stretch.start, until=expected[-1], limit=LISTED + 1)
+def _compare_list(stretch: Stretch, cron: Cron, expected: list[datetime], tally: Tally) -> Iterator[Difference]:
+    got = _listed(stretch, cron, expected[-1])
     tally.listed += len(expected)
     tally.near += sum(is_near_change(stretch.zone, instant, NEAR) for instant in expected)
     if got != expected:
         yield Difference(stretch, f"list after {stretch.start.isoformat()}", _shown(expected), _shown(got))
+
+
+def _listed(stretch: Stretch, cron: Cron, until: datetime) -> list[datetime]:
+    """By each of the ways to a list in turn: iterated, previewed as a value, previewed as text."""
+    start = stretch.start
+    match stretch.number // 3 % 3:
+        case 0:
+            return list(iterate(cron, start, Past(anchor=start), until=until))
+        case 1:
+            return preview(cron, zone="UTC", after=start, until=until, limit=LISTED + 1)
+        case _:
+            expression, zone, gap, fold = stretch.expression, stretch.zone, stretch.gap, stretch.fold
+            return preview(expression, zone=zone, after=start, until=until, limit=LISTED + 1, gap=gap, fold=fold)
+
+
+def _compare_count(stretch: Stretch, cron: Cron, expected: int, tally: Tally) -> Iterator[Difference]:
+    tally.counted += 1
+    tally.near += is_near_change(stretch.zone, stretch.start, NEAR)
+    got = count(cron, stretch.start, stretch.end, Past(anchor=stretch.start))
+    if got != expected:
+        yield Difference(stretch, f"count until {stretch.end.isoformat()}", expected, got)
 
 
 def _shown(instants: list[datetime]) -> str:
@@ -175,22 +209,30 @@ def _shown(instants: list[datetime]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=200_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--zones", default="", help="comma-separated; all zones without it")
-    parser.add_argument("--stop-after", type=int, default=20, help="differences")
-    parser.add_argument("--replay", help="one stretch again, by the word printed with its difference")
-    options = parser.parse_args(arguments)
+    options = _options().parse_args(arguments)
+    tally = Tally()
     if options.replay:
-        tally = Tally()
-        compare_stretch(draw_stretch(options.replay), tally)
+        stretch = edge(options.replay) if options.replay.startswith("edge:") else draw_stretch(options.replay)
+        compare_stretch(stretch, tally)
         print(*tally.differences, sep="\n")
     else:
         zones = [name for name in options.zones.split(",") if name]
         tally = compare(options.count, options.seed, zones=zones, stop_after=options.stop_after)
+        if options.edges and not tally.differences:
+            tally = compare_edges(stop_after=options.stop_after)
     print(tally)
     return 1 if tally.differences else 0
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=200_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--zones", default="", help="comma-separated; all zones without it")
+    parser.add_argument("--edges", action="store_true", help="also the stretches that chance would seldom draw")
+    parser.add_argument("--stop-after", type=int, default=20, help="differences")
+    parser.add_argument("--replay", help="one stretch again, by the word printed with its difference")
+    return parser
 
 
 if __name__ == "__main__":

@@ -30,6 +30,24 @@ def parse_duration(text: str) -> timedelta:
     return timedelta(microseconds=microseconds)
 
 
+_SPOKEN: Final = re.compile(r"(\d{1,9})(?:\.(\d+))?([a-z]+)", re.ASCII)
+_SPOKEN_UNITS: Final = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
+
+
+def exact(text: str, place: int) -> timedelta:
+    """What a person wrote as `1h30m` or `2hours`; parts of a second are refused."""
+    seconds, end = 0.0, 0
+    for match in _SPOKEN.finditer(text):
+        whole, fraction, unit = match.groups()
+        seconds += float(f"{whole}.{(fraction or '0')[:6]}") * _SPOKEN_UNITS[unit[0]]
+        end = match.end()
+    if end != len(text) or seconds > _LONGEST:
+        raise refuse("bad_duration", place, value=text)
+    if seconds != int(seconds) or seconds < 1:
+        raise refuse("sub_second", place, value=text)
+    return timedelta(seconds=int(seconds))
+
+
 def _microseconds(number: str) -> int:
     whole, _, fraction = number.partition(".")
     return int(whole) * 1_000_000 + int(fraction.ljust(6, "0") or 0)

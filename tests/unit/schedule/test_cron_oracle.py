@@ -13,7 +13,7 @@ import pytest
 from horae import InvalidSchedule
 from horae.schedule import Cron
 from tests.oracle import zone_oracle
-from tests.oracle.compare import compare
+from tests.oracle.compare import compare, compare_edges
 from tests.oracle.cron_oracle import fires
 from tests.oracle.cron_reader import Refused, read
 
@@ -30,6 +30,10 @@ def test_the_evaluator_agrees_with_the_oracle(shard: int) -> None:
     assert tally.differences == []
     assert tally.near_share >= 0.5
     assert tally.zones == set(zone_oracle.zone_names())
+
+
+def test_the_evaluator_agrees_on_what_chance_would_seldom_draw() -> None:
+    assert compare_edges().differences == []
 
 
 @pytest.mark.parametrize("case", CASES["fires"], ids=lambda case: f"{case['expression']} {case['zone']}")

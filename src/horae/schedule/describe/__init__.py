@@ -1,10 +1,31 @@
-"""Sentences in English and Chinese, made from the value and never from its source text."""
+"""Sentences in English and Chinese, made from the value and never from its source text.
+
+A sentence is the core (what kind of schedule), then its modifiers, then for cron and rrule the source in brackets.
+"""
 
 from __future__ import annotations
 
 from ...errors import Language
+from ..cron import Cron
+from ..rrule import RRule
 from ..value import Schedule
+from . import chinese, english
 
 
 def sentence(schedule: Schedule, language: Language) -> str:
-    return schedule.kind
+    """Says when a schedule fires, exactly; the schedule language understands it again."""
+    words = english if language == "en" else chinese
+    parts = [core_sentence(schedule, language), *words.modifiers(schedule)]
+    said = words.SEPARATOR.join(parts)
+    match schedule:
+        case Cron(expression=expression):
+            return f"{said} (cron {expression})"
+        case RRule(recurrence=recurrence):
+            return f"{said} (RRULE:{recurrence})"
+        case _:
+            return said
+
+
+def core_sentence(schedule: Schedule, language: Language) -> str:
+    """The sentence without modifiers and source."""
+    return (english if language == "en" else chinese).core(schedule)

@@ -1,5 +1,9 @@
-"""placeholder until the evaluator lands"""
-from typing import Any
-Rule: Any = None
-RulePattern: Any = None
-parse_rule: Any = None
+"""RFC 5545 recurrence rules: text to value, and value to wall times, from anywhere and without a cursor."""
+
+from __future__ import annotations
+
+from .parse import parse_rule
+from .pattern import RulePattern
+from .rule import Frequency, Rule, completed
+
+__all__ = ["Frequency", "Rule", "RulePattern", "completed", "parse_rule"]

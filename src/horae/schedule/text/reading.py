@@ -1,12 +1,36 @@
-"""From text to a schedule: the one door."""
+"""From text to a schedule: the one door of the schedule language."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, Final
 
-from ..cron import Cron
+from ...errors import InvalidSchedule, Language
+from ..refusals import refuse
+from ..rrule import RRule
 from ..value import Schedule
+from .assemble import assemble, modifiers_of
+from .chinese import read_chinese
+from .draft import Draft
+from .english import read_english
+from .machine import (
+    cron_offset,
+    read_cron,
+    read_every_alias,
+    read_json,
+    read_repeating_interval,
+    read_rrule,
+    split_cron,
+    split_rrule,
+)
+
+LONGEST_TEXT: Final = 2000
+_CHINESE: Final = re.compile("[\u3400-\u9fff]")
+_SOURCE: Final = re.compile(r"\s*\((cron\s[^()]*|rrule:[^()]*)\)\s*$", re.IGNORECASE)
+# Full-width letters, digits and signs, one for one, so that places stay the same.
+_FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x00A0: 0x20}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,4 +43,78 @@ class Reading:
 
 
 def read(text: str, *, zone: str | None, now: datetime) -> Reading:
-    return Reading(Cron(text, zone=zone))
+    """Understand `text`, or refuse it with a place in it. `zone` counts where the text names none."""
+    if len(text) > LONGEST_TEXT:
+        raise refuse("too_long", LONGEST_TEXT, length=len(text), most=LONGEST_TEXT)
+    try:
+        return _read(text.translate(_FULL_WIDTH), zone, now)
+    except InvalidSchedule as refusal:
+        raise refusal.located(text) from None
+    except OverflowError:
+        raise refuse("out_of_calendar", 0).located(text) from None
+
+
+def _read(text: str, zone: str | None, now: datetime) -> Reading:
+    if not text.strip():
+        raise refuse("empty", 0)
+    if text.lstrip().startswith("{"):
+        schedule = read_json(text)
+        return Reading(schedule if schedule.zone or zone is None else schedule.with_defaults(zone))
+    sourced = _SOURCE.search(text)
+    if sourced is not None:
+        return _read_sourced(text[: sourced.start()], sourced[1], zone, now)
+    machine = read_every_alias(text, zone) or read_repeating_interval(text, zone)
+    return Reading(machine) if machine is not None else _read_machine(text, zone, now) or _read_phrase(text, zone, now)
+
+
+def _read_machine(text: str, zone: str | None, now: datetime) -> Reading | None:
+    """Cron and RRULE, with modifiers in words after them."""
+    cron = split_cron(text)
+    if cron is not None:
+        schedule = _shifted(cron_offset(text), read_cron, cron[0], zone)
+        return _modified(schedule, text, cron[1], now)
+    rrule = split_rrule(text)
+    if rrule is None:
+        return None
+    return _modified(_shifted(rrule[1] - len(rrule[0]), read_rrule, rrule[0], zone), text, rrule[1], now)
+
+
+def _shifted(offset: int, reader: Any, source: str, zone: str | None) -> Schedule:
+    try:
+        return reader(source, zone)  # type: ignore[no-any-return]
+    except InvalidSchedule as refusal:
+        raise refusal.located(source, 0).located(" " * offset + source, offset) from None
+
+
+def _modified(schedule: Schedule, text: str, begin: int, now: datetime) -> Reading:
+    if not text[begin:].strip():
+        return Reading(schedule)
+    draft = _draft(text[begin:], begin)
+    modifiers, relative = modifiers_of(draft, schedule.zone, now, exclude=isinstance(schedule, RRule))
+    return Reading(replace(schedule, **modifiers), relative, tuple(draft.notes))
+
+
+def _draft(text: str, offset: int = 0) -> Draft:
+    return read_chinese(text, offset) if _CHINESE.search(text) else read_english(text, offset)
+
+
+def _read_phrase(text: str, zone: str | None, now: datetime) -> Reading:
+    draft = _draft(text)
+    assembled = assemble(draft, zone, now)
+    return Reading(assembled.schedule, assembled.relative, tuple(draft.notes))
+
+
+def _read_sourced(front: str, source: str, zone: str | None, now: datetime) -> Reading:
+    """A description with its source in brackets: the source counts, and the words must say the same."""
+    from ..describe import core_sentence  # noqa: PLC0415 - describing comes after reading
+
+    reading = _read_machine(source, zone, now)
+    if reading is None:
+        raise refuse("source_differs", len(front))
+    languages: tuple[Language, ...] = ("en", "zh")
+    for language in languages:
+        core = core_sentence(reading.schedule, language)
+        if front.strip().startswith(core):
+            begin = front.index(core) + len(core)
+            return _modified(reading.schedule, front, begin, now)
+    raise refuse("source_differs", 0)

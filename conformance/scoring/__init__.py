@@ -1,0 +1,1 @@
+"""Scores a cron library, in whatever language it is written, on the cases of the kit."""

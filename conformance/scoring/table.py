@@ -1,0 +1,2 @@
+class NotesOutdated(Exception): pass
+def write_table(*a): pass

@@ -1,0 +1,8 @@
+"""How other systems spell schedules: each dialect read into Horae's words, and written back without loss."""
+
+from __future__ import annotations
+
+from . import dailyuse, fun_ai_station, nanoclaw, zero
+from .translation import Note, Translation
+
+__all__ = ["Note", "Translation", "dailyuse", "fun_ai_station", "nanoclaw", "zero"]

@@ -1,0 +1,132 @@
+"""Reads the fields of somebody else's mapping: whatever is in them, what does not fit is refused by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+from ..canonical import read_moment
+from ..refusals import refuse
+from ..value import Moment, check_moment
+from .translation import Translation
+
+LONGEST_TEXT: Final = 1000
+_WHOLE: Final = re.compile(r"\s*([+-]?[0-9]{1,18})\s*", re.ASCII)
+_FLAGS: Final = {"true": True, "1": True, "false": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields that a dialect knows; whatever else is in the mapping belongs to others. Null is the same as absent."""
+
+    system: str
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, system: str, given: object, known: tuple[str, ...]) -> Fields:
+        if not isinstance(given, Mapping):
+            raise refuse("compat_not_a_mapping", system=system, value=shown(given))
+        return cls(system, {key: given[key] for key in known if key in given})
+
+    def get(self, key: str) -> Any:
+        return self.values.get(key)
+
+    def need(self, key: str) -> Any:
+        if self.get(key) is None:
+            raise refuse("compat_missing", system=self.system, key=key)
+        return self.get(key)
+
+    def text(self, key: str) -> str | None:
+        value = self.get(key)
+        if value is not None and not isinstance(value, str):
+            raise refuse("compat_not_text", key=key, value=shown(value))
+        if value is not None and len(value) > LONGEST_TEXT:
+            raise refuse("too_long", length=len(value), most=LONGEST_TEXT)
+        return value
+
+    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
+        value = self.need(key)
+        if not isinstance(value, str) or value not in allowed:
+            raise refuse("compat_unknown_choice", key=key, value=shown(value), allowed=", ".join(allowed))
+        return value
+
+    def whole(self, key: str, lowest: int, highest: int) -> int | None:
+        value = self.get(key)
+        return None if value is None else within(key, value, lowest, highest)
+
+    def flag(self, key: str) -> bool | None:
+        """A form on a web page sends text, a C++ program may send 1; both mean what they say."""
+        value = self.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        found = _FLAGS.get(str(value).lower()) if isinstance(value, str) or value in (0, 1) else None
+        if found is None:
+            raise refuse("compat_not_flag", key=key, value=shown(value))
+        return found
+
+    def moment(self, key: str) -> Moment | None:
+        value = self.get(key)
+        return None if value is None else moment_of(key, value)
+
+    def time(self, key: str) -> datetime | None:
+        """Like a moment, but a date alone will not do."""
+        found = self.moment(key)
+        if found is not None and not isinstance(found, datetime):
+            raise refuse("compat_not_a_time", key=key, value=shown(self.get(key)))
+        return found
+
+    def remember(self, translation: Translation, zone: str | None = None) -> Translation:
+        return translation.spelled(self.system, zone, self.values)
+
+
+def whole_number(value: object) -> int | None:
+    """A number, or text that is one; JavaScript has no integers, so 60.0 is 60. Nothing else is guessed at."""
+    if isinstance(value, str):
+        match = _WHOLE.fullmatch(value)
+        return int(match.group(1)) if match else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def within(key: str, value: object, lowest: int, highest: int) -> int:
+    number = whole_number(value)
+    if number is None:
+        raise refuse("compat_not_whole", key=key, value=shown(value))
+    if not lowest <= number <= highest:
+        raise refuse("compat_out_of_range", key=key, value=shown(value), lowest=lowest, highest=highest)
+    return number
+
+
+def moment_of(key: str, value: object) -> Moment:
+    """ISO text, or what a program in Python already has: a date, wall time, or an instant (in UTC from here on)."""
+    found = _given_moment(value) if isinstance(value, date) else read_moment(value) if isinstance(value, str) else None
+    if found is None:
+        raise refuse("compat_not_a_time", key=key, value=shown(value))
+    check_moment(found)
+    return found
+
+
+def _given_moment(value: date) -> Moment | None:
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        return value
+    try:
+        return value.astimezone(UTC)
+    except (OverflowError, ValueError):
+        return None
+
+
+def shown(value: object) -> str:
+    """A value as a refusal may show it. A number of 5,000 digits, for one, could not even be printed."""
+    if isinstance(value, str):
+        return f'"{value[:LONGEST_TEXT]}"'
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int) and value.bit_length() > 100:
+        return f"≈{'-' if value < 0 else ''}10^{int(value.bit_length() * 0.30103)}"
+    if isinstance(value, int | float | date):
+        return str(value)
+    return type(value).__name__

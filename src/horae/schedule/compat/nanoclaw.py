@@ -1,0 +1,71 @@
+"""NanoClaw: `schedule_type` cron, interval (milliseconds) or once, all in the zone of the installation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+from ..canonical import show_moment
+from ..cron import Cron
+from ..every import LONGEST, Every
+from ..once import Once
+from ..refusals import refuse
+from ..zones import find_zone
+from .fields import Fields, shown, whole_number
+from .moments import read_once
+from .translation import Translation
+from .writing import unknown_kind, written
+
+SYSTEM: Final = "NanoClaw"
+_KEYS: Final = ("schedule_type", "schedule_value")
+_KINDS: Final = ("cron", "interval", "once")
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
+    """`zone` is what TIMEZONE says there. An interval counts from the end of a run. No policy is implied."""
+    fields = Fields.of(SYSTEM, mapping, _KEYS)
+    find_zone(zone)
+    kind = fields.choice("schedule_type", _KINDS)
+    fields.need("schedule_value")
+    match kind:
+        case "cron":
+            understood = Translation(Cron(fields.text("schedule_value") or "", zone=zone))
+        case "interval":
+            understood = Translation(Every(_interval(fields.get("schedule_value")), "end"))
+        case _:
+            understood = _once(fields, zone)
+    return fields.remember(understood, zone)
+
+
+def write(translation: Translation, *, zone: str) -> dict[str, Any]:
+    """Refused where NanoClaw has no words for it: another zone, a window, a calendar, any policy."""
+    return written(SYSTEM, translation, zone, _spell, partial(read, zone=zone))
+
+
+def _interval(value: object) -> timedelta:
+    number = whole_number(value)
+    if number is None or not 0 < number <= LONGEST // _MILLISECOND:
+        raise refuse("compat_bad_milliseconds", key="schedule_value", value=shown(value))
+    return number * _MILLISECOND
+
+
+def _once(fields: Fields, zone: str) -> Translation:
+    fields.text("schedule_value")
+    at = fields.time("schedule_value")
+    schedule, notes = read_once(at or datetime.min, zone)  # noqa: DTZ901 - never there: the value was needed
+    return Translation(schedule, notes=notes)
+
+
+def _spell(translation: Translation) -> dict[str, Any]:
+    match translation.schedule:
+        case Cron(expression=expression):
+            return {"schedule_type": "cron", "schedule_value": expression}
+        case Every(interval=interval):
+            return {"schedule_type": "interval", "schedule_value": str(interval // _MILLISECOND)}
+        case Once(at=at):
+            return {"schedule_type": "once", "schedule_value": show_moment(at)}
+        case _:
+            raise unknown_kind(SYSTEM, translation, "cron", "every", "once")

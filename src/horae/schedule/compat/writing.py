@@ -1,0 +1,42 @@
+"""Writing back: the original spelling where it still holds, else a plain one that is proved by reading it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..canonical import to_json
+from ..refusals import refuse
+from .translation import Translation
+
+Spell = Callable[[Translation], dict[str, Any]]
+Read = Callable[[Mapping[str, Any]], Translation]
+
+
+def written(system: str, translation: Translation, zone: str | None, spell: Spell, read: Read) -> dict[str, Any]:
+    """What `spell` makes of a translation, refused unless reading it gives the same translation."""
+    known = translation.spelling_in(system, zone)
+    if known is not None:
+        return _copied(known)
+    mapping = spell(translation)
+    lost = _lost(translation, read(mapping), zone)
+    if lost:
+        raise refuse("compat_lost", system=system, parts=", ".join(lost))
+    return mapping
+
+
+def _lost(wanted: Translation, got: Translation, zone: str | None) -> list[str]:
+    """The names of what did not survive. A policy that is not named is left to the dialect."""
+    before = to_json(wanted.schedule.with_defaults(zone))
+    after = to_json(got.schedule.with_defaults(zone))
+    parts = [key for key in (*before, *(key for key in after if key not in before)) if before.get(key) != after.get(key)]
+    parts += [key for key in wanted.policies if key not in got.policies or wanted.policies[key] != got.policies[key]]
+    return parts + [key for key in wanted.state if wanted.state[key] != got.state.get(key)]
+
+
+def _copied(spelling: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copied(value) if isinstance(value, Mapping) else value for key, value in spelling.items()}
+
+
+def unknown_kind(system: str, translation: Translation, *known: str) -> Exception:
+    return refuse("compat_no_kind", system=system, kind=translation.schedule.kind, known=", ".join(known))

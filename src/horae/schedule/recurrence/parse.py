@@ -1,0 +1,162 @@
+"""From the text of a recurrence rule to its value; what cannot be understood is refused with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+from ..refusals import refuse
+from .checks import check_combinations
+from .rule import WEEKDAY_NAMES, Frequency, Rule
+
+LONGEST_TEXT: Final = 16_384  # every value of every part written out stays below this
+MOST_COUNT: Final = 10_000
+MOST_INTERVAL: Final = 999_999_999
+_MOST_DIGITS: Final = len(str(MOST_INTERVAL))
+_PREFIX: Final = re.compile(r"\s*(?:RRULE:)?\s*", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"([+-]?)([0-9]+)")
+_NTH_WEEKDAY: Final = re.compile(r"([+-]?[0-9]*)(MO|TU|WE|TH|FR|SA|SU)")
+_UNTIL: Final = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})(?:T([0-9]{2})([0-9]{2})([0-9]{2})(Z?))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One NAME=VALUE as it was written (in upper case), and where."""
+
+    name: str
+    value: str
+    position: int
+
+
+def parse_rule(text: str) -> Rule:
+    parts = _split(text)
+    fields = {_FIELDS[part.name][0]: _FIELDS[part.name][1](part) for part in parts.values()}
+    if "freq" not in fields:
+        raise refuse("rrule_missing_freq", position=min(part.position for part in parts.values()))
+    rule = Rule(**fields)
+    check_combinations(rule, {name: part.position for name, part in parts.items()})
+    return rule
+
+
+def _split(text: str) -> dict[str, Part]:
+    if len(text) > LONGEST_TEXT:
+        raise refuse("rrule_too_long", position=LONGEST_TEXT, longest=f"{LONGEST_TEXT:,}")
+    prefix = _PREFIX.match(text)
+    position = prefix.end() if prefix else 0
+    body = text[position:].rstrip()
+    if not body:
+        raise refuse("rrule_empty", position=position)
+    parts: dict[str, Part] = {}
+    for piece in body.split(";"):
+        part = _part(piece, position)
+        if part.name in parts:
+            raise refuse("rrule_repeated_part", position=position, part=part.name)
+        parts[part.name] = part
+        position += len(piece) + 1
+    return parts
+
+
+def _part(piece: str, position: int) -> Part:
+    name, equals, value = piece.partition("=")
+    if not equals or not name or not value:
+        raise refuse("rrule_bad_part", position=position, part=piece)
+    # Upper case of other letters can be ASCII ("ſ" becomes "S"): what is not ASCII is never compared.
+    if not name.isascii() or name.upper() not in _FIELDS:
+        raise refuse("rrule_unknown_part", position=position, part=name)
+    if not value.isascii():
+        raise refuse("rrule_bad_value", position=position, part=name.upper(), value=value)
+    return Part(name.upper(), value.upper(), position)
+
+
+def _frequency(part: Part) -> Frequency:
+    try:
+        return Frequency(part.value)
+    except ValueError:
+        raise refuse("rrule_bad_freq", position=part.position, value=part.value) from None
+
+
+def _interval(part: Part) -> int:
+    return _whole(part, "rrule_bad_interval", MOST_INTERVAL)
+
+
+def _count(part: Part) -> int:
+    return _whole(part, "rrule_bad_count", MOST_COUNT)
+
+
+def _whole(part: Part, code: str, most: int) -> int:
+    number = int(part.value) if part.value.isdigit() and len(part.value) <= _MOST_DIGITS else 0
+    if not 1 <= number <= most:
+        raise refuse(code, position=part.position, value=part.value, most=f"{most:,}")
+    return number
+
+
+def _weekday(part: Part) -> int:
+    if part.value not in WEEKDAY_NAMES:
+        raise refuse("rrule_bad_value", position=part.position, part=part.name, value=part.value)
+    return WEEKDAY_NAMES.index(part.value)
+
+
+def _until(part: Part) -> date | datetime:
+    written = _UNTIL.fullmatch(part.value)
+    try:
+        if written is None:
+            raise ValueError
+        year, month, day = (int(digits) for digits in written.group(1, 2, 3))
+        if written[4] is None:
+            return date(year, month, day)
+        clock = (int(digits) for digits in written.group(4, 5, 6))
+        return datetime(year, month, day, *clock, tzinfo=UTC if written[7] else None)
+    except ValueError:
+        raise refuse("rrule_bad_until", position=part.position, value=part.value) from None
+
+
+def _numbers(low: int, high: int, *, signed: bool = False) -> Callable[[Part], tuple[int, ...]]:
+    def read(part: Part) -> tuple[int, ...]:
+        return tuple(sorted({_number(part, item, low, high, signed=signed) for item in part.value.split(",")}))
+
+    return read
+
+
+def _number(part: Part, item: str, low: int, high: int, *, signed: bool) -> int:
+    written = _NUMBER.fullmatch(item)
+    if written is None or (written[1] == "+" and not signed):
+        raise refuse("rrule_bad_value", position=part.position, part=part.name, value=item)
+    size = int(written[2]) if len(written[2]) <= _MOST_DIGITS else high + 1
+    if not low <= size <= high or (written[1] == "-" and not signed):
+        limits = f"{low}…{high}, -{high}…-{low}" if signed else f"{low}…{high}"
+        raise refuse("rrule_out_of_range", position=part.position, part=part.name, value=item, limits=limits)
+    return -size if written[1] == "-" else size
+
+
+def _weekdays(part: Part) -> tuple[tuple[int, int | None], ...]:
+    days = {_nth_weekday(part, item) for item in part.value.split(",")}
+    return tuple(sorted(days, key=lambda day: (day[0], day[1] or 0)))
+
+
+def _nth_weekday(part: Part, item: str) -> tuple[int, int | None]:
+    written = _NTH_WEEKDAY.fullmatch(item)
+    if written is None or written[1] in ("+", "-"):
+        raise refuse("rrule_bad_value", position=part.position, part=part.name, value=item)
+    nth = _number(part, written[1], 1, 53, signed=True) if written[1] else None
+    return WEEKDAY_NAMES.index(written[2]), nth
+
+
+_FIELDS: Final[dict[str, tuple[str, Callable[[Part], Any]]]] = {
+    "FREQ": ("freq", _frequency),
+    "INTERVAL": ("interval", _interval),
+    "COUNT": ("count", _count),
+    "UNTIL": ("until", _until),
+    "WKST": ("wkst", _weekday),
+    "BYMONTH": ("by_month", _numbers(1, 12)),
+    "BYWEEKNO": ("by_week_number", _numbers(1, 53, signed=True)),
+    "BYYEARDAY": ("by_year_day", _numbers(1, 366, signed=True)),
+    "BYMONTHDAY": ("by_month_day", _numbers(1, 31, signed=True)),
+    "BYDAY": ("by_day", _weekdays),
+    "BYHOUR": ("by_hour", _numbers(0, 23)),
+    "BYMINUTE": ("by_minute", _numbers(0, 59)),
+    "BYSECOND": ("by_second", _numbers(0, 59)),
+    "BYSETPOS": ("by_set_position", _numbers(1, 366, signed=True)),
+}

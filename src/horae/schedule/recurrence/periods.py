@@ -1,0 +1,180 @@
+"""Weeks, months and years as numbered periods, and the days that a rule picks in each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import Final, Protocol
+
+from ..gregorian import days_in_month, first_of_month, is_leap, new_year, weekday
+from .moments import ChosenMoments, EveryMoment, SetPositions, moments_of
+from .rule import Frequency, Rule
+from .spans import DAY, FIRST_DAY, LAST_DAY, LAST_YEAR, bits, date_of
+from .year_days import DayChoice, YearDays, month_mask
+
+_MARGIN: Final = 7  # a year of weeks reaches at most three days into its neighbours
+
+
+class Periods(Protocol):
+    @property
+    def last(self) -> int:
+        """The number of the last period that can hold a day of year 9999."""
+
+    @property
+    def cycle(self) -> int:
+        """After so many periods the calendar repeats."""
+
+    def number(self, day: int) -> int:
+        """The period that a day belongs to."""
+
+    def days(self, number: int) -> Sequence[int]:
+        """The days that the rule picks in a period, in order."""
+
+
+class Weeks:
+    cycle: Final = 20_871
+
+    def __init__(self, rule: Rule) -> None:
+        self._begin = rule.wkst - 3
+        self._offsets = sorted((day - rule.wkst) % 7 for day, _ in rule.by_day)
+        self._months = frozenset(rule.by_month)
+        self.last = self.number(LAST_DAY)
+
+    def number(self, day: int) -> int:
+        return (day - self._begin) // 7
+
+    def days(self, number: int) -> Sequence[int]:
+        first = number * 7 + self._begin
+        days = [first + offset for offset in self._offsets]
+        if not self._months:
+            return days
+        return [day for day in days if FIRST_DAY <= day <= LAST_DAY and date_of(day).month in self._months]
+
+
+class Months:
+    cycle: Final = 4_800
+    last: Final = LAST_YEAR * 12 + 11
+
+    def __init__(self, rule: Rule, choice: DayChoice) -> None:
+        self._months = frozenset(rule.by_month or range(1, 13))
+        self._choice = choice
+        self._shapes: dict[tuple[int, int], tuple[int, ...]] = {}
+
+    def number(self, day: int) -> int:
+        found = date_of(day)
+        return found.year * 12 + found.month - 1
+
+    def days(self, number: int) -> Sequence[int]:
+        year, month = divmod(number, 12)
+        if month + 1 not in self._months:
+            return ()
+        first = first_of_month(year, month + 1)
+        shape = (weekday(first), days_in_month(year, month + 1))
+        offsets = self._shapes.get(shape)
+        if offsets is None:
+            offsets = self._shapes[shape] = bits(month_mask(self._choice, *shape))
+        return [first + offset for offset in offsets]
+
+
+class Years:
+    cycle: Final = 400
+    last: Final = LAST_YEAR
+
+    def __init__(self, choice: DayChoice) -> None:
+        self._days = YearDays(choice)
+        self._shapes: dict[int, tuple[int, ...]] = {}
+
+    def number(self, day: int) -> int:
+        return date_of(day).year
+
+    def days(self, number: int) -> Sequence[int]:
+        mask = self._days.mask(number)
+        offsets = self._shapes.get(mask)
+        if offsets is None:
+            offsets = self._shapes[mask] = bits(mask)
+        first = new_year(number)
+        return [first + offset for offset in offsets]
+
+
+class WeekYears:
+    """Years of whole weeks, as ISO 8601 counts them: the first week is the one with four days or more in January.
+
+    With BYWEEKNO a year is one of these, so that 29 December can belong to the first week of the next year.
+    """
+
+    cycle: Final = 400
+    last: Final = LAST_YEAR + 1
+
+    def __init__(self, rule: Rule, choice: DayChoice) -> None:
+        self._wkst = rule.wkst
+        self._weeks = rule.by_week_number
+        self._days = YearDays(choice)
+        self._shapes: dict[int, tuple[int, ...]] = {}
+
+    def number(self, day: int) -> int:
+        year = date_of(day).year
+        if day < self._begin(year):
+            return year - 1
+        return year + (day >= self._begin(year + 1))
+
+    def days(self, number: int) -> Sequence[int]:
+        begin = self._begin(number)
+        weeks = (self._begin(number + 1) - begin) // 7
+        chosen = {each - 1 if each > 0 else weeks + each for each in self._weeks if abs(each) <= weeks}
+        first = new_year(number) - _MARGIN
+        mask = sum(0b111_1111 << begin - first + week * 7 for week in chosen) & self._with_neighbours(number)
+        offsets = self._shapes.get(mask)
+        if offsets is None:
+            offsets = self._shapes[mask] = bits(mask)
+        return [first + offset for offset in offsets]
+
+    def _with_neighbours(self, year: int) -> int:
+        """The allowed days of a year with a few days of the years beside it."""
+        before = self._days.mask(year - 1) >> 365 + is_leap(year - 1) - _MARGIN
+        after = self._days.mask(year + 1) & (1 << _MARGIN) - 1
+        return before | self._days.mask(year) << _MARGIN | after << _MARGIN + 365 + is_leap(year)
+
+    def _begin(self, year: int) -> int:
+        fourth = new_year(year) + 3
+        return fourth - (weekday(fourth) - self._wkst) % 7
+
+
+class PeriodSearch:
+    """WEEKLY, MONTHLY, YEARLY: the set of each period in turn, every INTERVAL periods from that of the start."""
+
+    __slots__ = ("_choice", "_interval", "_origin", "_periods", "_reach")
+
+    def __init__(self, rule: Rule, start: int) -> None:
+        moments = moments_of(rule)
+        positions = rule.by_set_position
+        self._choice = ChosenMoments(moments, SetPositions(positions)) if positions else EveryMoment(moments)
+        self._periods = _periods_of(rule)
+        self._interval = rule.interval
+        self._origin = self._periods.number(start // DAY)
+        # When as many periods as this hold nothing, every later one is like one of them.
+        self._reach = self._periods.cycle // gcd(self._periods.cycle, rule.interval) * rule.interval
+
+    def on_or_after(self, local: int) -> int | None:
+        periods = self._periods
+        number = periods.number(local // DAY)
+        wait = (self._origin - number) % self._interval
+        if not wait:
+            found = self._choice.on_or_after(periods.days(number), local)
+            if found is not None:
+                return found
+            wait = self._interval
+        stop = min(periods.last, number + wait + self._reach)
+        for later in range(number + wait, stop + 1, self._interval):
+            found = self._choice.first(periods.days(later))
+            if found is not None:
+                return found
+        return None
+
+
+def _periods_of(rule: Rule) -> Periods:
+    choice = DayChoice(rule.by_month, rule.by_year_day, rule.by_month_day, rule.by_day)
+    if rule.freq is Frequency.WEEKLY:
+        return Weeks(rule)
+    if rule.freq is Frequency.MONTHLY:
+        return Months(rule, choice)
+    return WeekYears(rule, choice) if rule.by_week_number else Years(choice)

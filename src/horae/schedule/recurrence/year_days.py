@@ -1,0 +1,153 @@
+"""Which days of a year a rule allows. It depends only on the weekday of 1 January and on the length of the year."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, reduce
+from operator import or_
+from typing import Final
+
+from ..gregorian import is_leap, new_year, weekday
+from .rule import Rule
+from .spans import DAYS_OF_400_YEARS, LAST_DAY, LAST_YEAR, date_of, lowest_bit
+
+_MONTHS: Final = range(1, 13)
+_BYTES_OF_DIGITS: Final = bytes.maketrans(b"01", b"\x00\x01")
+
+
+@dataclass(frozen=True, slots=True)
+class DayChoice:
+    """The parts of a rule that speak of days; an empty part allows all. A day has to satisfy every part."""
+
+    months: tuple[int, ...]
+    year_days: tuple[int, ...]
+    month_days: tuple[int, ...]
+    weekdays: tuple[tuple[int, int | None], ...]
+
+    @classmethod
+    def of(cls, rule: Rule) -> DayChoice | None:
+        """None when the rule does not speak of days."""
+        choice = cls(rule.by_month, rule.by_year_day, rule.by_month_day, rule.by_day)
+        return choice if choice != cls((), (), (), ()) else None
+
+
+class YearDays:
+    """Asks a choice year by year, and remembers the few shapes that a year can have."""
+
+    __slots__ = ("_choice", "_masks")
+
+    def __init__(self, choice: DayChoice) -> None:
+        self._choice = choice
+        self._masks: dict[int, int] = {}
+
+    def mask(self, year: int) -> int:
+        """Bit 0 is 1 January."""
+        shape = weekday(new_year(year)) * 2 + is_leap(year)
+        found = self._masks.get(shape)
+        if found is None:
+            found = self._masks[shape] = year_mask(self._choice, *divmod(shape, 2))
+        return found
+
+    def on_or_after(self, day: int) -> int | None:
+        if day > LAST_DAY:
+            return None
+        year = date_of(day).year
+        rest = self.mask(year) >> day - new_year(year)
+        if rest:
+            return day + lowest_bit(rest)
+        # A shape of year comes again within 40 years: what 400 years do not hold never comes.
+        for year in range(year + 1, min(year + 400, LAST_YEAR) + 1):
+            mask = self.mask(year)
+            if mask:
+                return new_year(year) + lowest_bit(mask)
+        return None
+
+    def flags(self, day: int) -> bytes:
+        """One byte for each of the 146,097 days from `day` on: 1 where the day is allowed, 0 where not."""
+        year = date_of(day).year
+        shapes: dict[tuple[int, int], bytes] = {}
+        whole = b"".join(self._flags_of_year(each, shapes) for each in range(year, year + 401))
+        before = day - new_year(year)
+        return whole[before : before + DAYS_OF_400_YEARS]
+
+    def _flags_of_year(self, year: int, shapes: dict[tuple[int, int], bytes]) -> bytes:
+        shape = (self.mask(year), 365 + is_leap(year))
+        if shape not in shapes:
+            shapes[shape] = flags(*shape)
+        return shapes[shape]
+
+
+def flags(mask: int, length: int) -> bytes:
+    """A bit mask as bytes of 0 and 1, the lowest bit first."""
+    return f"{mask:0{length}b}"[::-1].encode().translate(_BYTES_OF_DIGITS)
+
+
+def year_mask(choice: DayChoice, first_weekday: int, leap: int) -> int:
+    mask = (1 << 365 + leap) - 1
+    if choice.months:
+        mask &= _union(_month(leap, month) for month in choice.months)
+    if choice.year_days:
+        mask &= _union(_nth_bit(365 + leap, 0, nth) for nth in choice.year_days)
+    if choice.month_days:
+        mask &= _union(_month_day(leap, nth) for nth in choice.month_days)
+    if choice.weekdays:
+        mask &= _union(_weekday(choice, first_weekday, leap, day, nth) for day, nth in choice.weekdays)
+    return mask
+
+
+def month_mask(choice: DayChoice, first_weekday: int, length: int) -> int:
+    """The same within one month: bit 0 is its first day, and the months of the choice are not looked at."""
+    mask = (1 << length) - 1
+    if choice.month_days:
+        mask &= _union(_nth_bit(length, 0, nth) for nth in choice.month_days)
+    if choice.weekdays:
+        mask &= _union(_nth_weekday(first_weekday, 0, length, day, nth) for day, nth in choice.weekdays)
+    return mask
+
+
+def _weekday(choice: DayChoice, first_weekday: int, leap: int, day: int, nth: int | None) -> int:
+    """An nth weekday counts within each month when the rule names months, within the year otherwise."""
+    if nth is None or not choice.months:
+        return _nth_weekday(first_weekday, 0, 365 + leap, day, nth)
+    return _union(_nth_weekday(first_weekday, *_month_span(leap, month), day, nth) for month in choice.months)
+
+
+@cache
+def _nth_weekday(first_weekday: int, begin: int, length: int, day: int, nth: int | None) -> int:
+    """Bits of one weekday in the stretch [begin, begin + length), or of its nth one alone."""
+    first = begin + (day - first_weekday - begin) % 7
+    found = range(first, begin + length, 7)
+    if nth is None:
+        return _union(1 << each for each in found)
+    return _nth_bit(len(found), 0, nth) and 1 << found[nth - 1 if nth > 0 else nth]
+
+
+@cache
+def _month_day(leap: int, nth: int) -> int:
+    spans = (_month_span(leap, month) for month in _MONTHS)
+    return _union(_nth_bit(length, begin, nth) for begin, length in spans)
+
+
+@cache
+def _month(leap: int, month: int) -> int:
+    begin, length = _month_span(leap, month)
+    return (1 << length) - 1 << begin
+
+
+@cache
+def _month_span(leap: int, month: int) -> tuple[int, int]:
+    """(days of the year before it, its length)."""
+    lengths = (31, 28 + leap, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+    return sum(lengths[: month - 1]), lengths[month - 1]
+
+
+def _nth_bit(length: int, begin: int, nth: int) -> int:
+    """The nth of `length` bits from `begin` on, counted from the end when negative; 0 when there are not so many."""
+    if abs(nth) > length:
+        return 0
+    return 1 << begin + (nth - 1 if nth > 0 else length + nth)
+
+
+def _union(masks: Iterable[int]) -> int:
+    return reduce(or_, masks, 0)

@@ -1,0 +1,62 @@
+"""Times of day as people say them: which hour is meant, and when that cannot be known."""
+
+from __future__ import annotations
+
+from datetime import time
+from typing import Final, Literal
+
+from ..refusals import refuse
+
+DayPart = Literal["morning", "noon", "afternoon", "evening", "night", "small_hours"]
+
+# For each part of the day, the hours of a 12-hour clock that it can mean, and what they are on a 24-hour clock.
+_HOURS: Final[dict[DayPart, dict[int, int]]] = {
+    "morning": {hour: hour for hour in range(1, 12)},
+    "noon": {11: 11, 12: 12, 1: 13, 2: 14},
+    "afternoon": {12: 12, **{hour: hour + 12 for hour in range(1, 8)}},
+    "evening": {hour: hour + 12 for hour in range(4, 12)},
+    "night": {**{hour: hour + 12 for hour in range(7, 12)}, **{hour: hour for hour in range(1, 5)}},
+    "small_hours": {hour: hour for hour in range(6)},
+}
+# Hours of a 24-hour clock that may be said together with a part of the day, as in 下午15点.
+_STATED: Final[dict[DayPart, range]] = {
+    "morning": range(4, 12),
+    "noon": range(11, 15),
+    "afternoon": range(12, 20),
+    "evening": range(16, 24),
+    "night": range(19, 24),
+    "small_hours": range(6),
+}
+
+
+def in_day_part(part: DayPart, hour: int, minute: int, second: int, place: int) -> time:
+    """早上9点, 9 in the evening. Twelve at night is refused: it may begin or end the day."""
+    if hour == 12 and part in ("evening", "night", "small_hours"):
+        raise refuse("midnight_twice", place)
+    if hour >= 13 and hour in _STATED[part]:
+        return time(hour, minute, second)
+    meant = _HOURS[part].get(hour)
+    if meant is None:
+        raise refuse("hour_does_not_fit", place, hour=hour)
+    return time(meant, minute, second)
+
+
+def bare_hour(hour: int, place: int) -> time:
+    """`at 9` may be morning or evening; `at 17` cannot be mistaken."""
+    if 1 <= hour <= 12:
+        raise refuse("ambiguous_hour", place, hour=hour, morning=f"{hour % 12:02}:00", evening=f"{hour % 12 + 12:02}:00")
+    return a_time(hour, 0, 0, place)
+
+
+def twelve_hour(hour: int, minute: int, second: int, *, afternoon: bool, place: int) -> time:
+    if not 1 <= hour <= 12:
+        raise refuse("hour_does_not_fit", place, hour=hour)
+    return a_time(hour % 12 + 12 * afternoon, minute, second, place)
+
+
+def a_time(hour: int, minute: int, second: int, place: int, microsecond: int = 0) -> time:
+    if hour == 24 and minute == 0 and second == 0:
+        raise refuse("hour_24", place)
+    if hour > 23 or minute > 59 or second > 59:
+        raise refuse("no_such_time", place, value=f"{hour:02}:{minute:02}")
+    return time(hour, minute, second, microsecond)

@@ -1,0 +1,67 @@
+"""Days as people name them: tomorrow, 24 December, Friday of next week. They become dates once "today" is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TypeAlias
+
+from ..refusals import refuse
+
+
+@dataclass(frozen=True, slots=True)
+class DaysAhead:
+    """Today is 0, tomorrow is 1."""
+
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeekdayAhead:
+    """A weekday of this week or a later one; weeks begin on Monday."""
+
+    weekday: int
+    weeks: int
+
+
+@dataclass(frozen=True, slots=True)
+class MonthDay:
+    """A day of the year without the year: the next one that comes."""
+
+    month: int
+    day: int
+
+
+NamedDay: TypeAlias = date | DaysAhead | WeekdayAhead | MonthDay
+
+
+def to_date(day: NamedDay, today: date) -> date:
+    match day:
+        case DaysAhead(days=days):
+            return today + timedelta(days=days)
+        case WeekdayAhead(weekday=weekday, weeks=weeks):
+            monday = today - timedelta(days=today.weekday())
+            return monday + timedelta(days=weekday, weeks=weeks)
+        case MonthDay():
+            return _next_month_day(day, today)
+        case _:
+            return day
+
+
+def _next_month_day(wanted: MonthDay, today: date) -> date:
+    """29 February waits for a leap year."""
+    for year in range(today.year, today.year + 9):
+        try:
+            found = date(year, wanted.month, wanted.day)
+        except ValueError:
+            continue
+        if found >= today:
+            return found
+    raise refuse("bad_moment", value=f"{wanted.month:02}-{wanted.day:02}")
+
+
+def a_date(year: int, month: int, day: int, place: int) -> date:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        raise refuse("bad_date", place, value=f"{year:04}-{month:02}-{day:02}") from None

@@ -1,0 +1,98 @@
+"""What has been understood of a text so far: one slot per thing that can be said, each filled at most once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from datetime import date, datetime, time, timedelta
+from typing import Any, Final, TypeAlias
+
+from ..calendar import On
+from ..calendar_days import Unit
+from ..refusals import refuse
+from ..value import Counting, Moment
+from ..zones import Fold, Gap
+from .dates import NamedDay
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMoment:
+    """A day with or without a time, or a time alone; an offset makes it an instant."""
+
+    day: NamedDay | None
+    at: time | None
+    offset: timedelta | None = None
+
+
+Bound: TypeAlias = NamedMoment | Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """`every 2 weeks`."""
+
+    every: int
+    unit: Unit
+
+
+@dataclass(slots=True)
+class Draft:
+    now: bool | None = None
+    delay: timedelta | None = None
+    interval: timedelta | None = None
+    after_end: bool | None = None
+    period: Period | None = None
+    weekdays: tuple[int, ...] | None = None
+    month_days: tuple[On, ...] | None = None
+    months: tuple[int, ...] | None = None
+    window: tuple[time, time] | None = None
+    window_days: tuple[int, ...] | None = None
+    times: tuple[time, ...] | None = None
+    day: NamedDay | None = None
+    offset: timedelta | None = None
+    start: Bound | None = None
+    end: Bound | None = None
+    repeat: int | None = None
+    counting: Counting | None = None
+    exclude: tuple[date, ...] | None = None
+    jitter: timedelta | None = None
+    gap: Gap | None = None
+    fold: Fold | None = None
+    zone: str | None = None
+    recurring: bool | None = None  # "every" was said
+    notes: list[str] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def put(self, slot: str, value: Any, place: int) -> None:
+        """Fill a slot; saying the same thing twice is a mistake, saying it twice alike is not."""
+        known = getattr(self, slot)
+        if known is not None and known != value:
+            raise refuse("said_twice", place, what=SLOT_NAMES.get(slot, slot))
+        setattr(self, slot, value)
+        self.places.setdefault(slot, place)
+
+    def place(self, *slots: str) -> int | None:
+        return next((self.places[slot] for slot in slots if slot in self.places), None)
+
+    def filled(self) -> frozenset[str]:
+        silent = {"notes", "places"}
+        return frozenset(each.name for each in fields(self) if each.name not in silent and getattr(self, each.name) is not None)
+
+
+SLOT_NAMES: Final = {
+    "times": "a time of day",
+    "zone": "a zone",
+    "day": "a day",
+    "interval": "an interval",
+    "period": "a period",
+    "window": "a window of hours",
+    "end": "an end",
+    "start": "a start",
+    "repeat": "a number of times",
+    "months": "months",
+    "month_days": "days of the month",
+    "weekdays": "weekdays",
+}
+
+ALWAYS_ALLOWED: Final = frozenset(
+    {"start", "end", "repeat", "counting", "jitter", "gap", "fold", "zone", "recurring"}
+)

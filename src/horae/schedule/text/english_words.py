@@ -1,0 +1,76 @@
+"""The English words of the schedule language."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..calendar_days import Unit
+from .clock_words import DayPart
+
+_WEEKDAYS: Final = (
+    ("mon", "monday", "mondays"),
+    ("tue", "tues", "tuesday", "tuesdays"),
+    ("wed", "weds", "wednesday", "wednesdays"),
+    ("thu", "thur", "thurs", "thursday", "thursdays"),
+    ("fri", "friday", "fridays"),
+    ("sat", "saturday", "saturdays"),
+    ("sun", "sunday", "sundays"),
+)
+WEEKDAYS: Final = {word: number for number, words in enumerate(_WEEKDAYS) for word in words}
+WEEKDAY_GROUPS: Final = {
+    "weekday": (0, 1, 2, 3, 4),
+    "weekdays": (0, 1, 2, 3, 4),
+    "weekend": (5, 6),
+    "weekends": (5, 6),
+}
+_MONTHS: Final = (
+    ("jan", "january"),
+    ("feb", "february"),
+    ("mar", "march"),
+    ("apr", "april"),
+    ("may",),
+    ("jun", "june"),
+    ("jul", "july"),
+    ("aug", "august"),
+    ("sep", "sept", "september"),
+    ("oct", "october"),
+    ("nov", "november"),
+    ("dec", "december"),
+)
+MONTHS: Final = {word: number for number, words in enumerate(_MONTHS, 1) for word in words}
+
+# Units of real time, in seconds. `d` and `w` are exact lengths: a calendar day is said as "every day at …".
+SECONDS: Final = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600),
+}
+EXACT_DAYS: Final = {"d": 86_400, "w": 604_800}
+PERIODS: Final[dict[str, Unit]] = {
+    **dict.fromkeys(("day", "days"), "day"),
+    **dict.fromkeys(("week", "weeks"), "week"),
+    **dict.fromkeys(("month", "months"), "month"),
+    **dict.fromkeys(("year", "years"), "year"),
+}
+ADVERBS: Final[dict[str, Unit]] = {
+    "daily": "day",
+    "weekly": "week",
+    "monthly": "month",
+    "yearly": "year",
+    "annually": "year",
+}
+ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+DAY_PARTS: Final[dict[str, DayPart]] = {
+    "morning": "morning",
+    "afternoon": "afternoon",
+    "evening": "evening",
+    "night": "night",
+}
+CLAUSE_WORDS: Final = (
+    "now in at on every each daily weekly monthly yearly hourly between from starting until through except after end "
+    "times including skipped jitter gap fold today tomorrow tonight next this last first of the and to noon midnight "
+    "other with up am pm morning afternoon evening night ending shift skip both cron time"
+).split()
+VOCABULARY: Final = tuple(
+    dict.fromkeys([*CLAUSE_WORDS, *WEEKDAYS, *WEEKDAY_GROUPS, *MONTHS, *SECONDS, *PERIODS, *ADVERBS, *ORDINALS])
+)

@@ -40,7 +40,7 @@ def parse(
     raise refuse("bad_input", value=type(text_or_mapping).__name__)
 
 
-def preview(
+def preview(  # noqa: PLR0913 - one question, with everything that may qualify it
     schedule_or_text: str | Mapping[str, Any] | Schedule,
     *,
     zone: str | None = None,
@@ -56,7 +56,9 @@ def preview(
     `after` (by default this moment), and `every … after end` as if each run ended when it began.
     """
     after = SystemClock().now() if after is None else after
-    schedule = schedule_or_text if isinstance(schedule_or_text, Schedule) else parse(schedule_or_text, zone=zone, now=after)
+    schedule = (
+        schedule_or_text if isinstance(schedule_or_text, Schedule) else parse(schedule_or_text, zone=zone, now=after)
+    )
     if limit == 1 and until is None and type(schedule) is Cron and not schedule.bounded:
         found = next_of_cron(schedule, after, zone, gap, fold)
         return [] if found is None else [found]
@@ -87,7 +89,7 @@ def _read(text: str, zone: str | None, now: datetime | None) -> Schedule:
 
 def _preview(schedule: Schedule, after: datetime, until: datetime | None, limit: int | None) -> list[datetime]:
     most = MOST_FIRES if limit is None else limit
-    if (limit is None and until is None) or not isinstance(most, int) or not 0 <= most <= MOST_FIRES:
+    if (limit is None and until is None) or not 0 <= most <= MOST_FIRES:
         raise refuse("limit_missing", most=MOST_FIRES)
     fires = Occurrences(schedule, Past(anchor=after), schedule.setting()).between(after, until)
     return [each for _, each in zip(range(most), fires, strict=False)]

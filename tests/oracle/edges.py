@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import product
+from pathlib import Path
 from typing import get_args
 
 from .cases import Stretch
 from .cron_oracle import Fold, Gap
+
+AGREED = json.loads((Path(__file__).parents[1] / "data" / "shared_cron_cases.json").read_text(encoding="utf-8"))
 
 # Days: an expression in UTC, the first day of the stretch and its length.
 DAYS = (
@@ -17,7 +22,10 @@ DAYS = (
     ("30 6 1 * *", "2000-01-15", 90),
     ("30 6 1 * *", "2100-01-15", 90),
     ("0 12 LW * *", "2026-01-01", 400),
-    ("0 12 1W,28W,29W,30W,31W * *", "2026-01-01", 800),
+    ("0 12 1W * *", "2026-01-01", 800),
+    ("0 12 28W * *", "2026-01-01", 800),
+    ("0 12 30W * *", "2026-01-01", 800),
+    ("0 12 31W * *", "2026-01-01", 800),
     ("0 12 15W * *", "2026-01-01", 800),
     ("0 12 * * 5#5,SUN#1,1L,0L", "2026-01-01", 400),
     ("0 12 L 2 *", "2023-01-01", 1500),
@@ -30,6 +38,14 @@ DAYS = (
     ("0 12 * * 4/1", "2026-01-01", 40),
     ("0 12 31 JAN,apr,DEC *", "2026-01-01", 800),
 )
+# On either side of what is still accepted.
+BORDERLINE = (
+    "*/59 * * * *", "*/60 * * * *", "0 */23 * * *", "0 */24 * * *", "0 0 */30 * *", "0 0 */31 * *", "0 0 1 */11 *",
+    "0 0 1 */12 *", "0 0 * * */6", "0 0 * * */7", "0 0 * * 0-7/7", "0 0 * * 1-7/7", "58/1 * * * *", "59/1 * * * *",
+    "0 0 5-5 * *", "0 0 5-5/1 * *", "0 0 29 2 *", "0 0 30 2 *", "0 0 30 2 1", "0 0 30 2 */2", "0 0 31 4,6,9,11 *",
+    "0 0 31 4,6,9,12 *", "0 0 30W 2 *", "0 0 29W 2 *", "0 0 L 2 *", "0 0 * * 7#5", "0 0 * * 8#5", "0 0 * * FRI-SUN",
+    "0 0 * * FRI-MON", "0 0 * * 6-7", "0 0 * * 7-1", "0 0 * 12/1 *", "0 0 * 11/1 *", "59 59 23 31 12 *",
+)  # fmt: skip
 # Clock changes: a zone and the day around which it sets its clocks; asked with every choice for gap and fold.
 CHANGES = (
     ("America/New_York", "2026-03-08"),
@@ -52,16 +68,38 @@ CHANGES = (
 TIMES = ("0 0", "59 1", "0 2", "30 2", "0 3", "0 0,2,3", "30 0-4", "*/30 2", "0 *", "15 */2", "0 12", "0-59/10 1-3")
 
 
-def edges() -> Iterator[Stretch]:
-    for number, (expression, first, length) in enumerate(DAYS):
-        start = datetime.fromisoformat(f"{first}T00:00:00Z")
-        yield Stretch(f"edge:{number}:UTC", expression, "UTC", "next", "first", start, start + timedelta(days=length))
-    choices = product(CHANGES, TIMES, product(get_args(Gap), get_args(Fold)))
-    for number, ((zone, day), times, (gap, fold)) in enumerate(choices, start=len(DAYS)):
-        middle = datetime.fromisoformat(f"{day}T04:00:00Z")
-        reach = timedelta(hours=36)
-        yield Stretch(f"edge:{number}:{zone}", f"{times} * * *", zone, gap, fold, middle - reach, middle + reach)
+def edges(zones: Sequence[str] = ()) -> Iterator[Stretch]:
+    """All of them, or those in the zones given and in UTC."""
+    for number, stretch in enumerate([*_agreed(), *_borderline(), *_days(), *_changes()]):
+        if not zones or stretch.zone in {"UTC", *zones}:
+            yield replace(stretch, replay=f"edge:{number}:{stretch.zone}")
 
 
 def edge(replay: str) -> Stretch:
     return next(stretch for stretch in edges() if stretch.replay == replay)
+
+
+def _agreed() -> Iterator[Stretch]:
+    for case in AGREED["fires"]:
+        start, end = datetime.fromisoformat(case["after"]), datetime.fromisoformat(case["until"])
+        gap, fold = case.get("gap", "next"), case.get("fold", "first")
+        yield Stretch("", case["expression"], case["zone"], gap, fold, start, end)
+
+
+def _borderline() -> Iterator[Stretch]:
+    start = datetime.fromisoformat("2026-01-01T00:00:00Z")
+    for expression in (*BORDERLINE, *(case["expression"] for case in AGREED["refused"])):
+        yield Stretch("", expression, "UTC", "next", "first", start, start + timedelta(days=2))
+
+
+def _days() -> Iterator[Stretch]:
+    for expression, first, length in DAYS:
+        start = datetime.fromisoformat(f"{first}T00:00:00Z")
+        yield Stretch("", expression, "UTC", "next", "first", start, start + timedelta(days=length))
+
+
+def _changes() -> Iterator[Stretch]:
+    reach = timedelta(hours=36)
+    for (zone, day), times, (gap, fold) in product(CHANGES, TIMES, product(get_args(Gap), get_args(Fold))):
+        middle = datetime.fromisoformat(f"{day}T04:00:00Z")
+        yield Stretch("", f"{times} * * *", zone, gap, fold, middle - reach, middle + reach)

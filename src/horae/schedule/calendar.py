@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from functools import partial
-from typing import ClassVar, Final, Literal, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from .calendar_days import CountedPeriods, ExcludingDates, SpillingPattern, Unit, month_mask
 from .days import EVERY_MONTH, EVERY_WEEKDAY, Days, Weekly, day_number, monthly
@@ -59,6 +59,8 @@ class Calendar(Schedule):
         for name in ("on", "months", "at", "exclude"):
             object.__setattr__(self, name, _ordered(getattr(self, name)))
         check_calendar(self)
+        for name, value in _one_spelling(self).items():
+            object.__setattr__(self, name, value)
         Schedule.__post_init__(self)
 
     @property
@@ -79,6 +81,28 @@ class Calendar(Schedule):
         else:
             instant = first_instant(self.start, find_zone("UTC")) // SECOND
         return (instant + zone.offset(instant)) // DAY
+
+
+def _one_spelling(calendar: Calendar) -> dict[str, object]:
+    """What can be said in two ways is kept in one, so that equal schedules are equal values."""
+    spelled: dict[str, object] = {"months": ()} if len(calendar.months) == 12 else {}
+    if calendar.unit == "week" and calendar.every == 1 and calendar.hours is None and len(calendar.on) == 7:
+        spelled |= {"unit": "day", "on": ()}
+    if calendar.hours is not None:
+        spelled |= _one_spelling_of_hours(calendar, calendar.hours)
+    return spelled
+
+
+def _one_spelling_of_hours(calendar: Calendar, hours: Hours) -> dict[str, object]:
+    days = tuple(sorted(set(hours.days)))
+    spelled: dict[str, object] = {}
+    if calendar.unit == "week":
+        # The weekdays of the week and those of the window: a day has to be in both.
+        days = tuple(day for day in calendar.on if isinstance(day, int) and (not days or day in days))
+        if calendar.every > 1:
+            return {"on": days, "hours": Hours(hours.opens, hours.closes)}
+        spelled = {"unit": "day", "on": ()}
+    return spelled | {"hours": Hours(hours.opens, hours.closes, days if len(days) < 7 else ())}
 
 
 def _make_rule(calendar: Calendar, setting: Setting, origin: int) -> Rule:
@@ -137,7 +161,7 @@ def _second(at: time) -> int:
 
 
 def _ordered(values: tuple[object, ...]) -> tuple[object, ...]:
-    return tuple(sorted(set(values), key=lambda each: (isinstance(each, NthWeekday), each)))  # type: ignore[type-var]
+    return tuple(sorted(set(values), key=lambda each: (isinstance(each, NthWeekday), each)))
 
 
 def check_calendar(calendar: Calendar) -> None:
@@ -184,4 +208,3 @@ def _check_times(calendar: Calendar) -> None:
     step = calendar.step
     if step is not None and (step.microseconds or not timedelta(seconds=1) <= step <= timedelta(days=1)):
         raise refuse("bad_step", value=step)
-

@@ -150,7 +150,11 @@ def _read_calendar(mapping: Mapping[str, Any], modifiers: dict[str, Any]) -> Cal
 def _read_hours(hours: Any) -> Hours:
     if not isinstance(hours, Mapping) or not {"from", "to"} <= set(hours) <= {"from", "to", "days"}:
         raise refuse("bad_value", key="hours", value=hours, wanted='{"from": "09:00", "to": "18:00", "days": ["MON"]}')
-    return Hours(_need(hours, "from", read_time), _need(hours, "to", read_time), tuple(sorted(set(_list(hours, "days", _weekday)))))
+    return Hours(
+        _need(hours, "from", read_time),
+        _need(hours, "to", read_time),
+        tuple(sorted(set(_list(hours, "days", _weekday)))),
+    )
 
 
 def _read_modifiers(mapping: Mapping[str, Any]) -> dict[str, Any]:

@@ -71,7 +71,9 @@ def plan(expression: str) -> CronPlan:
 
 
 def _times(fields: CronFields) -> TimesOfDay:
-    minutes = tuple(hour * 60 + minute for hour in sorted(fields.hour.values) for minute in sorted(fields.minute.values))
+    minutes = tuple(
+        hour * 60 + minute for hour in sorted(fields.hour.values) for minute in sorted(fields.minute.values)
+    )
     return TimesOfDay(minutes, tuple(sorted(fields.second.values)))
 
 

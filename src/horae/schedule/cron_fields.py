@@ -39,8 +39,10 @@ SECOND: Final = FieldKind("second", 0, 59)
 MINUTE: Final = FieldKind("minute", 0, 59)
 HOUR: Final = FieldKind("hour", 0, 23)
 DAY: Final = FieldKind("day", 1, 31)
-MONTH: Final = FieldKind("month", 1, 12, tuple("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()))
-WEEKDAY: Final = FieldKind("weekday", 0, 7, tuple("SUN MON TUE WED THU FRI SAT".split()))
+MONTH: Final = FieldKind(
+    "month", 1, 12, ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+)
+WEEKDAY: Final = FieldKind("weekday", 0, 7, ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"))
 _FIELDS: Final = (MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 
 
@@ -188,7 +190,9 @@ def _read_range(item: str, place: int, kind: FieldKind) -> range:
     if step == 0:
         raise refuse("step_zero", step_place, field=kind.name)
     if step > last - first:
-        raise refuse("step_too_large", step_place, field=kind.name, step=step, first=first, last=last, most=last - first)
+        raise refuse(
+            "step_too_large", step_place, field=kind.name, step=step, first=first, last=last, most=last - first
+        )
     return range(first, last + 1, step)
 
 

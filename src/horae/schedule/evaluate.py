@@ -13,7 +13,6 @@ from .every import Every
 from .instants import DAY, EPOCH, FIRST_INSTANT, LAST_INSTANT, to_datetime, to_instant
 from .now import Now
 from .once import Once
-
 from .refusals import refuse
 from .rules import Rule
 from .value import Moment, Past, Schedule, Setting, first_instant, is_wall, last_instant

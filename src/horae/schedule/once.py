@@ -48,7 +48,9 @@ def _meant(local: int, setting: Setting) -> list[int]:
     zone: Zone = setting.require_zone()
     found: list[int] = []
     after = local - 2 * 86_400
-    while (each := zone.next_match(lambda at: local if at < local else None, after, setting.gap, setting.fold)) is not None:
+    while (
+        each := zone.next_match(lambda at: local if at < local else None, after, setting.gap, setting.fold)
+    ) is not None:
         found.append(each)
         after = each
     return found

@@ -734,5 +734,7 @@ def codes() -> frozenset[str]:
 
 def _shorten(fact: str) -> str:
     """Hostile input must not come back as a ten-kilobyte message, nor move the cursor of a terminal."""
-    printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: _LONGEST_FACT + 1])
+    printable = "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: _LONGEST_FACT + 1]
+    )
     return printable if len(printable) <= _LONGEST_FACT else printable[: _LONGEST_FACT - 1] + "…"

@@ -92,7 +92,7 @@ class PeriodicRule(WallRule):
 
     __slots__ = ("_offsets", "_period")
 
-    def __init__(  # noqa: PLR0913 - a rule is made of what it needs, once, by `wall_rule`
+    def __init__(
         self,
         zone: Zone,
         pattern: WallPattern,

@@ -119,7 +119,9 @@ def check_moment(moment: Moment | None) -> None:
     if moment is None:
         return
     known = isinstance(moment, date)
-    if not known or not date(1, 1, 4) <= (moment.date() if isinstance(moment, datetime) else moment) <= date(9999, 12, 27):
+    if not known or not date(1, 1, 4) <= (moment.date() if isinstance(moment, datetime) else moment) <= date(
+        9999, 12, 27
+    ):
         raise refuse("bad_moment", value=moment)
 
 
@@ -150,7 +152,10 @@ def _resolve(moment: datetime, zone: Zone, fold: Fold) -> int:
     found = zone.instants(local)
     if found:
         return (found[0] if fold == "first" else found[-1]) * SECOND + moment.microsecond
-    return next(change.start for change in zone.changes(local - 2 * 86_400, local + 2 * 86_400) if local in change.gap) * SECOND
+    return (
+        next(change.start for change in zone.changes(local - 2 * 86_400, local + 2 * 86_400) if local in change.gap)
+        * SECOND
+    )
 
 
 def clamp(instant: int) -> int:

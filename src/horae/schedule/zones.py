@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Final, Literal
 
 from .refusals import refuse
@@ -183,7 +184,7 @@ def _build(history: History, year: int) -> Table:
     for instant, offset in history.through(year):
         starts.append(instant)
         offsets.append(offset)
-    jumps = [0, *(new - old for old, new in zip(offsets, offsets[1:], strict=False)), 0]
+    jumps = [0, *(new - old for old, new in pairwise(offsets)), 0]
     ends = [*starts[1:], -_LONG_AGO]
     segments = tuple(
         Segment(start, end, offset, jumps[index], jumps[index + 1])

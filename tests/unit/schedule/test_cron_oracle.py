@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +14,11 @@ from tests.oracle import zone_oracle
 from tests.oracle.compare import compare, compare_edges
 from tests.oracle.cron_oracle import fires
 from tests.oracle.cron_reader import Refused, read
+from tests.oracle.edges import AGREED
 
 SHARDS = 8
 # HORAE_COMPARISONS=5000000 asks for more; fewer than these would not pass through every zone.
 COMPARISONS = max(200_000, int(os.environ.get("HORAE_COMPARISONS", "0")))
-CASES = json.loads((Path(__file__).parents[2] / "data" / "shared_cron_cases.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
@@ -36,7 +34,7 @@ def test_the_evaluator_agrees_on_what_chance_would_seldom_draw() -> None:
     assert compare_edges().differences == []
 
 
-@pytest.mark.parametrize("case", CASES["fires"], ids=lambda case: f"{case['expression']} {case['zone']}")
+@pytest.mark.parametrize("case", AGREED["fires"], ids=lambda case: f"{case['expression']} {case['zone']}")
 def test_the_oracle_gives_the_agreed_fires(case: dict[str, Any]) -> None:
     found = fires(
         case["expression"],
@@ -50,7 +48,7 @@ def test_the_oracle_gives_the_agreed_fires(case: dict[str, Any]) -> None:
     assert found == [datetime.fromisoformat(instant) for instant in case["fires"]]
 
 
-@pytest.mark.parametrize("case", CASES["refused"], ids=lambda case: case["why"])
+@pytest.mark.parametrize("case", AGREED["refused"], ids=lambda case: case["why"])
 def test_oracle_and_evaluator_refuse_the_same(case: dict[str, str]) -> None:
     with pytest.raises(Refused):
         read(case["expression"])

@@ -15,7 +15,7 @@ from .translation import Translation
 
 LONGEST_TEXT: Final = 1000
 _WHOLE: Final = re.compile(r"\s*([+-]?[0-9]{1,18})\s*", re.ASCII)
-_FLAGS: Final = {"true": True, "1": True, "false": False, "0": False}
+_FLAGS: Final[dict[str | int, bool]] = {"true": True, "1": True, 1: True, "false": False, "0": False, 0: False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,13 @@ class Fields:
         return self.get(key)
 
     def text(self, key: str) -> str | None:
-        value = self.get(key)
-        if value is not None and not isinstance(value, str):
+        return None if self.get(key) is None else self.needed_text(key)
+
+    def needed_text(self, key: str) -> str:
+        value = self.need(key)
+        if not isinstance(value, str):
             raise refuse("compat_not_text", key=key, value=shown(value))
-        if value is not None and len(value) > LONGEST_TEXT:
+        if len(value) > LONGEST_TEXT:
             raise refuse("too_long", length=len(value), most=LONGEST_TEXT)
         return value
 
@@ -62,21 +65,24 @@ class Fields:
         value = self.get(key)
         if value is None or isinstance(value, bool):
             return value
-        found = _FLAGS.get(str(value).lower()) if isinstance(value, str) or value in (0, 1) else None
+        found = _FLAGS.get(value.lower() if isinstance(value, str) else value) if isinstance(value, str | int) else None
         if found is None:
             raise refuse("compat_not_flag", key=key, value=shown(value))
         return found
 
-    def moment(self, key: str) -> Moment | None:
-        value = self.get(key)
-        return None if value is None else moment_of(key, value)
-
     def time(self, key: str) -> datetime | None:
-        """Like a moment, but a date alone will not do."""
-        found = self.moment(key)
-        if found is not None and not isinstance(found, datetime):
-            raise refuse("compat_not_a_time", key=key, value=shown(self.get(key)))
+        return None if self.get(key) is None else self.needed_time(key)
+
+    def needed_time(self, key: str) -> datetime:
+        """Wall time, or an instant; a date alone will not do."""
+        value = self.need(key)
+        found = moment_of(key, value)
+        if not isinstance(found, datetime):
+            raise refuse("compat_not_a_time", key=key, value=shown(value))
         return found
+
+    def moment(self, key: str) -> Moment | None:
+        return None if self.get(key) is None else moment_of(key, self.get(key))
 
     def remember(self, translation: Translation, zone: str | None = None) -> Translation:
         return translation.spelled(self.system, zone, self.values)
@@ -127,6 +133,8 @@ def shown(value: object) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int) and value.bit_length() > 100:
         return f"≈{'-' if value < 0 else ''}10^{int(value.bit_length() * 0.30103)}"
-    if isinstance(value, int | float | date):
+    if isinstance(value, date):
+        return f"{value.year:04}-{value.month:02}-{value.day:02}"
+    if isinstance(value, int | float):
         return str(value)
     return type(value).__name__

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from ..canonical import show_moment
+from ..evaluate import next as next_of
 from ..instants import SECOND, to_datetime, to_instant, wall_reading, wall_seconds
 from ..once import Once
 from ..refusals import refuse
+from ..value import Past, Schedule, first_instant
 from ..zones import find_zone
 from .notes import note
 from .translation import Note
+
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def read_once(at: datetime, zone: str) -> tuple[Once, tuple[Note, ...]]:
@@ -32,6 +37,17 @@ def _clock_change(at: datetime, zone: str, shown: str) -> tuple[Note, ...]:
     if readings == 1:
         return ()
     return (note("compat_gap" if readings == 0 else "compat_fold", local=show_wall(at), zone=zone, instant=shown),)
+
+
+def first_run_notes(schedule: Schedule, zone: str) -> tuple[Note, ...]:
+    """Elsewhere the first time is run whatever the rule says; here it has to be one of the rule's own times."""
+    if schedule.start is None:
+        return ()
+    asked = to_datetime(first_instant(schedule.start, find_zone(zone)))
+    first = next_of(schedule, asked - _MICROSECOND, Past(anchor=asked))
+    if first is None:
+        return (note("compat_never_runs", given=show_moment(asked)),)
+    return () if first == asked else (note("compat_first_run_moved", given=show_moment(asked), first=show_moment(first)),)
 
 
 def local_time(moment: datetime, zone: str) -> datetime:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -29,12 +29,11 @@ def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
     fields = Fields.of(SYSTEM, mapping, _KEYS)
     find_zone(zone)
     kind = fields.choice("schedule_type", _KINDS)
-    fields.need("schedule_value")
     match kind:
         case "cron":
-            understood = Translation(Cron(fields.text("schedule_value") or "", zone=zone))
+            understood = Translation(Cron(fields.needed_text("schedule_value"), zone=zone))
         case "interval":
-            understood = Translation(Every(_interval(fields.get("schedule_value")), "end"))
+            understood = Translation(Every(_interval(fields.need("schedule_value")), "end"))
         case _:
             understood = _once(fields, zone)
     return fields.remember(understood, zone)
@@ -53,9 +52,8 @@ def _interval(value: object) -> timedelta:
 
 
 def _once(fields: Fields, zone: str) -> Translation:
-    fields.text("schedule_value")
-    at = fields.time("schedule_value")
-    schedule, notes = read_once(at or datetime.min, zone)  # noqa: DTZ901 - never there: the value was needed
+    fields.needed_text("schedule_value")
+    schedule, notes = read_once(fields.needed_time("schedule_value"), zone)
     return Translation(schedule, notes=notes)
 
 

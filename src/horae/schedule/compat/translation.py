@@ -24,7 +24,7 @@ class Original:
 
     system: str
     zone: str | None
-    spelling: Mapping[str, Any]
+    spelling: dict[str, Any]
     meaning: tuple[Schedule, Mapping[str, Any], Mapping[str, int]]
 
 
@@ -42,14 +42,15 @@ class Translation:
     state: Mapping[str, int] = field(default_factory=dict)
     original: Original | None = field(default=None, compare=False, repr=False)
 
-    def spelled(self, system: str, zone: str | None, spelling: Mapping[str, Any]) -> Translation:
+    def spelled(self, system: str, zone: str | None, spelling: dict[str, Any]) -> Translation:
         """The same, remembering how it was spelled, so that writing it back changes nothing."""
         meaning = (self.schedule, deepcopy(self.policies), deepcopy(self.state))
-        return replace(self, original=Original(system, zone, spelling, meaning))
+        return replace(self, original=Original(system, zone, deepcopy(spelling), meaning))
 
-    def spelling_in(self, system: str, zone: str | None) -> Mapping[str, Any] | None:
+    def spelling_in(self, system: str, zone: str | None) -> dict[str, Any] | None:
         """How this was spelled there; None when it came from elsewhere, or was changed since."""
         origin = self.original
         if origin is None or (origin.system, origin.zone) != (system, zone):
             return None
-        return origin.spelling if origin.meaning == (self.schedule, self.policies, self.state) else None
+        unchanged = origin.meaning == (self.schedule, self.policies, self.state)
+        return deepcopy(origin.spelling) if unchanged else None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
-from ..canonical import to_json
+from ...errors import InvalidSchedule
+from ..canonical import show_moment, to_json
 from ..refusals import refuse
+from ..value import Moment, is_wall
 from .translation import Translation
 
 Spell = Callable[[Translation], dict[str, Any]]
@@ -17,11 +20,11 @@ def written(system: str, translation: Translation, zone: str | None, spell: Spel
     """What `spell` makes of a translation, refused unless reading it gives the same translation."""
     known = translation.spelling_in(system, zone)
     if known is not None:
-        return _copied(known)
+        return known
     mapping = spell(translation)
-    lost = _lost(translation, read(mapping), zone)
-    if lost:
-        raise refuse("compat_lost", system=system, parts=", ".join(lost))
+    parts = _lost(translation, read(mapping), zone)
+    if parts:
+        raise lost(system, *parts)
     return mapping
 
 
@@ -34,9 +37,23 @@ def _lost(wanted: Translation, got: Translation, zone: str | None) -> list[str]:
     return parts + [key for key in wanted.state if wanted.state[key] != got.state.get(key)]
 
 
-def _copied(spelling: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _copied(value) if isinstance(value, Mapping) else value for key, value in spelling.items()}
+def lost(system: str, *parts: str) -> InvalidSchedule:
+    return refuse("compat_lost", system=system, parts=", ".join(parts))
 
 
-def unknown_kind(system: str, translation: Translation, *known: str) -> Exception:
+def unknown_kind(system: str, translation: Translation, *known: str) -> InvalidSchedule:
     return refuse("compat_no_kind", system=system, kind=translation.schedule.kind, known=", ".join(known))
+
+
+def shown_time(system: str, key: str, moment: Moment) -> str:
+    """Wall time or an instant as text; a date alone is too little for those who ask for a time."""
+    if not isinstance(moment, datetime):
+        raise lost(system, key)
+    return show_moment(moment)
+
+
+def shown_instant(system: str, key: str, moment: Moment) -> str:
+    """For dialects that know instants only: wall time would become something else the day a zone changes its rules."""
+    if is_wall(moment):
+        raise lost(system, key)
+    return show_moment(moment)

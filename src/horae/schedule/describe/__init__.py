@@ -14,9 +14,10 @@ from . import chinese, english
 
 def sentence(schedule: Schedule, language: Language) -> str:
     """Says when a schedule fires, exactly; the schedule language understands it again."""
-    words = english if language == "en" else chinese
-    parts = [core_sentence(schedule, language), *words.modifiers(schedule)]
-    said = words.SEPARATOR.join(parts)
+    if language == "en":
+        said = english.SEPARATOR.join([english.core(schedule), *english.modifiers(schedule)])
+    else:
+        said = chinese.SEPARATOR.join([chinese.core(schedule), *chinese.modifiers(schedule)])
     match schedule:
         case Cron(expression=expression):
             return f"{said} (cron {expression})"
@@ -28,4 +29,4 @@ def sentence(schedule: Schedule, language: Language) -> str:
 
 def core_sentence(schedule: Schedule, language: Language) -> str:
     """The sentence without modifiers and source."""
-    return (english if language == "en" else chinese).core(schedule)
+    return english.core(schedule) if language == "en" else chinese.core(schedule)

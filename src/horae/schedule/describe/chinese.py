@@ -12,10 +12,10 @@ from ..every import Every
 from ..now import Now
 from ..once import Once
 from ..rrule import RRule
-from ..value import Schedule, is_wall
+from ..value import Schedule
 from .chinese_words import WEEKDAYS
 from .cron_chinese import cron_core
-from .moments import clock, moment, runs
+from .moments import clock, moment, runs, wall_start
 from .recurrence import rule_sentence
 
 SEPARATOR: Final = "，"
@@ -37,9 +37,7 @@ def core(schedule: Schedule) -> str:
         case Calendar():
             return calendar_core(known)
         case RRule():
-            start = known.start
-            wall = start if start is not None and is_wall(start) else None
-            return rule_sentence(known.parsed, wall, "zh")
+            return rule_sentence(known.parsed, wall_start(known), "zh")
         case _:
             assert_never(known)
 

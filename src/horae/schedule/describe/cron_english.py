@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..cron_fields import CronFields, Field
 from .english_words import MONTHS, WEEKDAYS, joined, ordinal
-from .moments import runs
+from .moments import even_step, runs, whole_step
 
 _MOST_TIMES = 6
 
@@ -44,28 +44,26 @@ def _clock(hour: int, minute: int, second: int) -> str:
 
 
 def _second_part(field: Field) -> str:
-    step = _whole_step(sorted(field.values), 60)
+    step = whole_step(sorted(field.values), 60)
     if step is not None:
         return "every second" if step == 1 else f"every {step} seconds"
     return f"at second{'s' if len(field.values) > 1 else ''} {_numbers(sorted(field.values))} of"
 
 
 def _minute_part(field: Field) -> str:
-    step = _whole_step(sorted(field.values), 60)
+    step = whole_step(sorted(field.values), 60)
     if step is not None:
         return "every minute" if step == 1 else f"every {step} minutes"
     return f"at minute{'s' if len(field.values) > 1 else ''} {_numbers(sorted(field.values))}"
 
 
-def _whole_step(values: list[int], size: int) -> int | None:
-    """The step when the values divide the whole hour or minute evenly; */7 does not."""
-    step = size // len(values)
-    return step if values == list(range(0, size, step)) and size % len(values) == 0 and size % step == 0 else None
-
-
 def _numbers(values: list[int]) -> str:
-    said = [str(first) if first == last else f"{first} to {last}" if last - first > 1 else f"{first} and {last}" for first, last in runs(values)]
-    return joined(said) if not any(" and " in each for each in said) else ", ".join(said).replace(" and ", ", ")
+    if even_step(values):
+        return f"{values[0]}, {values[1]}, {values[2]}, …, {values[-1]}"
+    said: list[str] = []
+    for first, last in runs(values):
+        said += [f"{first} to {last}"] if last - first > 1 else [str(each) for each in range(first, last + 1)]
+    return joined(said)
 
 
 # --- days --------------------------------------------------------------------------------------------------------
@@ -93,7 +91,7 @@ def _every_weekday(field: Field) -> bool:
 
 
 def _day_part(field: Field) -> str:
-    said = [f"day {first}" if first == last else f"days {first} to {last}" for first, last in runs(sorted(field.values))]
+    said = [f"day{'s' if len(field.values) > 1 else ''} {_numbers(sorted(field.values))}"] if field.values else []
     said += [f"the weekday nearest to day {day}" for day in sorted(field.nearest_working)]
     if field.last_working:
         said.append("the last weekday")
@@ -105,7 +103,9 @@ def _day_part(field: Field) -> str:
 def _weekday_part(field: Field) -> str:
     from_monday = sorted((weekday - 1) % 7 for weekday in field.values)
     said = [
-        f"{WEEKDAYS[first]} to {WEEKDAYS[last]}" if last - first >= 2 else joined([WEEKDAYS[day] for day in range(first, last + 1)])
+        f"{WEEKDAYS[first]} to {WEEKDAYS[last]}"
+        if last - first >= 2
+        else joined([WEEKDAYS[day] for day in range(first, last + 1)])
         for first, last in runs(from_monday)
     ]
     said += [f"the {ordinal(nth)} {WEEKDAYS[(weekday - 1) % 7]} of the month" for weekday, nth in sorted(field.nth)]

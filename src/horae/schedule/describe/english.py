@@ -12,10 +12,10 @@ from ..every import Every
 from ..now import Now
 from ..once import Once
 from ..rrule import RRule
-from ..value import Schedule, is_wall
+from ..value import Schedule
 from .cron_english import cron_core
 from .english_words import MONTHS, WEEKDAYS, joined, ordinal
-from .moments import clock, moment, runs
+from .moments import clock, moment, runs, wall_start
 from .recurrence import rule_sentence
 
 SEPARATOR: Final = ", "
@@ -35,9 +35,7 @@ def core(schedule: Schedule) -> str:
         case Calendar():
             return calendar_core(known)
         case RRule():
-            start = known.start
-            wall = start if start is not None and is_wall(start) else None
-            return rule_sentence(known.parsed, wall, "en")
+            return rule_sentence(known.parsed, wall_start(known), "en")
         case _:
             assert_never(known)
 
@@ -91,7 +89,9 @@ def calendar_core(calendar: Calendar) -> str:
     days = _days(calendar)
     if calendar.hours is None or calendar.step is None:
         return f"{days} at {joined([clock(each) for each in calendar.at])}"
-    window = f"every {_interval(calendar.step)} between {clock(calendar.hours.opens)} and {clock(calendar.hours.closes)}"
+    window = (
+        f"every {_interval(calendar.step)} between {clock(calendar.hours.opens)} and {clock(calendar.hours.closes)}"
+    )
     if calendar.hours.days:
         window += f" on {_weekdays(calendar.hours.days)}"
     return window if days == "every day" else f"{days}, {window}"

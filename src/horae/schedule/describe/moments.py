@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta, timezone
+from itertools import pairwise
 
 from ..instants import SECOND, to_instant
-from ..value import Moment
+from ..value import Moment, Schedule, is_wall
 from ..zones import find_zone
 
 
@@ -42,6 +43,26 @@ def _reading(value: datetime) -> str:
     if value.microsecond:
         return value.isoformat(" ", "microseconds").rstrip("0")
     return value.isoformat(" ", "seconds" if value.second else "minutes")
+
+
+def even_step(values: list[int]) -> int | None:
+    """The step of a long list with even steps, which is then told by its beginning and its end."""
+    steps = {later - earlier for earlier, later in pairwise(values)}
+    return min(steps) if len(values) >= 5 and len(steps) == 1 and min(steps) > 1 else None
+
+
+def whole_step(values: list[int], size: int) -> int | None:
+    """The step when the values divide a whole minute or hour evenly; */7 does not."""
+    step = size // len(values)
+    return step if len(values) > 1 and size % len(values) == 0 and values == list(range(0, size, step)) else None
+
+
+def wall_start(schedule: Schedule) -> datetime | None:
+    """The wall time that a recurrence rule takes its unsaid parts from."""
+    start = schedule.start
+    if start is None or not is_wall(start):
+        return None
+    return start if isinstance(start, datetime) else datetime.combine(start, time())
 
 
 def runs(values: list[int]) -> list[tuple[int, int]]:

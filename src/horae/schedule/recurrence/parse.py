@@ -101,16 +101,13 @@ def _weekday(part: Part) -> int:
 
 def _until(part: Part) -> date | datetime:
     written = _UNTIL.fullmatch(part.value)
+    numbers = [int(digits or 0) for digits in written.group(1, 2, 3, 4, 5, 6)] if written else [0] * 6
+    year, month, day, hour, minute, second = numbers
     try:
-        if written is None:
-            raise ValueError
-        year, month, day = (int(digits) for digits in written.group(1, 2, 3))
-        if written[4] is None:
-            return date(year, month, day)
-        clock = (int(digits) for digits in written.group(4, 5, 6))
-        return datetime(year, month, day, *clock, tzinfo=UTC if written[7] else None)
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC if written and written[7] else None)
     except ValueError:
         raise refuse("rrule_bad_until", position=part.position, value=part.value) from None
+    return moment if "T" in part.value else moment.date()
 
 
 def _numbers(low: int, high: int, *, signed: bool = False) -> Callable[[Part], tuple[int, ...]]:

@@ -57,10 +57,10 @@ class YearDays:
         if rest:
             return day + lowest_bit(rest)
         # A shape of year comes again within 40 years: what 400 years do not hold never comes.
-        for year in range(year + 1, min(year + 400, LAST_YEAR) + 1):
-            mask = self.mask(year)
+        for later in range(year + 1, min(year + 400, LAST_YEAR) + 1):
+            mask = self.mask(later)
             if mask:
-                return new_year(year) + lowest_bit(mask)
+                return new_year(later) + lowest_bit(mask)
         return None
 
     def flags(self, day: int) -> bytes:

@@ -18,7 +18,6 @@ from .dates import MonthDay, NamedDay, WeekdayAhead, to_date
 from .draft import ALWAYS_ALLOWED, Bound, Draft, NamedMoment
 
 
-
 @dataclass(frozen=True, slots=True)
 class Assembled:
     schedule: Schedule
@@ -163,14 +162,20 @@ class _Moments:
             later = found + timedelta(days=1)
             moment = datetime.combine(to_date(day, later) if day is not None else later, at)
         if moment <= self._wall_now() and isinstance(day, WeekdayAhead) and day.weeks == 0:
-            raise refuse("already_past", value=f"{moment:%Y-%m-%d %H:%M}", later=f"{moment + timedelta(days=7):%Y-%m-%d %H:%M}")
+            raise refuse(
+                "already_past", value=f"{moment:%Y-%m-%d %H:%M}", later=f"{moment + timedelta(days=7):%Y-%m-%d %H:%M}"
+            )
         return moment
 
     def bound(self, bound: Bound, *, opens: bool) -> Moment:
         if not isinstance(bound, NamedMoment):
             return bound
         if bound.at is None:
-            return to_date(bound.day, self._today()) if bound.day is not None and not isinstance(bound.day, date) else bound.day or self._today()
+            return (
+                to_date(bound.day, self._today())
+                if bound.day is not None and not isinstance(bound.day, date)
+                else bound.day or self._today()
+            )
         if bound.day is None and opens:
             # "from 08:00" fixes the grid; whether today's has passed does not matter.
             return datetime.combine(self._today(), bound.at)
@@ -185,5 +190,3 @@ class _Moments:
             raise refuse("zone_missing")
         second = to_instant(self._now) // SECOND
         return wall_reading(second + find_zone(self.zone).offset(second))
-
-

@@ -163,7 +163,9 @@ class Values:
         if found is None:
             bare = self.match(_BARE_HOUR)
             if bare is not None:
-                return in_day_part(part, int(bare.group()), 0, 0, place) if part else bare_hour(int(bare.group()), place)
+                return (
+                    in_day_part(part, int(bare.group()), 0, 0, place) if part else bare_hour(int(bare.group()), place)
+                )
             self._index = before
         return found
 
@@ -214,7 +216,10 @@ class Values:
     def calendar_date(self) -> date | None:
         place = self.place
         match = self.match(_ISO_DATE) or self.match(_CHINESE_DATE)
-        return None if match is None else a_date(*(self.number(part) for part in match.groups()), place)
+        if match is None:
+            return None
+        year, month, day = (self.number(part) for part in match.groups())
+        return a_date(year, month, day, place)
 
     def month_day(self) -> MonthDay | None:
         place = self.place
@@ -255,7 +260,11 @@ class Values:
                 return tuple(sorted(found))
 
     def _weekday_follows(self) -> bool:
-        return self.looking_at(_WEEKDAY_ITEM) or self.looking_at(_WEEKDAY_REST) or self._text.startswith(("周末", "工作日"), self._index)
+        return (
+            self.looking_at(_WEEKDAY_ITEM)
+            or self.looking_at(_WEEKDAY_REST)
+            or self._text.startswith(("周末", "工作日"), self._index)
+        )
 
     def _weekday_group(self, *, continuing: bool) -> tuple[int, ...] | None:
         """In 每周一三 the second sign stands alone; the first never does, or 每天 would be a Sunday."""

@@ -38,13 +38,59 @@ DAYS_WITH_PARTS: Final[dict[str, tuple[int, DayPart]]] = {
 }
 SECONDS: Final = {"秒钟": 1, "秒": 1, "分钟": 60, "分": 60, "刻钟": 900, "小时": 3600, "钟头": 3600}
 EXACT_DAYS: Final = {"天": 86_400, "日": 86_400, "周": 604_800, "星期": 604_800, "礼拜": 604_800}
-PERIODS: Final[dict[str, Unit]] = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year"}
+PERIODS: Final[dict[str, Unit]] = {
+    "天": "day",
+    "日": "day",
+    "周": "week",
+    "星期": "week",
+    "礼拜": "week",
+    "月": "month",
+    "年": "year",
+}
 GAPS: Final = {"跳变时顺延": "next", "跳变时平移": "shift", "跳变时跳过": "skip"}
 FOLDS: Final = {"重复时取首次": "first", "重复时取末次": "last", "重复时取两次": "both"}
-VOCABULARY: Final = (
-    "现在 立即 马上 每天 每周 每月 每年 每隔 工作日 周末 最后一天 倒数第 从 起 开始 直到 为止 共 次 除 外 后 今天 明天 后天 "
-    "下周 本周 早上 上午 中午 下午 晚上 凌晨 点 半 时间 结束后 抖动 每逢 含跳过"
-).split()
+VOCABULARY: Final = [
+    "现在",
+    "立即",
+    "马上",
+    "每天",
+    "每周",
+    "每月",
+    "每年",
+    "每隔",
+    "工作日",
+    "周末",
+    "最后一天",
+    "倒数第",
+    "从",
+    "起",
+    "开始",
+    "直到",
+    "为止",
+    "共",
+    "次",
+    "除",
+    "外",
+    "后",
+    "今天",
+    "明天",
+    "后天",
+    "下周",
+    "本周",
+    "早上",
+    "上午",
+    "中午",
+    "下午",
+    "晚上",
+    "凌晨",
+    "点",
+    "半",
+    "时间",
+    "结束后",
+    "抖动",
+    "每逢",
+    "含跳过",
+]
 
 _DIGITS: Final = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 
@@ -57,8 +103,7 @@ def chinese_number(text: str) -> int | None:
         return int("".join(str(_DIGITS[sign]) for sign in text)) if len(text) <= 4 else None  # 二〇二六
     hundreds, rest = _split(text, "百")
     tens, ones = _split(rest, "十", bare=1)
-    parts = (hundreds, tens, ones.lstrip("零〇") if isinstance(ones, str) else ones)
-    last = parts[2]
+    last = ones.lstrip("零〇")
     if hundreds is None or tens is None or len(last) > 1 or (last and last not in _DIGITS):
         return None
     return hundreds * 100 + tens * 10 + (_DIGITS[last] if last else 0)

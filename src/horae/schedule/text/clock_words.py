@@ -44,7 +44,9 @@ def in_day_part(part: DayPart, hour: int, minute: int, second: int, place: int) 
 def bare_hour(hour: int, place: int) -> time:
     """`at 9` may be morning or evening; `at 17` cannot be mistaken."""
     if 1 <= hour <= 12:
-        raise refuse("ambiguous_hour", place, hour=hour, morning=f"{hour % 12:02}:00", evening=f"{hour % 12 + 12:02}:00")
+        raise refuse(
+            "ambiguous_hour", place, hour=hour, morning=f"{hour % 12:02}:00", evening=f"{hour % 12 + 12:02}:00"
+        )
     return a_time(hour, 0, 0, place)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 from typing import Any, Final, TypeAlias
 
 from ..calendar import On
@@ -75,7 +75,9 @@ class Draft:
 
     def filled(self) -> frozenset[str]:
         silent = {"notes", "places"}
-        return frozenset(each.name for each in fields(self) if each.name not in silent and getattr(self, each.name) is not None)
+        return frozenset(
+            each.name for each in fields(self) if each.name not in silent and getattr(self, each.name) is not None
+        )
 
 
 SLOT_NAMES: Final = {
@@ -93,6 +95,4 @@ SLOT_NAMES: Final = {
     "weekdays": "weekdays",
 }
 
-ALWAYS_ALLOWED: Final = frozenset(
-    {"start", "end", "repeat", "counting", "jitter", "gap", "fold", "zone", "recurring"}
-)
+ALWAYS_ALLOWED: Final = frozenset({"start", "end", "repeat", "counting", "jitter", "gap", "fold", "zone", "recurring"})

@@ -33,7 +33,14 @@ class _Grammar(Values):
             if self.take(*begins) is not None:
                 clause(place)
                 return
-        for attempt in (self._zone, self._month_days, self._weekday_list, self._moment_clause, self._repeat, self._month_list):
+        for attempt in (
+            self._zone,
+            self._month_days,
+            self._weekday_list,
+            self._moment_clause,
+            self._repeat,
+            self._month_list,
+        ):
             if attempt(place):
                 return
         raise self.unknown()
@@ -276,4 +283,3 @@ class _Grammar(Values):
             return False
         self.draft.put("zone", zone, place)
         return True
-

@@ -16,7 +16,10 @@ _PATTERNS: Final[tuple[tuple[TokenKind, str], ...]] = (
     ("offset", r"(?:[+-]\d\d:?\d\d|Z)(?=$|[\s,;)])"),
     ("zone", r"@?[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+|@[A-Za-z][A-Za-z_]*"),
     ("ordinal", r"\d+(?:st|nd|rd|th)(?![A-Za-z0-9])"),
-    ("duration", r"(?:\d+(?:\.\d+)?(?:weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s))+(?![A-Za-z0-9])"),
+    (
+        "duration",
+        r"(?:\d+(?:\.\d+)?(?:weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s))+(?![A-Za-z0-9])",
+    ),
     ("number", r"\d+(?:\.\d+)?"),
     ("word", r"[A-Za-z]+(?:'s)?"),
     ("mark", r"[,;&()–—~-]"),

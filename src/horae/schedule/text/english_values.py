@@ -112,7 +112,9 @@ class Values:
     def whole_number(self) -> int:
         token = self.take_kind("number")
         if token is None or not token.text.isdigit() or len(token.text) > 9:
-            raise refuse("whole_number_expected", self.place if token is None else token.place + self._offset, value=self.shown)
+            raise refuse(
+                "whole_number_expected", self.place if token is None else token.place + self._offset, value=self.shown
+            )
         return int(token.text)
 
     def duration(self) -> timedelta:
@@ -229,7 +231,11 @@ class Values:
         day = self.day()
         if day is not None:
             self.take("at")
-        at = self.time_of_day() if day is None or self.peek().kind in ("time", "number") or self.peek_word() == "noon" else None
+        at = (
+            self.time_of_day()
+            if day is None or self.peek().kind in ("time", "number") or self.peek_word() == "noon"
+            else None
+        )
         if day is None and at is None:
             return None
         if day is None and self.peek().kind == "word" and self.peek_word() in ("today", "tomorrow"):
@@ -276,7 +282,11 @@ class Values:
 
     def _day_number(self) -> int | None:
         token = self.peek()
-        if token.kind in ("number", "ordinal") and len(token.text.rstrip("stndrh")) <= 2 and token.text.rstrip("stndrhSTNDRH").isdigit():
+        if (
+            token.kind in ("number", "ordinal")
+            and len(token.text.rstrip("stndrh")) <= 2
+            and token.text.rstrip("stndrhSTNDRH").isdigit()
+        ):
             self._index += 1
             return int(token.text.rstrip("stndrhSTNDRH"))
         return None

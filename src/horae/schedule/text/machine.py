@@ -82,8 +82,10 @@ def read_repeating_interval(text: str, zone: str | None) -> Schedule | None:
     if start_text and start is None:
         raise refuse("bad_moment", match.start(2), value=start_text)
     repeat = int(times) if times else None
-    counting = "planned" if repeat is not None else "run"
-    return Every(parse_duration(interval), zone=zone, start=start, repeat=repeat, counting=counting)
+    length = parse_duration(interval)
+    if repeat is None:
+        return Every(length, zone=zone, start=start)
+    return Every(length, zone=zone, start=start, repeat=repeat, counting="planned")
 
 
 def read_every_alias(text: str, zone: str | None) -> Schedule | None:

@@ -113,7 +113,7 @@ def _read_sourced(front: str, source: str, zone: str | None, now: datetime) -> R
         raise refuse("source_differs", len(front))
     languages: tuple[Language, ...] = ("en", "zh")
     for language in languages:
-        core = core_sentence(reading.schedule, language)
+        core = core_sentence(reading.schedule, language).translate(_FULL_WIDTH)
         if front.strip().startswith(core):
             begin = front.index(core) + len(core)
             return _modified(reading.schedule, front, begin, now)

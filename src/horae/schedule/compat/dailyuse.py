@@ -1,0 +1,121 @@
+"""DailyUse: a `scheduledTime` and a `recurrence` NONE, DAILY, WEEKLY, MONTHLY, YEARLY or CUSTOM (a cron expression)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+from ..calendar import Calendar
+from ..canonical import show_moment
+from ..cron import Cron
+from ..once import Once
+from ..refusals import refuse
+from ..value import Schedule
+from ..zones import find_zone
+from .dailyuse_recurrence import KIND_OF_UNIT, SYSTEM, Recurrence
+from .fields import Fields
+from .moments import first_run_notes, is_second_pass, local_time, read_once, show_local
+from .notes import note
+from .translation import Note, Translation
+from .writing import lost, shown_time, unknown_kind, written
+
+_KEYS: Final = ("scheduledTime", "recurrence")
+
+
+def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
+    """`zone` is where the time of day and the dates are meant; there it was that of the server."""
+    fields = Fields.of(SYSTEM, mapping, _KEYS)
+    find_zone(zone)
+    at = fields.needed_time("scheduledTime")
+    recurrence = Recurrence.of(fields.get("recurrence"))
+    if recurrence.kind == "NONE":
+        schedule, notes = read_once(at, zone)
+    elif recurrence.kind == "CUSTOM":
+        schedule, notes = _cron(at, recurrence, zone)
+    else:
+        schedule, notes = _calendar(at, recurrence, zone)
+    understood = Translation(schedule, _policies(recurrence), (*notes, *recurrence.notes(zone)))
+    return Fields(SYSTEM, recurrence.spelled(fields.values)).remember(understood, zone)
+
+
+def write(translation: Translation, *, zone: str) -> dict[str, Any]:
+    """Refused where DailyUse has no words for it: intervals, several times of day, days from the end of a month."""
+    return written(SYSTEM, translation, zone, _spell, partial(read, zone=zone))
+
+
+def _cron(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    schedule = Cron(recurrence.expression, zone=zone, start=at, end=recurrence.end, repeat=recurrence.repeat)
+    return schedule, first_run_notes(schedule, zone)
+
+
+def _calendar(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    start = at.replace(microsecond=0)
+    local = local_time(start, zone)
+    twice = is_second_pass(start, zone)
+    schedule = Calendar(
+        unit=recurrence.unit,
+        every=recurrence.every,
+        on=recurrence.on(local),
+        months=(local.month,) if recurrence.unit == "year" else (),
+        at=(local.time(),),
+        zone=zone,
+        start=start,
+        end=recurrence.end,
+        repeat=recurrence.repeat,
+        fold="last" if twice else None,
+    )
+    notes = [note("compat_fraction_dropped", time=local.time())] if at.microsecond else []
+    if twice:
+        notes.append(note("compat_second_pass", local=show_local(start, zone), zone=zone))
+    return schedule, (*notes, *_day_notes(schedule, local), *first_run_notes(schedule, zone))
+
+
+def _day_notes(schedule: Calendar, local: datetime) -> tuple[Note, ...]:
+    day = schedule.on[0] if schedule.on else 0
+    if schedule.unit == "month" and isinstance(day, int) and day > 28:
+        return (note("compat_month_clamped", day=day),)
+    if schedule.unit == "year" and (local.month, local.day) == (2, 29):
+        return (note("compat_leap_day"),)
+    if schedule.unit == "week" and schedule.every > 1:
+        return (note("compat_week_monday", every=schedule.every, date=local.date()),)
+    return ()
+
+
+def _policies(recurrence: Recurrence) -> dict[str, Any]:
+    """The third failure in a row is the last. What happens only once fails as often by being tried three times."""
+    if recurrence.kind != "NONE":
+        return {"give_up_after": 3}
+    return {"retry": {"attempts": 3, "backoff": "PT1M", "factor": 1, "max": "PT1M"}, "give_up_after": 1}
+
+
+def _spell(translation: Translation) -> dict[str, Any]:
+    schedule = translation.schedule
+    if isinstance(schedule, Once):
+        return {"scheduledTime": show_moment(schedule.at), "recurrence": {"type": "NONE", "interval": 1}}
+    if not isinstance(schedule, Calendar | Cron):
+        raise unknown_kind(SYSTEM, translation, "once", "cron", "calendar")
+    if schedule.start is None:
+        raise refuse("compat_start_missing", system=SYSTEM)
+    recurrence: dict[str, Any] = {"type": "CUSTOM", "interval": 1}
+    if isinstance(schedule, Cron):
+        recurrence["cronExpression"] = schedule.expression
+    else:
+        recurrence = {"type": KIND_OF_UNIT[schedule.unit], "interval": schedule.every, **_spell_days(schedule)}
+    if schedule.end is not None:
+        recurrence["endDate"] = show_moment(schedule.end)
+    if schedule.repeat is not None:
+        recurrence["maxOccurrences"] = schedule.repeat
+    return {"scheduledTime": shown_time(SYSTEM, "start", schedule.start), "recurrence": recurrence}
+
+
+def _spell_days(schedule: Calendar) -> dict[str, Any]:
+    numbers = [each for each in schedule.on if isinstance(each, int)]
+    if schedule.unit == "week":
+        return {"daysOfWeek": sorted((day + 1) % 7 for day in numbers)}
+    if schedule.unit != "month":
+        return {}
+    if len(numbers) != 1 or len(schedule.on) != 1 or numbers[0] < 1:
+        raise lost(SYSTEM, "on")
+    return {"dayOfMonth": numbers[0]}

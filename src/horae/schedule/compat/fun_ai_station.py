@@ -1,0 +1,125 @@
+"""fun-ai-station: `schedule_type` cron, interval (seconds) or once, with a `timezone` and a `next_run_at` in UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+from ..canonical import show_moment
+from ..cron import Cron
+from ..every import LONGEST, Every
+from ..once import Once
+from ..refusals import refuse
+from ..value import Schedule
+from ..zones import find_zone
+from .fields import Fields, shown, whole_number
+from .moments import first_run_notes, show_local
+from .notes import note
+from .translation import Note, Translation
+from .writing import shown_instant, unknown_kind, written
+
+SYSTEM: Final = "fun-ai-station"
+MINIMUM_SECONDS: Final = 10
+_KEYS: Final = ("schedule_type", "schedule_expr", "timezone", "next_run_at", "enabled")
+_KINDS: Final = ("cron", "interval", "once")
+_SECOND: Final = timedelta(seconds=1)
+_FALLBACK_SECONDS: Final = 60
+_FALLBACK_EXPRESSION: Final = "* * * * *"
+
+
+def read(mapping: Mapping[str, Any], *, zone: str = "UTC", minimum: int = MINIMUM_SECONDS) -> Translation:
+    """`zone` is used where a cron expression comes without one; `minimum` is a quota, and only noted here."""
+    fields = Fields.of(SYSTEM, mapping, _KEYS)
+    find_zone(zone)
+    kind = "cron" if fields.get("schedule_type") is None else fields.choice("schedule_type", _KINDS)
+    named = fields.text("timezone") or None
+    match kind:
+        case "cron":
+            schedule, notes = _cron(fields, named, zone)
+        case "interval":
+            schedule, notes = _interval(fields, named, minimum)
+        case _:
+            schedule, notes = _once(fields, named, zone)
+    return fields.remember(Translation(schedule, _policies(fields), notes), zone)
+
+
+def write(translation: Translation, *, zone: str = "UTC") -> dict[str, Any]:
+    """Refused where fun-ai-station has no words for it: a grid, a calendar, an end, other retries than its own."""
+    return written(SYSTEM, translation, zone, _spell, partial(read, zone=zone))
+
+
+def _cron(fields: Fields, named: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    expression = fields.text("schedule_expr") or ""
+    empty = not expression.strip()
+    schedule = Cron(_FALLBACK_EXPRESSION if empty else expression, zone=named or zone, start=_start(fields))
+    notes = [note("compat_cron_default")] if empty else []
+    if named is None:
+        notes.append(note("compat_zone_assumed", zone=zone))
+    return schedule, (*notes, *first_run_notes(schedule, zone))
+
+
+def _interval(fields: Fields, named: str | None, minimum: int) -> tuple[Schedule, tuple[Note, ...]]:
+    value = fields.need("schedule_expr")
+    seconds = whole_number(value)
+    if seconds is None or seconds > LONGEST // _SECOND:
+        raise refuse("compat_bad_seconds", key="schedule_expr", value=shown(value))
+    notes = ()
+    if seconds <= 0:
+        notes = (note("compat_interval_default", value=shown(seconds)),)
+        seconds = _FALLBACK_SECONDS
+    elif seconds < minimum:
+        notes = (note("compat_below_minimum", value=seconds, minimum=minimum),)
+    return Every(seconds * _SECOND, "end", zone=named, start=_start(fields)), notes
+
+
+def _once(fields: Fields, named: str | None, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    fields.text("schedule_expr")
+    given = fields.needed_time("next_run_at")
+    at = _as_utc(given)
+    code = "compat_naive_is_utc" if given.tzinfo is None else "compat_once_instant"
+    shown_in = named or zone
+    schedule = Once(at, zone=named)
+    return schedule, (note(code, instant=show_moment(at), local=show_local(at, shown_in), zone=shown_in),)
+
+
+def _start(fields: Fields) -> datetime | None:
+    """A first time that the caller chose; what comes after follows the schedule."""
+    given = fields.time("next_run_at")
+    return None if given is None else _as_utc(given)
+
+
+def _as_utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def _policies(fields: Fields) -> dict[str, Any]:
+    """A failure is tried again after a minute, for as long as it takes."""
+    policies: dict[str, Any] = {
+        "retry": {"attempts": None, "backoff": "PT1M", "factor": 1, "max": "PT1M"},
+        "give_up_after": None,
+    }
+    if fields.flag("enabled") is False:
+        policies["paused"] = {"counting": False}
+    return policies
+
+
+def _spell(translation: Translation) -> dict[str, Any]:
+    schedule = translation.schedule
+    first = schedule.start
+    mapping: dict[str, Any]
+    match schedule:
+        case Cron(expression=expression):
+            mapping = {"schedule_type": "cron", "schedule_expr": expression}
+        case Every(interval=interval):
+            mapping = {"schedule_type": "interval", "schedule_expr": str(interval // _SECOND)}
+        case Once(at=at):
+            mapping = {"schedule_type": "once", "next_run_at": shown_instant(SYSTEM, "at", at)}
+        case _:
+            raise unknown_kind(SYSTEM, translation, "cron", "every", "once")
+    if schedule.zone is not None:
+        mapping["timezone"] = schedule.zone
+    if first is not None and not isinstance(schedule, Once):
+        mapping["next_run_at"] = shown_instant(SYSTEM, "start", first)
+    return mapping | ({"enabled": False} if "paused" in translation.policies else {})

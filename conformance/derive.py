@@ -163,9 +163,10 @@ def _disagreements() -> Iterator[str]:
     for path in sorted(CASES.glob("*.json")):
         cases = json.loads(path.read_text(encoding="utf-8"))
         for case in cases["fires"]:
-            derived = [format_instant(instant) for instant in derive_fires(case)]
-            if derived != case["fires"]:
-                yield f"{path.name} {case['id']}: the file says {case['fires']}, derived {derived}"
+            for asked in (case, *({**case, **other} for other in case.get("otherwise", ()))):
+                derived = [format_instant(instant) for instant in derive_fires(asked)]
+                if derived != asked["fires"]:
+                    yield f"{path.name} {case['id']}: the file says {asked['fires']}, derived {derived}"
         yield from (f"{path.name} {case['id']}: not refused" for case in cases["refused"] if not is_refused(case["expression"]))
 
 

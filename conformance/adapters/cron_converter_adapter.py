@@ -1,4 +1,4 @@
-"""cron-converter, through its schedule iterator."""
+"""cron-converter, through its schedule iterator; it refuses with bare exceptions, so each one is taken as a refusal."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ def fires(question: Question) -> Iterator[datetime]:
 
 
 if __name__ == "__main__":
-    serve("cron-converter", fires, (ValueError,))
+    serve("cron-converter", fires, (Exception,))

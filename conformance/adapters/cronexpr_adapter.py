@@ -20,4 +20,4 @@ def fires(question: Question) -> Iterator[datetime]:
 
 
 if __name__ == "__main__":
-    serve("cronexpr", fires, (ValueError,))
+    serve("cronexpr", fires, (ValueError, RuntimeError))

@@ -108,7 +108,8 @@ class Adapter:
     def _last_words(self) -> str:
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return next((line for line in reversed(lines) if line.strip()), "it ended without a word")[:300]
+        telling = [line for line in lines if "Error" in line or "Exception" in line] or lines
+        return next((line.strip() for line in reversed(telling) if line.strip()), "it ended without a word")[:300]
 
 
 def _environment() -> dict[str, str]:

@@ -17,7 +17,10 @@ _ORDINARY_WINDOW = {"zone": "UTC", "after": "2026-01-01T00:00:00Z", "until": "20
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question and its answer: instants, or None where the expression must be refused."""
+    """One question and its answer: instants, or None where the expression must be refused.
+
+    `otherwise` holds what would be right under other policies, where no case of its own asks for them.
+    """
 
     id: str
     expression: str
@@ -27,6 +30,7 @@ class Case:
     gap: str
     fold: str
     fires: tuple[str, ...] | None
+    otherwise: tuple[tuple[str, ...], ...]
     tags: tuple[str, ...]
     why: str
 
@@ -76,6 +80,7 @@ def _case(entry: dict[str, Any]) -> Case:
         gap=entry.get("gap", DEFAULT_GAP),
         fold=entry.get("fold", DEFAULT_FOLD),
         fires=None if fires is None else tuple(fires),
+        otherwise=tuple(tuple(other["fires"]) for other in entry.get("otherwise", ())),
         tags=tuple(entry["tags"]),
         why=entry["why"],
     )

@@ -62,8 +62,8 @@ class Judge:
         given = _normal(instants)
         if given == _normal(case.fires):
             return Verdict.RIGHT
-        siblings = self._siblings.get(case.window, [])
-        meant = any(other.fires is not None and _normal(other.fires) == given for other in siblings)
+        siblings = [other.fires for other in self._siblings.get(case.window, []) if other.fires is not None]
+        meant = any(_normal(fires) == given for fires in (*siblings, *case.otherwise))
         return Verdict.OTHER_POLICY if meant else Verdict.WRONG
 
 

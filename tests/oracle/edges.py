@@ -100,6 +100,11 @@ def _days() -> Iterator[Stretch]:
 
 def _changes() -> Iterator[Stretch]:
     reach = timedelta(hours=36)
-    for (zone, day), times, (gap, fold) in product(CHANGES, TIMES, product(get_args(Gap), get_args(Fold))):
+    choices = tuple(product(get_args(Gap), get_args(Fold)))
+    for (zone, day), times, (gap, fold) in product(CHANGES, TIMES, choices):
         middle = datetime.fromisoformat(f"{day}T04:00:00Z")
         yield Stretch("", f"{times} * * *", zone, gap, fold, middle - reach, middle + reach)
+    # Once a year, on this very day: what the fold repeats is then far from what comes next.
+    for (zone, day), times, (gap, fold) in product(CHANGES, ("45 1", "*/20 1"), choices):
+        middle = datetime.fromisoformat(f"{day}T04:00:00Z")
+        yield Stretch("", f"{times} {middle.day} {middle.month} *", zone, gap, fold, middle - reach, middle + reach)

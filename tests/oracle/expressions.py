@@ -156,7 +156,7 @@ MONTHS: Shapes = (
     (2, star_step),
 )
 SECONDS: Shapes = ((6, single), (3, several), (1, stretch), (3, star_step), (1, star))
-DAY_FIELDS = ((45, "neither"), (22, "weekday"), (19, "month day"), (14, "both"))
+DAY_FIELDS = ((42, "neither"), (22, "weekday"), (18, "month day"), (14, "both"), (4, "date"))
 
 
 def draw_expression(random: Random, near: datetime) -> str:
@@ -198,6 +198,8 @@ def _day_fields(random: Random, near: datetime) -> tuple[str, str, str]:
     if weekday.wanted == 0 and random.random() < 0.3:
         weekday = Span(0, 7, 7, (2, 3), tuple(WEEKDAY_NAMES))
     restricted = random.choices([name for _, name in DAY_FIELDS], [weight for weight, _ in DAY_FIELDS])[0]
+    if restricted == "date":
+        return str(near.day), str(near.month), "*"
     return (
         _one_of(random, MONTH_DAYS)(random, month_day) if restricted in {"month day", "both"} else "*",
         _one_of(random, MONTHS)(random, month),

@@ -85,7 +85,9 @@ class Calendar(Schedule):
 
 def _one_spelling(calendar: Calendar) -> dict[str, object]:
     """What can be said in two ways is kept in one, so that equal schedules are equal values."""
-    spelled: dict[str, object] = {"months": ()} if len(calendar.months) == 12 else {}
+    spelled: dict[str, object] = {}
+    if len(calendar.months) == 12 and calendar.unit != "year":
+        spelled["months"] = ()
     if calendar.unit == "week" and calendar.every == 1 and calendar.hours is None and len(calendar.on) == 7:
         spelled |= {"unit": "day", "on": ()}
     if calendar.hours is not None:

@@ -9,9 +9,8 @@ from typing import ClassVar
 from .instants import SECOND, to_instant, wall_seconds
 from .now import SingleRule
 from .refusals import refuse
-from .rules import Rule
+from .rules import Rule, WallRule
 from .value import Past, Schedule, Setting, check_moment
-from .zones import Zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,14 @@ class Once(Schedule):
         anchor = to_instant(past.anchor)
         return SingleRule(tuple(sorted({max(each, anchor) for each in self.instants(setting)})))
 
+    def wall_rule(self, setting: Setting) -> Rule:
+        """For asking what clock changes do to it; an instant knows no wall."""
+        if self.at.tzinfo is not None:
+            return SingleRule((to_instant(self.at),))
+        return WallRule(
+            setting.require_zone(), SingleWallTime(wall_seconds(self.at)), setting.gap, setting.fold, flowing=False
+        )
+
     def instants(self, setting: Setting) -> list[int]:
         if self.at.tzinfo is not None:
             return [to_instant(self.at)]
@@ -44,13 +51,25 @@ class Once(Schedule):
         return self.at.microsecond if shown == local or setting.gap == "shift" else 0
 
 
+@dataclass(frozen=True, slots=True)
+class SingleWallTime:
+    """One wall time as a pattern."""
+
+    local: int
+
+    def next_local(self, local: int) -> int | None:
+        return self.local if local < self.local else None
+
+    def count_local(self, first: int, last: int) -> int | None:
+        return int(first <= self.local <= last)
+
+
 def _meant(local: int, setting: Setting) -> list[int]:
-    zone: Zone = setting.require_zone()
+    zone = setting.require_zone()
     found: list[int] = []
     after = local - 2 * 86_400
-    while (
-        each := zone.next_match(lambda at: local if at < local else None, after, setting.gap, setting.fold)
-    ) is not None:
+    pattern = SingleWallTime(local)
+    while (each := zone.next_match(pattern.next_local, after, setting.gap, setting.fold)) is not None:
         found.append(each)
         after = each
     return found

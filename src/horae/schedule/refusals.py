@@ -389,7 +389,7 @@ _CATALOGUE: dict[str, tuple[str, str, str, str]] = {
         "请对调两端，或用逗号分成两个范围。",
     ),
     "out_of_range": (
-        "{value} is not a {field}: it goes from {lowest} to {highest}.",
+        "{value} does not fit the {field} field, which goes from {lowest} to {highest}.",
         "Write a number from {lowest} to {highest}.",
         "{value} 不在 {field} 字段的范围 {lowest} 到 {highest} 内。",
         "请写 {lowest} 到 {highest} 之间的数。",

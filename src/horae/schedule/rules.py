@@ -25,14 +25,27 @@ class Rule(Protocol):
 class WallRule:
     """A pattern of wall times in a zone."""
 
-    __slots__ = ("_flowing", "_fold", "_gap", "_pattern", "_zone")
+    __slots__ = ("_flowing", "_pattern", "_zone", "fold", "gap", "keeps_pace")
 
     def __init__(self, zone: Zone, pattern: WallPattern, gap: Gap, fold: Fold, *, flowing: bool) -> None:
         self._zone = zone
         self._pattern = pattern
         self._flowing = flowing
-        self._gap: Gap = "skip" if flowing else gap
-        self._fold: Fold = "both" if flowing else fold
+        self.keeps_pace = False  # whether the real time between fires stays the same, whatever the clock does
+        self.gap: Gap = "skip" if flowing else gap
+        self.fold: Fold = "both" if flowing else fold
+
+    @property
+    def zone(self) -> Zone:
+        return self._zone
+
+    @property
+    def pattern(self) -> WallPattern:
+        return self._pattern
+
+    @property
+    def flowing(self) -> bool:
+        return self._flowing
 
     def after(self, instant: int) -> int | None:
         found = self.next_second(instant // SECOND)
@@ -51,7 +64,7 @@ class WallRule:
 
     def decide(self, after: int) -> int | None:
         """The careful way, needed only near a clock change."""
-        found = self._zone.next_match(self._pattern.next_local, after, self._gap, self._fold)
+        found = self._zone.next_match(self._pattern.next_local, after, self.gap, self.fold)
         return found if found is not None and found <= _LAST_SECOND else None
 
     def count(self, after: int, until: int) -> int | None:
@@ -104,6 +117,7 @@ class PeriodicRule(WallRule):
     ) -> None:
         super().__init__(zone, pattern, gap, fold, flowing=flowing)
         self._period, self._offsets = table
+        self.keeps_pace = flowing and self._period <= 3600
 
     def next_second(self, after: int) -> int | None:
         table = self._zone.table

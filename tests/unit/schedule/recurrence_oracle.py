@@ -38,27 +38,42 @@ def _chosen(rule: Rule, members: list[datetime]) -> list[datetime]:
 
 
 def _members(rule: Rule, start: datetime, later: int) -> Iterator[datetime]:
-    length = _LENGTHS.get(rule.freq)
-    if length is None:
-        for day in _days_of_period(rule, start.date(), later):
-            if _allowed(rule, day):
-                yield from (datetime.combine(day, each) for each in _times(rule))
+    """The set of one period, BYSETPOS left aside."""
+    if rule.freq in _LENGTHS:
+        begin = _floor(rule, start) + _LENGTHS[rule.freq] * later
+        if _allowed(rule, begin.date()):
+            yield from _members_of_unit(rule, begin)
         return
-    seconds = int(length.total_seconds())
-    begin = start - timedelta(seconds=(start - datetime.min).total_seconds() % seconds) + length * later
-    if not _allowed(rule, begin.date()):
-        return
+    for day in _days_of_period(rule, start.date(), later):
+        if _allowed(rule, day):
+            yield from (datetime.combine(day, each) for each in _times(rule))
+
+
+def _floor(rule: Rule, start: datetime) -> datetime:
+    match rule.freq:
+        case Frequency.DAILY:
+            return start.replace(hour=0, minute=0, second=0)
+        case Frequency.HOURLY:
+            return start.replace(minute=0, second=0)
+        case Frequency.MINUTELY:
+            return start.replace(second=0)
+        case _:
+            return start
+
+
+def _members_of_unit(rule: Rule, begin: datetime) -> Iterator[datetime]:
+    """A day, hour, minute or second: what is coarser limits it, what is finer expands it."""
     if rule.freq is Frequency.DAILY:
         yield from (datetime.combine(begin.date(), each) for each in _times(rule))
-    elif rule.freq is Frequency.HOURLY:
-        if not rule.by_hour or begin.hour in rule.by_hour:
-            for minute in rule.by_minute:
-                yield from (begin.replace(minute=minute, second=second) for second in rule.by_second)
-    elif (not rule.by_hour or begin.hour in rule.by_hour) and (not rule.by_minute or begin.minute in rule.by_minute):
-        if rule.freq is Frequency.MINUTELY:
-            yield from (begin.replace(second=second) for second in rule.by_second)
-        elif not rule.by_second or begin.second in rule.by_second:
-            yield begin
+        return
+    if not _holds(rule.by_hour, begin.hour):
+        return
+    minutes = rule.by_minute if rule.freq is Frequency.HOURLY else (begin.minute,)
+    seconds = rule.by_second if rule.freq is not Frequency.SECONDLY else (begin.second,)
+    for minute in minutes:
+        for second in seconds:
+            if _holds(rule.by_minute, minute) and _holds(rule.by_second, second):
+                yield begin.replace(minute=minute, second=second)
 
 
 def _times(rule: Rule) -> Iterator[time]:

@@ -1,12 +1,33 @@
-"""Random recurrence rules and starts, from a seed: all frequencies and parts, mostly sparse, some hostile."""
+"""Recurrence rules for tests: random ones from a seed, with starts, and a way to walk through what they yield."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from random import Random
 
+from horae.schedule.recurrence import RulePattern, parse_rule
+from horae.schedule.recurrence.spans import datetime_of, local_of
+
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _FREQUENCIES = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY")
+
+
+def wall(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def pattern(rule: str, start: datetime) -> RulePattern:
+    return RulePattern(parse_rule(rule), local_of(start))
+
+
+def walk(pattern: RulePattern, after: datetime | None, most: int) -> list[datetime]:
+    """The next so many occurrences after a wall time, or from the start."""
+    found: list[datetime] = []
+    local = pattern.start - 1 if after is None else local_of(after)
+    while len(found) < most and (following := pattern.next_local(local)) is not None:
+        found.append(datetime_of(following))
+        local = following
+    return found
 
 
 def random_rule(random: Random) -> str:
@@ -48,7 +69,8 @@ def _weekdays(random: Random, *, nth: bool) -> str:
     names = random.sample(_WEEKDAYS, random.choice((1, 1, 2, 3, 5, 7)))
     if not nth or random.random() < 0.5:
         return ",".join(names)
-    return ",".join(f"{random.choice((1, 1, 2, 3, 4, 5, -1, -1, -2, -5, 20, -20, 53))}{name}" for name in names)
+    numbers = (1, 1, 2, 3, 4, 5, -1, -1, -2, -5) if random.random() < 0.9 else ("", 1, 20, -20, 53)
+    return ",".join(f"{random.choice(numbers)}{name}" for name in names)
 
 
 def _numbers(random: Random, low: int, high: int) -> str:
@@ -61,6 +83,6 @@ def _signed(random: Random, low: int, high: int) -> str:
 
 
 def random_start(random: Random) -> datetime:
-    return datetime(1995, 1, 1) + timedelta(  # noqa: DTZ001 - wall time
+    return wall("1995-01-01") + timedelta(
         days=random.randrange(12_000), seconds=random.choice((0, 32_400, 34_200, random.randrange(86_400)))
     )

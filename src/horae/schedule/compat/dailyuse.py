@@ -30,12 +30,7 @@ def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
     find_zone(zone)
     at = fields.needed_time("scheduledTime")
     recurrence = Recurrence.of(fields.get("recurrence"))
-    if recurrence.kind == "NONE":
-        schedule, notes = read_once(at, zone)
-    elif recurrence.kind == "CUSTOM":
-        schedule, notes = _cron(at, recurrence, zone)
-    else:
-        schedule, notes = _calendar(at, recurrence, zone)
+    schedule, notes = _schedule(at, recurrence, zone)
     understood = Translation(schedule, _policies(recurrence), (*notes, *recurrence.notes(zone)))
     return Fields(SYSTEM, recurrence.spelled(fields.values)).remember(understood, zone)
 
@@ -43,6 +38,16 @@ def read(mapping: Mapping[str, Any], *, zone: str) -> Translation:
 def write(translation: Translation, *, zone: str) -> dict[str, Any]:
     """Refused where DailyUse has no words for it: intervals, several times of day, days from the end of a month."""
     return written(SYSTEM, translation, zone, _spell, partial(read, zone=zone))
+
+
+def _schedule(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    match recurrence.kind:
+        case "NONE":
+            return read_once(at, zone)
+        case "CUSTOM":
+            return _cron(at, recurrence, zone)
+        case _:
+            return _calendar(at, recurrence, zone)
 
 
 def _cron(at: datetime, recurrence: Recurrence, zone: str) -> tuple[Schedule, tuple[Note, ...]]:

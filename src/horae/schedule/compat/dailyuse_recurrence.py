@@ -11,7 +11,7 @@ from ..calendar import MOST_PERIODS
 from ..calendar_days import Unit
 from ..refusals import refuse
 from ..value import MOST_REPEATS, Moment
-from .fields import Fields, shown, within
+from .fields import Fields, shown, whole_number, within
 from .notes import note
 from .translation import Note
 
@@ -103,8 +103,10 @@ def _weekdays(given: object) -> tuple[int, ...]:
 
 
 def _passed_over(given: object, kind: str) -> tuple[str, ...]:
-    """An interval of 1 says nothing anywhere, and every DailyUse client sends one."""
+    """What was said in vain. An interval of 1 says nothing anywhere, and every DailyUse client sends one."""
     if not isinstance(given, Mapping):
         return ()
-    unused = (key for key in given if isinstance(key, str) and key not in ("type", *_USED[kind]))
-    return tuple(key[:40] for key in unused if given[key] is not None and (key, given[key]) != ("interval", 1))[:20]
+    said = (key for key in given if isinstance(key, str) and given[key] is not None)
+    unused = (key for key in said if key not in ("type", *_USED[kind]))
+    told = (key for key in unused if key != "interval" or whole_number(given[key]) != 1)
+    return tuple(key[:40] if key.isprintable() else "…" for key in told)[:20]

@@ -23,7 +23,7 @@ class Fields:
     """The fields that a dialect knows; whatever else is in the mapping belongs to others. Null is the same as absent."""
 
     system: str
-    values: Mapping[str, Any]
+    values: dict[str, Any]
 
     @classmethod
     def of(cls, system: str, given: object, known: tuple[str, ...]) -> Fields:

@@ -65,7 +65,7 @@ def _interval(fields: Fields, named: str | None, minimum: int) -> tuple[Schedule
     seconds = whole_number(value)
     if seconds is None or seconds > LONGEST // _SECOND:
         raise refuse("compat_bad_seconds", key="schedule_expr", value=shown(value))
-    notes = ()
+    notes: tuple[Note, ...] = ()
     if seconds <= 0:
         notes = (note("compat_interval_default", value=shown(seconds)),)
         seconds = _FALLBACK_SECONDS

@@ -47,7 +47,9 @@ def first_run_notes(schedule: Schedule, zone: str) -> tuple[Note, ...]:
     first = next_of(schedule, asked - _MICROSECOND, Past(anchor=asked))
     if first is None:
         return (note("compat_never_runs", given=show_moment(asked)),)
-    return () if first == asked else (note("compat_first_run_moved", given=show_moment(asked), first=show_moment(first)),)
+    if first == asked:
+        return ()
+    return (note("compat_first_run_moved", given=show_moment(asked), first=show_moment(first)),)
 
 
 def local_time(moment: datetime, zone: str) -> datetime:

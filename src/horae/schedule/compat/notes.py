@@ -64,9 +64,8 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "秒以下的部分已舍去：在 {time} 执行。",
     ),
     "compat_month_clamped": (
-        "In months without a day {day} it runs on their last day, and on day {day} again afterwards; "
-        "DailyUse itself ran over into the next month (31 January, then 3 March).",
-        "没有 {day} 日的月份在其最后一天执行，之后仍为 {day} 日；DailyUse 自身会溢出到下个月（1 月 31 日之后是 3 月 3 日）。",
+        "Months without a day {day} use their last day; DailyUse itself ran over (31 January, then 3 March).",
+        "没有 {day} 日的月份取最后一天；DailyUse 自身会溢出到下个月（1 月 31 日之后是 3 月 3 日）。",
     ),
     "compat_leap_day": (
         "In years without 29 February it runs on the 28th.",

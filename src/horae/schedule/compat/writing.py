@@ -32,7 +32,7 @@ def _lost(wanted: Translation, got: Translation, zone: str | None) -> list[str]:
     """The names of what did not survive. A policy that is not named is left to the dialect."""
     before = to_json(wanted.schedule.with_defaults(zone))
     after = to_json(got.schedule.with_defaults(zone))
-    parts = [key for key in (*before, *(key for key in after if key not in before)) if before.get(key) != after.get(key)]
+    parts = [key for key in (before | after) if before.get(key) != after.get(key)]
     parts += [key for key in wanted.policies if key not in got.policies or wanted.policies[key] != got.policies[key]]
     return parts + [key for key in wanted.state if wanted.state[key] != got.state.get(key)]
 

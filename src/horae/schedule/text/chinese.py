@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from difflib import get_close_matches
 from typing import Final
 
@@ -253,17 +253,22 @@ class _Grammar(Values):
         times = self.times()
         if not times:
             return False
-        before = self._index
-        if len(times) == 1 and self.range_follows():
-            closes = self.time_of_day()
-            if closes is not None:
-                self.draft.put("window", (times[0], closes), place)
-                return True
-            self._index = before
-        offset = self.offset()
+        # After a date, -05:00 is an offset; elsewhere 9:00-18:00 is a window.
+        offset = self.offset() if isinstance(self.draft.day, date) else None
         if offset is not None:
             self.draft.put("offset", offset, place)
+        elif len(times) == 1 and self._window(times[0], place):
+            return True
         self.draft.put("times", times, place)
+        return True
+
+    def _window(self, opens: time, place: int) -> bool:
+        before = self._index
+        closes = self.time_of_day() if self.range_follows() else None
+        if closes is None:
+            self._index = before
+            return False
+        self.draft.put("window", (opens, closes), place)
         return True
 
     def _need_duration(self) -> timedelta:

@@ -98,7 +98,7 @@ _DIGITS: Final = {sign: value for value, sign in enumerate("零一二三四五�
 def chinese_number(text: str) -> int | None:
     """Up to 999; None for what is no number, such as 十十."""
     if text.isascii() and text.isdigit():
-        return int(text) if len(text) <= 9 else None
+        return int(text) if len(text) <= 10 else None
     if len(text) > 1 and all(sign in _DIGITS for sign in text):
         return int("".join(str(_DIGITS[sign]) for sign in text)) if len(text) <= 4 else None  # 二〇二六
     hundreds, rest = _split(text, "百")

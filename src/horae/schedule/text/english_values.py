@@ -111,7 +111,7 @@ class Values:
 
     def whole_number(self) -> int:
         token = self.take_kind("number")
-        if token is None or not token.text.isdigit() or len(token.text) > 9:
+        if token is None or not token.text.isdigit() or len(token.text) > 10:
             raise refuse(
                 "whole_number_expected", self.place if token is None else token.place + self._offset, value=self.shown
             )
@@ -274,7 +274,7 @@ class Values:
         month = self.take(*MONTHS)
         if day is None and month is not None:
             day = self._day_number()
-        if day is None or month is None or (self.peek_word() == "and" and self.peek_word(1) in MONTHS):
+        if day is None or month is None or self.list_goes_on(words=MONTHS):
             self._index = before
             return None
         a_date(2024, MONTHS[month], day, place)

@@ -35,10 +35,14 @@ _FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was understood; `relative` when the same words mean something else at another moment."""
+    """What was understood; `relative` when the same words mean something else at another moment.
+
+    `named_zone` tells a zone that the text itself names from one that was only assumed.
+    """
 
     schedule: Schedule
     relative: bool = False
+    named_zone: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -59,7 +63,7 @@ def _read(text: str, zone: str | None, now: datetime) -> Reading:
         raise refuse("empty", 0)
     if text.lstrip().startswith("{"):
         schedule = read_json(text)
-        return Reading(schedule if schedule.zone or zone is None else schedule.with_defaults(zone))
+        return Reading(schedule.with_defaults(zone), named_zone=schedule.zone is not None)
     sourced = _SOURCE.search(text)
     if sourced is not None:
         return _read_sourced(text[: sourced.start()], sourced[1], zone, now)
@@ -91,7 +95,7 @@ def _modified(schedule: Schedule, text: str, begin: int, now: datetime) -> Readi
         return Reading(schedule)
     draft = _draft(text[begin:], begin)
     modifiers, relative = modifiers_of(draft, schedule.zone, now, exclude=isinstance(schedule, RRule))
-    return Reading(replace(schedule, **modifiers), relative, tuple(draft.notes))
+    return Reading(replace(schedule, **modifiers), relative, draft.zone is not None, tuple(draft.notes))
 
 
 def _draft(text: str, offset: int = 0) -> Draft:
@@ -101,7 +105,7 @@ def _draft(text: str, offset: int = 0) -> Draft:
 def _read_phrase(text: str, zone: str | None, now: datetime) -> Reading:
     draft = _draft(text)
     assembled = assemble(draft, zone, now)
-    return Reading(assembled.schedule, assembled.relative, tuple(draft.notes))
+    return Reading(assembled.schedule, assembled.relative, draft.zone is not None, tuple(draft.notes))
 
 
 def _read_sourced(front: str, source: str, zone: str | None, now: datetime) -> Reading:

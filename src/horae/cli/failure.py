@@ -1,0 +1,61 @@
+"""What a refusal looks like on a terminal: the sentence, the place, the hint."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Final
+from unicodedata import east_asian_width
+
+from ..errors import InvalidSchedule, Language
+
+INVALID: Final = 6
+_WIDEST: Final = 72
+
+
+def show_refusal(refusal: InvalidSchedule, language: Language, *, as_json: bool) -> None:
+    told = refusal.in_language(language)
+    if as_json:
+        problem = {
+            "type": "about:blank",
+            "title": "invalid schedule",
+            "code": refusal.code,
+            "detail": told.message,
+            "hint": told.hint,
+            "position": refusal.position,
+        }
+        print(json.dumps(problem, ensure_ascii=False), file=sys.stderr)  # noqa: T201 - this is the output
+        return
+    lines = [f"✕ {told.message}", *_pointed(refusal), f"  {told.hint}"]
+    print("\n".join(lines), file=sys.stderr)  # noqa: T201 - this is the output
+
+
+def _pointed(refusal: InvalidSchedule) -> list[str]:
+    """The text with a caret under the place, cut to what fits."""
+    if refusal.source is None or refusal.position is None or not refusal.source.strip():
+        return []
+    begin = max(0, refusal.position - _WIDEST // 2)
+    shown = "".join(
+        each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in refusal.source[begin : begin + _WIDEST]
+    )
+    width = sum(2 if east_asian_width(each) in "WF" else 1 for each in shown[: refusal.position - begin])
+    return [f"  {shown}", f"  {' ' * width}^"]
+
+
+def wanted_language(arguments: list[str]) -> Language:
+    """From `--lang`, else from the environment; needed also when the arguments themselves are refused."""
+    for flag, value in zip(arguments, [*arguments[1:], ""], strict=False):
+        chosen = value if flag == "--lang" else flag.removeprefix("--lang=") if flag.startswith("--lang=") else ""
+        if chosen in ("en", "zh"):
+            return "zh" if chosen == "zh" else "en"
+    return environment_language()
+
+
+def environment_language() -> Language:
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    return "zh" if locale.startswith("zh") else "en"
+
+
+def wants_json(arguments: list[str]) -> bool:
+    return "--json" in arguments or os.environ.get("HORAE_OUTPUT") == "json"

@@ -1,0 +1,182 @@
+"""Looks at a valid schedule the way an experienced operator would, and says what may surprise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import islice, pairwise
+from typing import Final
+
+from .calendar import Calendar
+from .clock_changes import ClockChange, clock_changes
+from .cron import Cron
+from .cron_fields import Field
+from .describe.chinese import duration as duration_zh
+from .describe.english import duration as duration_en
+from .describe.english_words import MONTHS, joined
+from .evaluate import iterate, next
+from .every import Every
+from .instants import SECOND, to_instant, wall_reading
+from .once import Once
+from .rrule import RRule
+from .value import Past, Schedule, last_instant
+from .warnings import Warning, warn, warn_each
+from .zones import find_zone
+
+TWO_YEARS: Final = timedelta(days=731)
+_MOST_CHANGES: Final = 4
+_DAY: Final = timedelta(days=1)
+_MINUTE: Final = timedelta(minutes=1)
+
+
+def lint(schedule: Schedule, now: datetime, *, notes: tuple[str, ...] = ()) -> list[Warning]:
+    """Warnings for a schedule with a zone, created now."""
+    past = Past(anchor=now)
+    found = [warn(note) for note in notes]
+    found += _about_fields(schedule)
+    found += _about_pace(schedule, now, past)
+    found += _about_clock_changes(schedule, now, past)
+    if schedule.kind != "now" and next(schedule, now, past) is None:
+        found.append(warn("in_the_past" if schedule.kind == "once" else "nothing_left"))
+    return found
+
+
+# --- what the words mean -----------------------------------------------------------------------------------------
+
+
+def _about_fields(schedule: Schedule) -> Iterator[Warning]:
+    match schedule:
+        case Cron():
+            yield from _about_cron(schedule)
+        case Calendar():
+            day = max((each for each in schedule.on if isinstance(each, int)), default=0)
+            if (
+                schedule.unit in ("month", "year")
+                and day > 28
+                and _short_months(day, set(schedule.months or range(1, 13)))
+            ):
+                yield warn("clamps", day=day)
+        case RRule():
+            yield from _about_days(
+                set(schedule.parsed.by_month_day), set(schedule.parsed.by_month) or set(range(1, 13))
+            )
+
+
+_UNITS: Final = {
+    "second": (60, "seconds", "minute", "秒", "分钟"),
+    "minute": (60, "minutes", "hour", "分钟", "小时"),
+    "hour": (24, "hours", "day", "小时", "天"),
+    "month": (12, "months", "year", "个月", "年"),
+    "weekday": (7, "days", "week", "天", "周"),
+}
+
+
+def _about_cron(schedule: Cron) -> Iterator[Warning]:
+    fields = schedule.fields
+    for name in _UNITS:
+        yield from _about_step(getattr(fields, name), name)
+    if fields.day.text.startswith("*/") and fields.day.text != "*/1":
+        yield warn("day_step", text=fields.day.text)
+    if not fields.both_day_fields:
+        days = f"{fields.day.text} / {fields.weekday.text}"
+        yield warn("either_day", days=days)
+    elif not fields.day.starred:
+        yield from _about_days(set(fields.day.values), set(fields.month.values))
+
+
+def _about_step(field: Field, name: str) -> Iterator[Warning]:
+    size, unit, period, unit_zh, period_zh = _UNITS[name]
+    step = int(field.text[2:]) if field.text.startswith("*/") and field.text[2:].isdigit() else 1
+    if size % step:
+        rest = size % step
+        yield warn_each(
+            "uneven_step",
+            {"text": field.text, "step": step, "unit": unit, "period": period, "rest": f"{rest} {unit}"},
+            {"text": field.text, "step": step, "unit": unit_zh, "period": period_zh, "rest": f"{rest} {unit_zh}"},
+        )
+
+
+def _about_days(days: set[int], months: set[int]) -> Iterator[Warning]:
+    for day in sorted(each for each in days if each > 28):
+        short = _short_months(day, months)
+        if day == 29 and months == {2}:
+            yield warn("leap_years_only")
+        elif short:
+            names = {"months": joined([MONTHS[month - 1] for month in short]), "day": day}
+            yield warn_each("skips_months", names, {"months": "、".join(f"{month} 月" for month in short), "day": day})
+
+
+def _short_months(day: int, months: set[int]) -> list[int]:
+    lengths = {2: 28, 4: 30, 6: 30, 9: 30, 11: 30}
+    return [month for month in sorted(months) if lengths.get(month, 31) < day]
+
+
+# --- how often ---------------------------------------------------------------------------------------------------
+
+
+def _about_pace(schedule: Schedule, now: datetime, past: Past) -> Iterator[Warning]:
+    if isinstance(schedule, Every):
+        yield from _about_interval(schedule, now)
+    fires = list(islice(iterate(schedule, now, past), 20))
+    if any(later - earlier < _MINUTE for earlier, later in pairwise(fires)):
+        yield warn("often")
+
+
+def _about_interval(schedule: Every, now: datetime) -> Iterator[Warning]:
+    if schedule.since == "end":
+        yield warn("from_end")
+    elif schedule.start is None:
+        yield warn("anchored")
+    begin = to_instant(now) // SECOND
+    changes = find_zone(schedule.zone or "UTC").changes(begin, begin + int(TWO_YEARS.total_seconds()))
+    if schedule.interval % _DAY == timedelta(0) and schedule.since == "grid" and any(True for _ in changes):
+        yield warn_each(
+            "drifts", {"interval": duration_en(schedule.interval)}, {"interval": duration_zh(schedule.interval)}
+        )
+
+
+# --- clock changes -----------------------------------------------------------------------------------------------
+
+
+def _about_clock_changes(schedule: Schedule, now: datetime, past: Past) -> Iterator[Warning]:
+    if schedule.zone is None:
+        return
+    begin = to_instant(now) // SECOND
+    end = begin + int(TWO_YEARS.total_seconds())
+    if schedule.end is not None:
+        # A schedule that ends before a change is not touched by it.
+        end = min(end, last_instant(schedule.end, find_zone(schedule.zone)) // SECOND)
+    setting = schedule.setting()
+    rule = schedule.wall_rule(setting) if isinstance(schedule, Once) else schedule.rule(setting, past)
+    changes = list(clock_changes(rule, begin, end))
+    yield from (_told(each) for each in changes[:_MOST_CHANGES])
+    if len(changes) > _MOST_CHANGES:
+        yield warn("more_changes", count=len(changes) - _MOST_CHANGES)
+
+
+def _told(change: ClockChange) -> Warning:
+    codes = {
+        "moved": "gap_moved",
+        "shifted": "gap_shifted",
+        "dropped": "gap_dropped",
+        "first": "fold_first",
+        "last": "fold_last",
+        "both": "fold_both",
+        "flowing_gap": "gap_flowing",
+        "flowing_fold": "fold_flowing",
+    }
+    return warn(
+        codes[change.effect],
+        date=f"{wall_reading(change.wall):%Y-%m-%d}",
+        before=_clock(change.before, change.wall),
+        after=_clock(change.after, change.wall),
+        wall=_clock(change.wall, change.wall),
+        runs_at="" if change.runs_at is None else _clock(change.runs_at, change.wall),
+    )
+
+
+def _clock(wall: int, beside: int) -> str:
+    """A time of day, with its date when that is another one."""
+    reading = wall_reading(wall)
+    shape = "%H:%M:%S" if reading.second else "%H:%M"
+    return f"{reading:{shape}}" if wall // 86_400 == beside // 86_400 else f"{reading:%Y-%m-%d {shape}}"

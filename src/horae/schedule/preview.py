@@ -1,0 +1,53 @@
+"""The next fires as people read them: local time, offset, UTC, and how long until then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+
+from ..errors import Language
+from .instants import SECOND, to_instant
+from .zones import find_zone
+
+
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """One planned instant, in the zone of its schedule."""
+
+    utc: datetime
+    local: datetime  # aware, with the offset of that moment
+    zone: str
+
+    def relative(self, now: datetime, language: Language = "en") -> str:
+        return in_words(self.utc - now, language)
+
+
+def fires_in(zone: str, instants: Iterable[datetime]) -> list[Fire]:
+    return [Fire(each.astimezone(UTC), _local(each, zone), zone) for each in instants]
+
+
+def _local(instant: datetime, zone: str) -> datetime:
+    offset = find_zone(zone).offset(to_instant(instant) // SECOND)
+    return instant.astimezone(timezone(timedelta(seconds=offset)))
+
+
+_STEPS = ((365 * 86_400, "y", "年"), (86_400, "d", "天"), (3600, "h", "小时"), (60, "m", "分钟"), (1, "s", "秒"))
+
+
+def in_words(ahead: timedelta, language: Language) -> str:
+    """The two largest units: `in 13 h 4 m`, `13 小时 4 分钟后`."""
+    rest = round(abs(ahead).total_seconds())
+    parts: list[str] = []
+    for size, unit, unit_zh in _STEPS:
+        amount, rest = divmod(rest, size)
+        if amount:
+            parts.append(f"{amount} {unit if language == 'en' else unit_zh}")
+        elif parts:
+            break
+        if len(parts) == 2:
+            break
+    said = " ".join(parts) or ("0 s" if language == "en" else "0 秒")
+    if ahead < timedelta(0):
+        return f"{said} ago" if language == "en" else f"{said}前"
+    return f"in {said}" if language == "en" else f"{said}后"

@@ -15,13 +15,13 @@ import typer
 from ..clock import Clock, SystemClock
 from ..errors import Language
 from ..schedule.describe import sentence
-from ..schedule.evaluate import next
+from ..schedule.evaluate import next as next_after
 from ..schedule.preview import fires_in, in_words
 from ..schedule.text import read
 from ..schedule.value import Past, Schedule
 from ..settings import default_zone
 from .failure import environment_language
-from .schedules import LanguageChoice, known_zone
+from .schedules import known_zone
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,16 +52,16 @@ class Row:
         """The row after whatever came due by `now`."""
         if self.upcoming is None or self.upcoming > now:
             return self
-        following = next(self.schedule, self.upcoming, self.past)
+        following = next_after(self.schedule, self.upcoming, self.past)
         return replace(self, last=self.upcoming, lateness=now - self.upcoming, upcoming=following)
 
 
 def demo(
-    lang: LanguageChoice | None = typer.Option(None, "--lang", help="Language of the table."),
+    lang: Language | None = typer.Option(None, "--lang", help="Language of the table."),
     seconds: int = typer.Option(0, "--seconds", min=0, help="End after so many seconds; 0 goes on until Ctrl-C."),
 ) -> None:
     """Watch the next fires of a few schedules."""
-    language: Language = environment_language() if lang is None else "zh" if lang is LanguageChoice.ZH else "en"
+    language = lang or environment_language()
     clock = SystemClock()
     signal.signal(signal.SIGTERM, _stop)
     try:
@@ -80,7 +80,7 @@ def make_rows(now: datetime) -> list[Row]:
     for text in _TEXTS:
         schedule = read(text, zone=zone, now=now).schedule
         past = Past(anchor=now)
-        rows.append(Row(schedule, past, next(schedule, now, past)))
+        rows.append(Row(schedule, past, next_after(schedule, now, past)))
     return rows
 
 
@@ -107,20 +107,16 @@ def _watch_lines(clock: Clock, language: Language, rows: list[Row], end: datetim
     """Without a terminal: the table once, then a line for each fire."""
     now = clock.now()
     for row in rows:
-        print(
-            f"{_local(row.upcoming, row)}  {_ahead(row, now, language):<16} {sentence(row.schedule, language)}",
-            flush=True,
-        )  # noqa: T201
+        _print(f"{_local(row.upcoming, row)}  {_ahead(row, now, language):<16} {sentence(row.schedule, language)}")
     while end is None or clock.now() < end:
         clock.sleep(_pause(rows, clock.now(), 1.0))
         now = clock.now()
         fired = [row.at(now) for row in rows]
         for before, row in zip(rows, fired, strict=True):
             if row is not before and row.lateness is not None:
-                print(
-                    f"{_local(row.last, row)}  +{_milliseconds(row.lateness)} ms  {sentence(row.schedule, language)}",
-                    flush=True,
-                )  # noqa: T201
+                _print(
+                    f"{_local(row.last, row)}  +{_milliseconds(row.lateness)} ms  {sentence(row.schedule, language)}"
+                )
         rows = fired
 
 
@@ -167,3 +163,7 @@ def _last(row: Row) -> str:
 
 def _milliseconds(length: timedelta) -> int:
     return round(length.total_seconds() * 1000)
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - this is the output

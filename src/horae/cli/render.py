@@ -14,7 +14,7 @@ from ..schedule.describe.chinese_words import WEEKDAYS as CHINESE_WEEKDAYS
 from ..schedule.describe.english_words import WEEKDAYS
 from ..schedule.preview import Fire
 from ..schedule.value import Schedule
-from ..schedule.warnings import Warning
+from ..schedule.warnings import ScheduleWarning
 
 _LABELS: Final = {
     "en": {"means": "Means", "next": "Next", "json": "JSON", "none": "nothing", "now": "at once", "note": "Note"},
@@ -29,7 +29,7 @@ class Answer:
     text: str
     schedule: Schedule
     fires: list[Fire]
-    warnings: list[Warning]
+    warnings: list[ScheduleWarning]
     after: datetime
     now: datetime
     language: Language

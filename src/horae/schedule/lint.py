@@ -14,13 +14,14 @@ from .cron_fields import Field
 from .describe.chinese import duration as duration_zh
 from .describe.english import duration as duration_en
 from .describe.english_words import MONTHS, joined
-from .evaluate import iterate, next
+from .evaluate import iterate
+from .evaluate import next as next_after
 from .every import Every
 from .instants import SECOND, to_instant, wall_reading
 from .once import Once
 from .rrule import RRule
 from .value import Past, Schedule, last_instant
-from .warnings import Warning, warn, warn_each
+from .warnings import ScheduleWarning, warn, warn_each
 from .zones import find_zone
 
 TWO_YEARS: Final = timedelta(days=731)
@@ -29,14 +30,14 @@ _DAY: Final = timedelta(days=1)
 _MINUTE: Final = timedelta(minutes=1)
 
 
-def lint(schedule: Schedule, now: datetime, *, notes: tuple[str, ...] = ()) -> list[Warning]:
+def lint(schedule: Schedule, now: datetime, *, notes: tuple[str, ...] = ()) -> list[ScheduleWarning]:
     """Warnings for a schedule with a zone, created now."""
     past = Past(anchor=now)
     found = [warn(note) for note in notes]
     found += _about_fields(schedule)
     found += _about_pace(schedule, now, past)
     found += _about_clock_changes(schedule, now, past)
-    if schedule.kind != "now" and next(schedule, now, past) is None:
+    if schedule.kind != "now" and next_after(schedule, now, past) is None:
         found.append(warn("in_the_past" if schedule.kind == "once" else "nothing_left"))
     return found
 
@@ -44,7 +45,7 @@ def lint(schedule: Schedule, now: datetime, *, notes: tuple[str, ...] = ()) -> l
 # --- what the words mean -----------------------------------------------------------------------------------------
 
 
-def _about_fields(schedule: Schedule) -> Iterator[Warning]:
+def _about_fields(schedule: Schedule) -> Iterator[ScheduleWarning]:
     match schedule:
         case Cron():
             yield from _about_cron(schedule)
@@ -71,7 +72,7 @@ _UNITS: Final = {
 }
 
 
-def _about_cron(schedule: Cron) -> Iterator[Warning]:
+def _about_cron(schedule: Cron) -> Iterator[ScheduleWarning]:
     fields = schedule.fields
     for name in _UNITS:
         yield from _about_step(getattr(fields, name), name)
@@ -84,7 +85,7 @@ def _about_cron(schedule: Cron) -> Iterator[Warning]:
         yield from _about_days(set(fields.day.values), set(fields.month.values))
 
 
-def _about_step(field: Field, name: str) -> Iterator[Warning]:
+def _about_step(field: Field, name: str) -> Iterator[ScheduleWarning]:
     size, unit, period, unit_zh, period_zh = _UNITS[name]
     step = int(field.text[2:]) if field.text.startswith("*/") and field.text[2:].isdigit() else 1
     if size % step:
@@ -96,7 +97,7 @@ def _about_step(field: Field, name: str) -> Iterator[Warning]:
         )
 
 
-def _about_days(days: set[int], months: set[int]) -> Iterator[Warning]:
+def _about_days(days: set[int], months: set[int]) -> Iterator[ScheduleWarning]:
     for day in sorted(each for each in days if each > 28):
         short = _short_months(day, months)
         if day == 29 and months == {2}:
@@ -114,7 +115,7 @@ def _short_months(day: int, months: set[int]) -> list[int]:
 # --- how often ---------------------------------------------------------------------------------------------------
 
 
-def _about_pace(schedule: Schedule, now: datetime, past: Past) -> Iterator[Warning]:
+def _about_pace(schedule: Schedule, now: datetime, past: Past) -> Iterator[ScheduleWarning]:
     if isinstance(schedule, Every):
         yield from _about_interval(schedule, now)
     fires = list(islice(iterate(schedule, now, past), 20))
@@ -122,7 +123,7 @@ def _about_pace(schedule: Schedule, now: datetime, past: Past) -> Iterator[Warni
         yield warn("often")
 
 
-def _about_interval(schedule: Every, now: datetime) -> Iterator[Warning]:
+def _about_interval(schedule: Every, now: datetime) -> Iterator[ScheduleWarning]:
     if schedule.since == "end":
         yield warn("from_end")
     elif schedule.start is None:
@@ -138,7 +139,7 @@ def _about_interval(schedule: Every, now: datetime) -> Iterator[Warning]:
 # --- clock changes -----------------------------------------------------------------------------------------------
 
 
-def _about_clock_changes(schedule: Schedule, now: datetime, past: Past) -> Iterator[Warning]:
+def _about_clock_changes(schedule: Schedule, now: datetime, past: Past) -> Iterator[ScheduleWarning]:
     if schedule.zone is None:
         return
     begin = to_instant(now) // SECOND
@@ -154,7 +155,7 @@ def _about_clock_changes(schedule: Schedule, now: datetime, past: Past) -> Itera
         yield warn("more_changes", count=len(changes) - _MOST_CHANGES)
 
 
-def _told(change: ClockChange) -> Warning:
+def _told(change: ClockChange) -> ScheduleWarning:
     codes = {
         "moved": "gap_moved",
         "shifted": "gap_shifted",

@@ -78,8 +78,7 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "执行频率高于每分钟一次。",
     ),
     "drifts": (
-        "{interval} of real time: when the clock changes, the local time moves. "
-        'For a fixed time of day write "every day at 09:00".',
+        '{interval} of real time: the local time moves when the clock changes. To fix it write "every day at 09:00".',
         "这是固定的 {interval}：时钟变动后，当地时间会随之移动。要固定时刻，请写“每天 09:00”。",
     ),
     "from_end": (
@@ -110,7 +109,7 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Warning:  # noqa: A001 - the product's own word
+class ScheduleWarning:
     code: str
     sentences: dict[Language, str]
 
@@ -118,14 +117,14 @@ class Warning:  # noqa: A001 - the product's own word
         return self.sentences[language]
 
 
-def warn(code: str, **facts: object) -> Warning:
+def warn(code: str, **facts: object) -> ScheduleWarning:
     return warn_each(code, facts, facts)
 
 
-def warn_each(code: str, english: dict[str, object], chinese: dict[str, object]) -> Warning:
+def warn_each(code: str, english: dict[str, object], chinese: dict[str, object]) -> ScheduleWarning:
     """For facts that are words themselves."""
     en, zh = _CATALOGUE[code]
-    return Warning(code, {"en": en.format_map(english), "zh": zh.format_map(chinese)})
+    return ScheduleWarning(code, {"en": en.format_map(english), "zh": zh.format_map(chinese)})
 
 
 def warning_codes() -> frozenset[str]:

@@ -12,14 +12,14 @@ import argparse
 import json
 import sys
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
 from conformance.wall_rules import EVERY, Rule, parse_interval, parse_rule
-
-zoneinfo.reset_tzpath(to=())  # only the tzdata package: the system's own tree has no version
 
 DAY = timedelta(days=1)
 SECOND = timedelta(seconds=1)
@@ -54,9 +54,9 @@ class Clock:
         return sorted({wall - offset for offset in self.offsets if self.wall(wall - offset) == wall})
 
 
-def derive_fires(case: dict[str, object]) -> list[datetime]:
+def derive_fires(case: Mapping[str, object]) -> list[datetime]:
     """The instants in (after, until] at which the case's expression fires."""
-    expression, zone = str(case["expression"]), zoneinfo.ZoneInfo(str(case["zone"]))
+    expression, zone = str(case["expression"]), load_zone(str(case["zone"]))
     after, until = parse_instant(str(case["after"])), parse_instant(str(case["until"]))
     if expression.startswith(EVERY):
         return list(_stepped(after, until, parse_interval(expression)))
@@ -69,6 +69,13 @@ def derive_fires(case: dict[str, object]) -> list[datetime]:
     if not rule.flowing:
         found.update(_replacements(rule, clock, str(case.get("gap", "next"))))
     return sorted(instant for instant in found if after < instant <= until)
+
+
+@cache
+def load_zone(name: str) -> zoneinfo.ZoneInfo:
+    """From the tzdata package only: the system's own tree has no version."""
+    with resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as data:
+        return zoneinfo.ZoneInfo.from_file(data, key=name)
 
 
 def _fires_of_day(rule: Rule, clock: Clock, start: datetime, fold: str) -> Iterator[datetime]:
@@ -167,12 +174,16 @@ def _disagreements() -> Iterator[str]:
                 derived = [format_instant(instant) for instant in derive_fires(asked)]
                 if derived != asked["fires"]:
                     yield f"{path.name} {case['id']}: the file says {asked['fires']}, derived {derived}"
-        yield from (f"{path.name} {case['id']}: not refused" for case in cases["refused"] if not is_refused(case["expression"]))
+        yield from (
+            f"{path.name} {case['id']}: not refused" for case in cases["refused"] if not is_refused(case["expression"])
+        )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("question", nargs="*", help="expression zone after until; without it all case files are checked")
+    parser.add_argument(
+        "question", nargs="*", help="expression zone after until; without it all case files are checked"
+    )
     parser.add_argument("--gap", default="next", choices=("next", "shift", "skip"))
     parser.add_argument("--fold", default="first", choices=("first", "last", "both"))
     given = parser.parse_args()
@@ -183,7 +194,14 @@ def main() -> int:
     if len(given.question) != len(("expression", "zone", "after", "until")):
         parser.error("a question is: expression zone after until")
     expression, zone, after, until = given.question
-    case = {"expression": expression, "zone": zone, "after": after, "until": until, "gap": given.gap, "fold": given.fold}
+    case = {
+        "expression": expression,
+        "zone": zone,
+        "after": after,
+        "until": until,
+        "gap": given.gap,
+        "fold": given.fold,
+    }
     print("\n".join(format_instant(instant) for instant in derive_fires(case)))
     return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -18,8 +18,10 @@ ALIASES = {
     "@hourly": "0 * * * *",
 }
 EVERY = "@every "
-MONTHS = {name: number for number, name in enumerate("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split(), 1)}
-WEEKDAYS = {name: number for number, name in enumerate("SUN MON TUE WED THU FRI SAT".split())}
+_MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_WEEKDAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
+WEEKDAYS = {name: number for number, name in enumerate(_WEEKDAY_NAMES)}
 SUNDAY, SUNDAY_AT_THE_END = 0, 7
 FIRST_WEEKEND_DAY = 5  # of date.weekday(), where Monday is 0
 MOST_WEEKS_IN_A_MONTH = 5
@@ -130,8 +132,8 @@ def _digits(text: str) -> int:
     return int(text)
 
 
-def _any(questions: object) -> DayQuestion:
-    asked: list[DayQuestion] = list(questions)  # type: ignore[call-overload]
+def _any(questions: Iterable[DayQuestion]) -> DayQuestion:
+    asked = list(questions)
     return lambda day: any(question(day) for question in asked)
 
 

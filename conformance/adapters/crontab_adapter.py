@@ -12,7 +12,9 @@ from conformance.adapters.protocol import Question, serve, walk
 
 def fires(question: Question) -> Iterator[datetime]:
     fields = len(question.expression.split())
-    with_year = f"{question.expression} *" if fields == len(("second", "minute", "hour", "day", "month", "weekday")) else None
+    with_year = (
+        f"{question.expression} *" if fields == len(("second", "minute", "hour", "day", "month", "weekday")) else None
+    )
     schedule = CronTab(with_year or question.expression)
 
     def following(last: datetime) -> datetime | None:

@@ -31,7 +31,7 @@ class Question:
         return self.after.astimezone(ZoneInfo(self.zone))
 
 
-class Unsupported(Exception):
+class UnsupportedError(Exception):
     """The library has no notion of what the question asks for."""
 
 
@@ -39,7 +39,12 @@ Fires = Callable[[Question], Iterable[datetime]]
 
 
 def serve(
-    library: str, fires: Fires, refusals: tuple[type[Exception], ...], *, policies: bool = False, release: str | None = None
+    library: str,
+    fires: Fires,
+    refusals: tuple[type[Exception], ...],
+    *,
+    policies: bool = False,
+    release: str | None = None,
 ) -> None:
     """Answer until the questions end. Any exception but `refusals` ends the process: the scorer counts it as a crash.
 
@@ -48,15 +53,20 @@ def serve(
     _say({"library": library, "version": release or version(library), "zones": f"tzdata {tzdata.IANA_VERSION}"})
     for line in sys.stdin:
         asked = json.loads(line)
-        question = _question(asked)
-        try:
-            if not policies and (question.gap, question.fold) != ("next", "first"):
-                raise Unsupported("no choice of gap or fold")
-            _say({"id": asked["id"], "fires": list(_within(question, fires(question)))})
-        except refusals as error:
-            _say({"id": asked["id"], "refused": str(error)})
-        except Unsupported as error:
-            _say({"id": asked["id"], "unsupported": str(error)})
+        _say({"id": asked["id"], **_answer(_question(asked), fires, refusals, policies=policies)})
+
+
+def _answer(
+    question: Question, fires: Fires, refusals: tuple[type[Exception], ...], *, policies: bool
+) -> dict[str, object]:
+    if not policies and (question.gap, question.fold) != ("next", "first"):
+        return {"unsupported": "no choice of gap or fold"}
+    try:
+        return {"fires": list(_within(question, fires(question)))}
+    except UnsupportedError as error:
+        return {"unsupported": str(error)}
+    except refusals as error:
+        return {"refused": str(error)}
 
 
 def walk(following: Callable[[datetime], datetime | None], start: datetime) -> Iterator[datetime]:

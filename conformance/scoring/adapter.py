@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LONGEST_START = 60.0
 
 
-class AdapterUnavailable(Exception):
+class AdapterUnavailableError(Exception):
     """The adapter did not come up: its library is not installed, or it does not speak the protocol."""
 
 
@@ -39,7 +39,11 @@ class Adapter:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the adapter
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
-        self.library = self._start()
+        try:
+            self.library = self._start()
+        except AdapterUnavailableError:
+            self._errors.close()
+            raise
 
     def ask(self, question: dict[str, str]) -> Answer:
         if self._process is None:
@@ -75,7 +79,7 @@ class Adapter:
                 cwd=ROOT,
             )
         except OSError as error:
-            raise AdapterUnavailable(str(error)) from error
+            raise AdapterUnavailableError(str(error)) from error
         self._lines = SimpleQueue()
         Thread(target=_pump, args=(self._process.stdout, self._lines), daemon=True).start()
         return self._greeting()
@@ -87,7 +91,7 @@ class Adapter:
             hello = None
         if not isinstance(hello, dict) or not {"library", "version"} <= hello.keys():
             self._stop()
-            raise AdapterUnavailable(self._last_words())
+            raise AdapterUnavailableError(self._last_words())
         return Library(str(hello["library"]), str(hello["version"]), str(hello.get("zones", "unknown")))
 
     def _send(self, question: dict[str, str]) -> None:

@@ -65,7 +65,18 @@ def load_kit(folder: Path = CASES) -> Kit:
     return Kit(tzdata=max(file["tzdata"] for file in files), cases=tuple(cases))
 
 
-_GROUPS = ("dialect", "calendar", "gap", "fold", "flowing", "dateline", "history", "boundaries", "far-future", "refused")
+_GROUPS = (
+    "dialect",
+    "calendar",
+    "gap",
+    "fold",
+    "flowing",
+    "dateline",
+    "history",
+    "boundaries",
+    "far-future",
+    "refused",
+)
 
 
 def _case(entry: dict[str, Any]) -> Case:

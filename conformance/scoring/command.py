@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from conformance.scoring.adapter import AdapterUnavailable
+from conformance.scoring.adapter import AdapterUnavailableError
 from conformance.scoring.cases import Case, Kit, load_kit
 from conformance.scoring.known import KNOWN
 from conformance.scoring.scorecard import Scorecard, as_json, as_text, failure_as_text, score
-from conformance.scoring.table import NotesOutdated, write_table
+from conformance.scoring.table import OutdatedNoteError, write_table
 
 NOT_AVAILABLE = 2
 
@@ -46,13 +46,25 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="score.py", description="Scores cron libraries on the conformance cases.")
-    parser.add_argument("--adapter", action="append", default=[], metavar="COMMAND", help="an adapter to score; may be given more than once")
+    parser.add_argument(
+        "--adapter",
+        action="append",
+        default=[],
+        metavar="COMMAND",
+        help="an adapter to score; may be given more than once",
+    )
     parser.add_argument("--all", action="store_true", help="score every known adapter whose library is installed")
-    parser.add_argument("--tag", action="append", default=[], help="only cases with this tag; may be given more than once")
-    parser.add_argument("--limit", type=float, default=5.0, metavar="SECONDS", help="time for one case (default 5)")
-    parser.add_argument("--failures", type=int, default=0, metavar="N", help="show the first N failures of each library")
+    parser.add_argument(
+        "--tag", action="append", default=[], help="only cases with this tag; may be given more than once"
+    )
+    parser.add_argument("--limit", type=float, default=8.0, metavar="SECONDS", help="time for one case (default 8)")
+    parser.add_argument(
+        "--failures", type=int, default=0, metavar="N", help="show the first N failures of each library"
+    )
     parser.add_argument("--json", action="store_true", help="results as JSON")
-    parser.add_argument("--table", metavar="FILE", help="score all known adapters and write the table of docs/conformance.md")
+    parser.add_argument(
+        "--table", metavar="FILE", help="score all known adapters and write the table of docs/conformance.md"
+    )
     return parser
 
 
@@ -63,7 +75,7 @@ def _scores(commands: list[list[str]], kit: Kit, given: argparse.Namespace) -> I
     for command in commands:
         try:
             yield score(command, kit, given.limit, wanted)
-        except AdapterUnavailable as error:
+        except AdapterUnavailableError as error:
             yield f"{shlex.join(command)}: not available: {error}"
 
 
@@ -77,7 +89,7 @@ def _show(card: Scorecard, most: int) -> None:
 def _write(path: Path, kit: Kit, cards: list[Scorecard]) -> int:
     try:
         write_table(path, kit, cards)
-    except NotesOutdated as error:
+    except OutdatedNoteError as error:
         print(error, file=sys.stderr)
         return 1
     print(f"wrote {path}")

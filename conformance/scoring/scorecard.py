@@ -29,7 +29,7 @@ class Scorecard:
 
 
 def score(command: Sequence[str], kit: Kit, limit: float, wanted: Callable[[Case], bool] = lambda _: True) -> Scorecard:
-    """Puts each wanted case to the adapter; raises AdapterUnavailable when it does not come up."""
+    """Puts each wanted case to the adapter; raises AdapterUnavailableError when it does not come up."""
     judge = Judge(kit.cases)
     adapter = Adapter(command, limit)
     try:

@@ -30,7 +30,7 @@ _GROUP_NOTES = {
 }
 
 
-class NotesOutdated(Exception):
+class OutdatedNoteError(Exception):
     """A note says something that this run does not show."""
 
 
@@ -114,7 +114,9 @@ def _notes(cards: Sequence[Scorecard]) -> Iterator[str]:
         for note in mine:
             result = results[note.case]
             if result.verdict != note.verdict:
-                raise NotesOutdated(f"{note.library}, {note.case}: noted as {note.verdict}, came out as {result.verdict}")
+                raise OutdatedNoteError(
+                    f"{note.library}, {note.case}: noted as {note.verdict}, came out as {result.verdict}"
+                )
             yield f"  - {note.says} {_example(result)}"
 
 
@@ -122,7 +124,11 @@ def _example(result: Result) -> str:
     case = result.case
     window = "" if case.fires is None else f" in {case.zone}"
     policy = "" if (case.gap, case.fold) == ("next", "first") else f", gap {case.gap}, fold {case.fold}"
-    answered = f"answered {show_answer(result.answer)}" if result.verdict in (Verdict.WRONG, Verdict.OTHER_POLICY) else result.verdict
+    answered = (
+        f"answered {show_answer(result.answer)}"
+        if result.verdict in (Verdict.WRONG, Verdict.OTHER_POLICY)
+        else result.verdict
+    )
     return f"(`{case.id}`: `{case.expression}`{window}{policy}: {answered})"
 
 

@@ -51,8 +51,8 @@ def due(schedule: Schedule, planned: datetime, task_id: str, past: Past) -> date
     """When a planned instant really starts: jitter is one constant offset per task, never past the next occurrence."""
     if schedule.jitter is None:
         return planned
-    digest = blake2b(task_id.encode(), digest_size=8).digest()
-    spread = planned + schedule.jitter * int.from_bytes(digest) / 2**64
+    share = int.from_bytes(blake2b(task_id.encode(), digest_size=6).digest()) / 2**48
+    spread = planned + schedule.jitter * share
     following = next(schedule, planned, past)
     return spread if following is None else min(spread, following - _MICROSECOND)
 

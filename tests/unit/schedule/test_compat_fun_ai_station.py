@@ -102,10 +102,18 @@ def test_once_is_an_instant_and_utc_without_a_suffix(next_run_at: Any, fires: st
     ("mapping", "schedule", "notes"),
     [
         ({"schedule_type": "interval", "schedule_expr": "0"}, Every(timedelta(minutes=1), "end"), ["interval_default"]),
-        ({"schedule_type": "interval", "schedule_expr": -(10**40)}, Every(timedelta(minutes=1), "end"), ["interval_default"]),
+        (
+            {"schedule_type": "interval", "schedule_expr": -(10**40)},
+            Every(timedelta(minutes=1), "end"),
+            ["interval_default"],
+        ),
         ({"schedule_type": "interval", "schedule_expr": "9"}, Every(timedelta(seconds=9), "end"), ["below_minimum"]),
         ({"schedule_type": "interval", "schedule_expr": "10"}, Every(timedelta(seconds=10), "end"), []),
-        ({"schedule_type": "cron", "schedule_expr": " ", "timezone": BERLIN}, Cron("* * * * *", zone=BERLIN), ["cron_default"]),
+        (
+            {"schedule_type": "cron", "schedule_expr": " ", "timezone": BERLIN},
+            Cron("* * * * *", zone=BERLIN),
+            ["cron_default"],
+        ),
         ({}, Cron("* * * * *", zone="UTC"), ["cron_default", "zone_assumed"]),
         ({"schedule_expr": "0 9 * * *", "timezone": ""}, Cron("0 9 * * *", zone="UTC"), ["zone_assumed"]),
     ],
@@ -157,7 +165,11 @@ MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ0
 INSTANTS = MOMENTS.map(lambda at: at.replace(tzinfo=UTC))
 EXPRESSIONS = st.sampled_from(["0 9 * * *", "*/5 * * * mon", " 0  0 L * * ", "@weekly"])
 SECONDS = st.integers(1, 3_000_000_000)
-TIMES = st.builds(lambda at, suffix: at.isoformat() + suffix, MOMENTS, st.sampled_from(["", "Z", "+08:00"])) | MOMENTS | INSTANTS
+TIMES = (
+    st.builds(lambda at, suffix: at.isoformat() + suffix, MOMENTS, st.sampled_from(["", "Z", "+08:00"]))
+    | MOMENTS
+    | INSTANTS
+)
 SPELLINGS = st.one_of(
     st.fixed_dictionaries(
         {},

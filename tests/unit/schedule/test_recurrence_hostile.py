@@ -8,9 +8,10 @@ from time import process_time
 import pytest
 
 from horae.errors import InvalidSchedule
+from horae.schedule.gregorian import is_leap, new_year, weekday
 from horae.schedule.recurrence import RulePattern, parse_rule
 from horae.schedule.recurrence.sieve import Rotation, first_common
-from horae.schedule.recurrence.spans import datetime_of, local_of
+from horae.schedule.recurrence.spans import ALL_SHAPES, datetime_of, local_of
 from horae.schedule.recurrence.strides import LONGEST_SILENCE
 from tests.unit.schedule.recurrence_rules import pattern, random_rule, random_start, walk, wall
 
@@ -120,6 +121,13 @@ def test_the_sieve_finds_what_walking_finds(seed: int) -> None:
     good = (index for index, place in enumerate(places) if place < size and table[place] and days[index])
 
     assert first_common(days, rotation) == next(good, None)
+
+
+def test_forty_successive_years_hold_every_shape_of_year() -> None:
+    shapes = [(weekday(new_year(year)), *map(is_leap, (year - 1, year, year + 1))) for year in range(1, 900)]
+
+    assert len(set(shapes)) == 28
+    assert all(set(shapes[at : at + ALL_SHAPES]) == set(shapes) for at in range(850))
 
 
 SPARSE = [

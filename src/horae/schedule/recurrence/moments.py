@@ -5,10 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from .rule import Frequency, Rule
 from .spans import DAY
+
+# Days of one period: a day to count from, and how far each of them lies behind it, in order.
+Days: TypeAlias = tuple[int, Sequence[int]]
 
 
 class Moments(Protocol):
@@ -116,18 +119,20 @@ class EveryMoment:
 
     moments: Moments
 
-    def first(self, days: Sequence[int]) -> int | None:
-        return days[0] * DAY + self.moments.first if days else None
+    def first(self, days: Days) -> int | None:
+        begin, offsets = days
+        return (begin + offsets[0]) * DAY + self.moments.first if offsets else None
 
-    def on_or_after(self, days: Sequence[int], local: int) -> int | None:
+    def on_or_after(self, days: Days, local: int) -> int | None:
+        begin, offsets = days
         day, second = divmod(local, DAY)
-        index = bisect_left(days, day)
-        if index < len(days) and days[index] == day:
+        index = bisect_left(offsets, day - begin)
+        if index < len(offsets) and offsets[index] == day - begin:
             time = self.moments.on_or_after(second)
             if time is not None:
                 return day * DAY + time
             index += 1
-        return days[index] * DAY + self.moments.first if index < len(days) else None
+        return (begin + offsets[index]) * DAY + self.moments.first if index < len(offsets) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +142,18 @@ class ChosenMoments:
     moments: Moments
     positions: SetPositions
 
-    def first(self, days: Sequence[int]) -> int | None:
-        size = len(days) * len(self.moments)
+    def first(self, days: Days) -> int | None:
+        size = len(days[1]) * len(self.moments)
         if size < self.positions.least:
             return None
         return self._at(days, self.positions.of(size)[0])
 
-    def on_or_after(self, days: Sequence[int], local: int) -> int | None:
-        chosen = self.positions.of(len(days) * len(self.moments))
+    def on_or_after(self, days: Days, local: int) -> int | None:
+        chosen = self.positions.of(len(days[1]) * len(self.moments))
         index = bisect_left(chosen, local, key=lambda each: self._at(days, each))
         return self._at(days, chosen[index]) if index < len(chosen) else None
 
-    def _at(self, days: Sequence[int], index: int) -> int:
+    def _at(self, days: Days, index: int) -> int:
+        begin, offsets = days
         day, moment = divmod(index, len(self.moments))
-        return days[day] * DAY + self.moments.at(moment)
+        return (begin + offsets[day]) * DAY + self.moments.at(moment)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import gcd
 from typing import Final, Protocol
 
 from ..gregorian import days_in_month, first_of_month, is_leap, new_year, weekday
-from .moments import ChosenMoments, EveryMoment, SetPositions, moments_of
+from .moments import ChosenMoments, Days, EveryMoment, SetPositions, moments_of
 from .rule import Frequency, Rule
-from .spans import DAY, FIRST_DAY, LAST_DAY, LAST_YEAR, bits, date_of
+from .spans import ALL_SHAPES, DAY, FIRST_DAY, LAST_DAY, LAST_YEAR, bits, date_of
 from .year_days import DayChoice, YearDays, month_mask
 
 _MARGIN: Final = 7  # a year of weeks reaches at most three days into its neighbours
@@ -22,13 +21,13 @@ class Periods(Protocol):
 
     @property
     def cycle(self) -> int:
-        """After so many periods the calendar repeats."""
+        """How many periods 400 years have; after these the calendar repeats."""
 
     def number(self, day: int) -> int:
         """The period that a day belongs to."""
 
-    def days(self, number: int) -> Sequence[int]:
-        """The days that the rule picks in a period, in order."""
+    def days(self, number: int) -> Days:
+        """The days that the rule picks in a period."""
 
 
 class Weeks:
@@ -43,12 +42,14 @@ class Weeks:
     def number(self, day: int) -> int:
         return (day - self._begin) // 7
 
-    def days(self, number: int) -> Sequence[int]:
+    def days(self, number: int) -> Days:
         first = number * 7 + self._begin
-        days = [first + offset for offset in self._offsets]
-        if not self._months:
-            return days
-        return [day for day in days if FIRST_DAY <= day <= LAST_DAY and date_of(day).month in self._months]
+        return first, [
+            each for each in self._offsets if self._in_months(first + each)
+        ] if self._months else self._offsets
+
+    def _in_months(self, day: int) -> bool:
+        return FIRST_DAY <= day <= LAST_DAY and date_of(day).month in self._months
 
 
 class Months:
@@ -64,16 +65,16 @@ class Months:
         found = date_of(day)
         return found.year * 12 + found.month - 1
 
-    def days(self, number: int) -> Sequence[int]:
+    def days(self, number: int) -> Days:
         year, month = divmod(number, 12)
         if month + 1 not in self._months:
-            return ()
+            return 0, ()
         first = first_of_month(year, month + 1)
         shape = (weekday(first), days_in_month(year, month + 1))
         offsets = self._shapes.get(shape)
         if offsets is None:
             offsets = self._shapes[shape] = bits(month_mask(self._choice, *shape))
-        return [first + offset for offset in offsets]
+        return first, offsets
 
 
 class Years:
@@ -87,13 +88,12 @@ class Years:
     def number(self, day: int) -> int:
         return date_of(day).year
 
-    def days(self, number: int) -> Sequence[int]:
+    def days(self, number: int) -> Days:
         mask = self._days.mask(number)
         offsets = self._shapes.get(mask)
         if offsets is None:
             offsets = self._shapes[mask] = bits(mask)
-        first = new_year(number)
-        return [first + offset for offset in offsets]
+        return new_year(number), offsets
 
 
 class WeekYears:
@@ -109,6 +109,7 @@ class WeekYears:
         self._wkst = rule.wkst
         self._weeks = rule.by_week_number
         self._days = YearDays(choice)
+        self._masks: dict[int, int] = {}
         self._shapes: dict[int, tuple[int, ...]] = {}
 
     def number(self, day: int) -> int:
@@ -117,16 +118,22 @@ class WeekYears:
             return year - 1
         return year + (day >= self._begin(year + 1))
 
-    def days(self, number: int) -> Sequence[int]:
-        begin = self._begin(number)
-        weeks = (self._begin(number + 1) - begin) // 7
-        chosen = {each - 1 if each > 0 else weeks + each for each in self._weeks if abs(each) <= weeks}
+    def days(self, number: int) -> Days:
+        begin, end = self._begin(number), self._begin(number + 1)
         first = new_year(number) - _MARGIN
-        mask = sum(0b111_1111 << begin - first + week * 7 for week in chosen) & self._with_neighbours(number)
+        mask = self._chosen((end - begin) // 7) << begin - first & self._with_neighbours(number)
         offsets = self._shapes.get(mask)
         if offsets is None:
             offsets = self._shapes[mask] = bits(mask)
-        return [first + offset for offset in offsets]
+        return first, offsets
+
+    def _chosen(self, weeks: int) -> int:
+        """The days of the chosen weeks, bit 0 being the first day of the first of so many weeks."""
+        found = self._masks.get(weeks)
+        if found is None:
+            chosen = {each - 1 if each > 0 else weeks + each for each in self._weeks if abs(each) <= weeks}
+            found = self._masks[weeks] = sum(0b111_1111 << week * 7 for week in chosen)
+        return found
 
     def _with_neighbours(self, year: int) -> int:
         """The allowed days of a year with a few days of the years beside it."""
@@ -151,8 +158,7 @@ class PeriodSearch:
         self._periods = _periods_of(rule)
         self._interval = rule.interval
         self._origin = self._periods.number(start // DAY)
-        # When as many periods as this hold nothing, every later one is like one of them.
-        self._reach = self._periods.cycle // gcd(self._periods.cycle, rule.interval) * rule.interval
+        self._reach = _reach(self._periods.cycle, rule.interval)
 
     def on_or_after(self, local: int) -> int | None:
         periods = self._periods
@@ -169,6 +175,13 @@ class PeriodSearch:
             if found is not None:
                 return found
         return None
+
+
+def _reach(cycle: int, interval: int) -> int:
+    """How many periods have to be looked at: when they hold nothing, every later one is like one of them."""
+    if interval == 1:
+        return cycle * ALL_SHAPES // 400 + 1
+    return cycle // gcd(cycle, interval) * interval
 
 
 def _periods_of(rule: Rule) -> Periods:

@@ -13,6 +13,7 @@ LAST_YEAR: Final = date.max.year
 FIRST_LOCAL: Final = FIRST_DAY * DAY
 LAST_LOCAL: Final = LAST_DAY * DAY + DAY - 1
 DAYS_OF_400_YEARS: Final = 146_097  # after so many days the calendar repeats, weekdays included
+ALL_SHAPES: Final = 40  # so many successive years hold every shape of year: weekdays, leap years, and those beside them
 
 
 def date_of(day: int) -> date:

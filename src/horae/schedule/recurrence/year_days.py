@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from operator import or_
 from typing import Final
 
 from ..gregorian import is_leap, new_year, weekday
 from .rule import Rule
-from .spans import DAYS_OF_400_YEARS, LAST_DAY, LAST_YEAR, date_of, lowest_bit
+from .spans import ALL_SHAPES, DAYS_OF_400_YEARS, LAST_DAY, LAST_YEAR, date_of, lowest_bit
 
 _MONTHS: Final = range(1, 13)
 _BYTES_OF_DIGITS: Final = bytes.maketrans(b"01", b"\x00\x01")
@@ -56,8 +56,7 @@ class YearDays:
         rest = self.mask(year) >> day - new_year(year)
         if rest:
             return day + lowest_bit(rest)
-        # A shape of year comes again within 40 years: what 400 years do not hold never comes.
-        for later in range(year + 1, min(year + 400, LAST_YEAR) + 1):
+        for later in range(year + 1, min(year + ALL_SHAPES, LAST_YEAR) + 1):
             mask = self.mask(later)
             if mask:
                 return new_year(later) + lowest_bit(mask)
@@ -88,11 +87,14 @@ def year_mask(choice: DayChoice, first_weekday: int, leap: int) -> int:
     if choice.months:
         mask &= _union(_month(leap, month) for month in choice.months)
     if choice.year_days:
-        mask &= _union(_nth_bit(365 + leap, 0, nth) for nth in choice.year_days)
+        mask &= _year_days(choice.year_days, leap)
     if choice.month_days:
         mask &= _union(_month_day(leap, nth) for nth in choice.month_days)
-    if choice.weekdays:
-        mask &= _union(_weekday(choice, first_weekday, leap, day, nth) for day, nth in choice.weekdays)
+    if choice.weekdays and mask:
+        # An nth weekday counts within each month when the rule names months, within the year otherwise.
+        spans = [_month_span(leap, month) for month in choice.months] or [(0, 365 + leap)]
+        weekdays = _possible(choice.weekdays, most=5 if choice.months else 53)
+        mask &= _union(_nth_weekday(first_weekday, *span, *weekday) for span in spans for weekday in weekdays)
     return mask
 
 
@@ -101,26 +103,35 @@ def month_mask(choice: DayChoice, first_weekday: int, length: int) -> int:
     mask = (1 << length) - 1
     if choice.month_days:
         mask &= _union(_nth_bit(length, 0, nth) for nth in choice.month_days)
-    if choice.weekdays:
-        mask &= _union(_nth_weekday(first_weekday, 0, length, day, nth) for day, nth in choice.weekdays)
+    if choice.weekdays and mask:
+        weekdays = _possible(choice.weekdays, most=5)
+        mask &= _union(_nth_weekday(first_weekday, 0, length, *weekday) for weekday in weekdays)
     return mask
 
 
-def _weekday(choice: DayChoice, first_weekday: int, leap: int, day: int, nth: int | None) -> int:
-    """An nth weekday counts within each month when the rule names months, within the year otherwise."""
-    if nth is None or not choice.months:
-        return _nth_weekday(first_weekday, 0, 365 + leap, day, nth)
-    return _union(_nth_weekday(first_weekday, *_month_span(leap, month), day, nth) for month in choice.months)
+def _possible(weekdays: tuple[tuple[int, int | None], ...], most: int) -> list[tuple[int, int | None]]:
+    return [(day, nth) for day, nth in weekdays if nth is None or -most <= nth <= most]
+
+
+def _nth_weekday(first_weekday: int, begin: int, length: int, day: int, nth: int | None) -> int:
+    """Bits of one weekday in the stretch [begin, begin + length) of a year or month, or of its nth one alone."""
+    first = (day - first_weekday - begin) % 7
+    weeks = (length - first + 6) // 7
+    if nth is None:
+        return _every_seventh(weeks) << begin + first
+    if abs(nth) > weeks:
+        return 0
+    return 1 << begin + first + 7 * (nth - 1 if nth > 0 else weeks + nth)
 
 
 @cache
-def _nth_weekday(first_weekday: int, begin: int, length: int, day: int, nth: int | None) -> int:
-    """Bits of one weekday in the stretch [begin, begin + length), or of its nth one alone."""
-    first = begin + (day - first_weekday - begin) % 7
-    found = range(first, begin + length, 7)
-    if nth is None:
-        return _union(1 << each for each in found)
-    return _nth_bit(len(found), 0, nth) and 1 << found[nth - 1 if nth > 0 else nth]
+def _every_seventh(weeks: int) -> int:
+    return _union(1 << 7 * week for week in range(weeks))
+
+
+@lru_cache(maxsize=256)
+def _year_days(chosen: tuple[int, ...], leap: int) -> int:
+    return _union(_nth_bit(365 + leap, 0, nth) for nth in chosen)
 
 
 @cache

@@ -110,15 +110,25 @@ def _read_phrase(text: str, zone: str | None, now: datetime) -> Reading:
 
 def _read_sourced(front: str, source: str, zone: str | None, now: datetime) -> Reading:
     """A description with its source in brackets: the source counts, and the words must say the same."""
-    from ..describe import core_sentence  # noqa: PLC0415 - describing comes after reading
-
     reading = _read_machine(source, zone, now)
-    if reading is None:
-        raise refuse("source_differs", len(front))
-    languages: tuple[Language, ...] = ("en", "zh")
-    for language in languages:
-        core = core_sentence(reading.schedule, language).translate(_FULL_WIDTH)
-        if front.strip().startswith(core):
-            begin = front.index(core) + len(core)
-            return _modified(reading.schedule, front, begin, now)
+    ends = [match.start() for match in re.finditer(",|$", front)] if reading else []
+    for end in ends:
+        # The words up to here would be the core, and what follows its modifiers; a start may change the core.
+        candidate = _if_modifiers(reading, front, end, now) if reading else None
+        if candidate is not None and _says(front[:end].strip(), candidate.schedule):
+            return candidate
     raise refuse("source_differs", 0)
+
+
+def _if_modifiers(reading: Reading, front: str, begin: int, now: datetime) -> Reading | None:
+    try:
+        return _modified(reading.schedule, front, begin, now)
+    except InvalidSchedule:
+        return None
+
+
+def _says(words: str, schedule: Schedule) -> bool:
+    from ..describe import core_sentence  # noqa: PLC0415 - describing needs no reading, so that reading may describe
+
+    languages: tuple[Language, ...] = ("en", "zh")
+    return any(core_sentence(schedule, each).translate(_FULL_WIDTH) == words for each in languages)

@@ -1,0 +1,216 @@
+"""The one question and its relatives: next, first, iterate, count, due."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import horae
+from horae.schedule import (
+    Calendar,
+    Cron,
+    Every,
+    Now,
+    Once,
+    Past,
+    RRule,
+    Schedule,
+    advance,
+    count,
+    due,
+    first,
+    iterate,
+)
+from horae.schedule import next as next_after
+from tests.strategies import NOON, instants, modifiers, schedules, zones
+
+with_zone = modifiers.flatmap(lambda chosen: zones.map(lambda zone: {**chosen, "zone": zone}))
+YEAR = timedelta(days=366)
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(schedules(with_zone), instants, instants)
+def test_next_is_always_later(schedule: Schedule | None, anchor: datetime, after: datetime) -> None:
+    assume(schedule is not None)
+    assert schedule is not None
+    found = next_after(schedule, after, Past(anchor))
+    assert found is None or found > after
+
+
+@settings(max_examples=600, deadline=None)
+@given(schedules(with_zone), instants)
+def test_iterating_is_asking_again_and_again(schedule: Schedule | None, after: datetime) -> None:
+    assume(schedule is not None)
+    assert schedule is not None
+    past = Past(after)
+    asked: list[datetime] = []
+    found = next_after(schedule, after, past)
+    while found is not None and len(asked) < 30:
+        asked.append(found)
+        found = next_after(schedule, found, advance(past, len(asked)))
+    assert list(islice(iterate(schedule, after, past), 30)) == asked
+
+
+@settings(max_examples=300, deadline=None)
+@given(schedules(with_zone), instants, st.lists(st.integers(0, 366 * 86_400), max_size=4))
+def test_a_year_is_the_sum_of_its_pieces(schedule: Schedule | None, after: datetime, cuts: list[int]) -> None:
+    assume(schedule is not None)
+    assert schedule is not None
+    whole = list(islice(iterate(schedule, after, Past(after), until=after + YEAR), 400))
+    end = whole[-1] if len(whole) == 400 else after + YEAR
+    edges = sorted({after, end, *(cut for cut in (after + timedelta(seconds=each) for each in cuts) if cut <= end)})
+    pieces: list[datetime] = []
+    for begin, until in pairwise(edges):
+        pieces += iterate(schedule, begin, Past(after, counted=len(pieces)), until=until)
+    assert pieces == whole
+
+
+@settings(max_examples=500, deadline=None)
+@given(schedules(with_zone), instants, st.integers(0, 40 * 86_400))
+def test_counting_is_walking_but_faster(schedule: Schedule | None, after: datetime, length: int) -> None:
+    assume(schedule is not None)
+    assert schedule is not None
+    until = after + timedelta(seconds=length)
+    walked = sum(1 for _ in islice(iterate(schedule, after, Past(after), until=until), 5000))
+    assume(walked < 5000)
+    assert count(schedule, after, until, Past(after)) == walked
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        (Cron("* * * * *", zone="America/New_York"), 43_200),
+        (Cron("* * * * * *", zone="America/New_York"), 43_200 * 60),
+        (Every(timedelta(minutes=1)), 43_200),
+        (Calendar(at=(NOON,), zone="Europe/Berlin"), 30),
+    ],
+)
+def test_a_month_is_counted_without_walking(schedule: Schedule, expected: int) -> None:
+    begin = at("2026-03-01T00:00:00Z")
+    assert count(schedule, begin, begin + timedelta(days=30), Past(begin)) == expected
+
+
+def test_every_first_fires_one_interval_after_creation() -> None:
+    past = Past(at("2026-03-01T10:00:07.5Z"))
+    hourly = Every(timedelta(hours=1))
+    assert first(hourly, past) == at("2026-03-01T11:00:07.5Z")
+    assert next_after(hourly, at("2026-03-01T13:00:07.5Z"), past) == at("2026-03-01T14:00:07.5Z")
+
+
+def test_every_fires_first_at_its_start() -> None:
+    start = at("2026-03-01T10:00:00Z")
+    hourly = Every(timedelta(hours=1), start=start)
+    assert first(hourly, Past(start)) == start
+    assert first(hourly, Past(start - timedelta(days=1))) == start
+    assert first(hourly, Past(start + timedelta(minutes=90))) == start + timedelta(hours=2)
+
+
+def test_every_from_the_end_counts_from_the_last_end() -> None:
+    schedule = Every(timedelta(minutes=30), "end")
+    past = Past(at("2026-03-01T10:00:00Z"), last_end=at("2026-03-01T11:05:00Z"))
+    assert next_after(schedule, at("2026-03-01T11:00:00Z"), past) == at("2026-03-01T11:35:00Z")
+    assert first(schedule, Past(at("2026-03-01T10:00:00Z"))) == at("2026-03-01T10:30:00Z")
+
+
+def test_every_keeps_real_time_through_a_clock_change() -> None:
+    begin = at("2026-03-08T05:00:00Z")
+    fires = list(iterate(Every(timedelta(hours=2), zone="America/New_York"), begin, Past(begin), until=begin + timedelta(hours=6)))
+    assert fires == [begin + timedelta(hours=hours) for hours in (2, 4, 6)]
+
+
+def test_now_and_a_past_once_are_due_at_creation() -> None:
+    past = Past(at("2026-03-01T10:00:00Z"))
+    assert first(Now(), past) == past.anchor
+    assert first(Once(datetime(2020, 1, 1), zone="UTC"), past) == past.anchor
+    assert first(Once(datetime(2027, 1, 1), zone="UTC"), past) == at("2027-01-01T00:00:00Z")
+    assert next_after(Now(), past.anchor, past) is None
+
+
+@pytest.mark.parametrize(
+    ("gap", "fold", "wall", "expected"),
+    [
+        ("next", None, "2026-03-08T02:30:00", ["2026-03-08T07:00:00Z"]),
+        ("shift", None, "2026-03-08T02:30:00", ["2026-03-08T07:30:00Z"]),
+        ("skip", None, "2026-03-08T02:30:00", []),
+        (None, "first", "2026-11-01T01:30:00", ["2026-11-01T05:30:00Z"]),
+        (None, "last", "2026-11-01T01:30:00", ["2026-11-01T06:30:00Z"]),
+        (None, "both", "2026-11-01T01:30:00", ["2026-11-01T05:30:00Z", "2026-11-01T06:30:00Z"]),
+    ],
+)
+def test_once_obeys_gap_and_fold(gap: str | None, fold: str | None, wall: str, expected: list[str]) -> None:
+    schedule = horae.parse({"kind": "once", "at": wall, "zone": "America/New_York", "gap": gap, "fold": fold})
+    begin = at("2026-01-01T00:00:00Z")
+    assert list(iterate(schedule, begin, Past(begin))) == [at(each) for each in expected]
+
+
+def test_repeat_ends_after_so_many_that_were_counted() -> None:
+    schedule = Cron("0 9 * * *", zone="UTC", repeat=3)
+    begin = at("2026-03-01T00:00:00Z")
+    assert len(list(iterate(schedule, begin, Past(begin)))) == 3
+    assert next_after(schedule, begin, Past(begin, counted=2)) == at("2026-03-01T09:00:00Z")
+    assert next_after(schedule, begin, Past(begin, counted=3)) is None
+
+
+def test_a_window_opens_and_closes_inclusively() -> None:
+    schedule = Cron("0 9 * * *", zone="UTC", start=at("2026-03-02T09:00:00Z"), end=at("2026-03-04T09:00:00Z"))
+    begin = at("2026-01-01T00:00:00Z")
+    assert [each.day for each in iterate(schedule, begin, Past(begin))] == [2, 3, 4]
+
+
+def test_an_end_given_as_a_date_includes_that_day() -> None:
+    schedule = horae.parse("every day at 9:00 until 2026-03-03", zone="Asia/Shanghai", now=at("2026-03-01T00:00:00Z"))
+    begin = at("2026-03-01T00:30:00Z")
+    assert [each.day for each in iterate(schedule, begin, Past(begin))] == [1, 2, 3]
+
+
+def test_jitter_is_one_constant_offset_per_task() -> None:
+    schedule = Cron("0 9 * * *", zone="UTC", jitter=timedelta(minutes=10))
+    begin = at("2026-03-01T00:00:00Z")
+    planned = list(islice(iterate(schedule, begin, Past(begin)), 10))
+    offsets = {due(schedule, each, "tsk_1", Past(begin)) - each for each in planned}
+    assert len(offsets) == 1
+    assert timedelta(0) <= offsets.pop() <= timedelta(minutes=10)
+    assert due(schedule, planned[0], "tsk_1", Past(begin)) != due(schedule, planned[0], "tsk_2", Past(begin))
+
+
+def test_jitter_never_passes_the_next_occurrence() -> None:
+    schedule = Every(timedelta(seconds=5), jitter=timedelta(hours=1))
+    past = Past(at("2026-03-01T00:00:00Z"))
+    planned = at("2026-03-01T00:00:05Z")
+    for number in range(50):
+        assert planned <= due(schedule, planned, f"tsk_{number}", past) < planned + timedelta(seconds=5)
+
+
+def test_never_within_the_calendar_is_never() -> None:
+    """A time that every year's clock change leaves out, with gap skip."""
+    schedule = Cron("30 2 * 3 SUN#2", zone="America/New_York", gap="skip")
+    after = at("2026-03-01T00:00:00Z")
+    assert next_after(schedule, after, Past(after)) is None
+
+
+@pytest.mark.parametrize("after", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+@pytest.mark.parametrize("schedule", [Cron("* * * * *", zone="Asia/Tokyo"), Every(timedelta(days=1)), RRule("FREQ=DAILY", zone="UTC")])
+def test_the_ends_of_the_calendar_are_no_surprise(schedule: Schedule, after: str) -> None:
+    found = next_after(schedule, at(after), Past(at("2026-01-01T00:00:00Z")))
+    assert found is None or found > at(after)
+
+
+def test_a_naive_datetime_is_refused() -> None:
+    for schedule in (Cron("* * * * *", zone="UTC"), Every(timedelta(days=1))):
+        with pytest.raises(horae.InvalidSchedule) as refusal:
+            next_after(schedule, datetime(2026, 1, 1), Past(datetime(2026, 1, 1, tzinfo=UTC)))
+        assert refusal.value.code == "naive_instant"
+
+
+def test_wall_time_without_a_zone_is_refused() -> None:
+    with pytest.raises(horae.InvalidSchedule) as refusal:
+        next_after(Cron("0 9 * * *"), at("2026-01-01T00:00:00Z"), Past(at("2026-01-01T00:00:00Z")))
+    assert refusal.value.code == "zone_missing"

@@ -39,6 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
             print(outcome, file=sys.stderr)
     if given.json:
         print(json.dumps([as_json(card) for card in cards], indent=2))
+    if given.table and missing:
+        print("a table without all known libraries would mislead: nothing was written", file=sys.stderr)
+        return NOT_AVAILABLE
     if given.table:
         return _write(Path(given.table), kit, cards)
     return NOT_AVAILABLE if missing and not given.all else 0

@@ -21,7 +21,7 @@ class Known:
 
 
 KNOWN = (
-    Known("horae", "PyPI", "horae_adapter.py"),
+    Known("horae", "this repository", "horae_adapter.py"),
     Known("croniter", "PyPI", "croniter_adapter.py"),
     Known("cronsim", "PyPI", "cronsim_adapter.py"),
     Known("APScheduler", "PyPI", "apscheduler_adapter.py"),

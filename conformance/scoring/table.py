@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.scoring.answers import Answer, Fires
 from conformance.scoring.cases import Kit
 from conformance.scoring.known import KNOWN
-from conformance.scoring.scorecard import Scorecard, show_answer
+from conformance.scoring.scorecard import Scorecard
 from conformance.scoring.verdicts import Result, Verdict
 
 _HERE = Path(__file__).resolve().parent
@@ -28,6 +29,10 @@ _GROUP_NOTES = {
     "far-future": "2037 and beyond",
     "refused": "what must be refused",
 }
+
+
+# Zone data of other versions that was compared with that of the kit, offset by offset over every window of the cases.
+_COMPARED = {"ICU 2025c": "2026f"}
 
 
 class OutdatedNoteError(Exception):
@@ -52,7 +57,8 @@ def write_table(path: Path, kit: Kit, cards: Sequence[Scorecard]) -> None:
         "totals": "\n".join(_totals(cards)),
         "groups": "\n".join(_groups(kit, cards)),
         "notes": "\n".join(_notes(cards)),
-        "zones": "\n".join(_zones(cards)),
+        "details": "\n".join(line for card in cards for line in _details(kit, card)),
+        "zones": "\n".join(_zones(kit, cards)),
     }
     text = _TEMPLATE.read_text(encoding="utf-8")
     for name, part in parts.items():
@@ -122,14 +128,23 @@ def _notes(cards: Sequence[Scorecard]) -> Iterator[str]:
 
 def _example(result: Result) -> str:
     case = result.case
-    window = "" if case.fires is None else f" in {case.zone}"
+    zone = "" if case.fires is None else f" in {case.zone}"
     policy = "" if (case.gap, case.fold) == ("next", "first") else f", gap {case.gap}, fold {case.fold}"
-    answered = (
-        f"answered {show_answer(result.answer)}"
-        if result.verdict in (Verdict.WRONG, Verdict.OTHER_POLICY)
-        else result.verdict
-    )
-    return f"(`{case.id}`: `{case.expression}`{window}{policy}: {answered})"
+    found = _difference(case.fires, result.answer) or str(result.verdict)
+    return f"(`{case.id}`: `{case.expression}`{zone}{policy}: {found})"
+
+
+def _difference(fires: Sequence[str] | None, answer: Answer) -> str:
+    if fires is None or not isinstance(answer, Fires):
+        return ""
+    right, given = Counter(fires), Counter(answer.instants)
+    sides = {"extra": given - right, "missing": right - given}
+    return "; ".join(f"{name} {_some(instants)}" for name, instants in sides.items() if instants)
+
+
+def _some(instants: Counter[str], most: int = 3) -> str:
+    shown = [f"{instant} ({times} times)" if times > 1 else instant for instant, times in sorted(instants.items())]
+    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
 
 
 def _load_notes() -> list[Note]:
@@ -137,8 +152,20 @@ def _load_notes() -> list[Note]:
     return [Note(entry["library"], entry["says"], entry["case"], Verdict(entry["verdict"])) for entry in entries]
 
 
-def _zones(cards: Sequence[Scorecard]) -> Iterator[str]:
-    sources = dict.fromkeys(card.library.zones for card in cards)
-    for source in sources:
+def _details(kit: Kit, card: Scorecard) -> Iterator[str]:
+    yield f"<details><summary>{card.library.name} {card.library.version}</summary>"
+    yield ""
+    yield f"| group | {' | '.join(Verdict)} |"
+    yield f"|---|{'--:|' * len(Verdict)}"
+    for group in kit.groups():
+        counted = card.count(group)
+        yield f"| {group} | {' | '.join(str(counted[verdict] or '') for verdict in Verdict)} |"
+    yield ""
+    yield "</details>"
+
+
+def _zones(kit: Kit, cards: Sequence[Scorecard]) -> Iterator[str]:
+    for source in dict.fromkeys(card.library.zones for card in cards):
         names = ", ".join(card.library.name for card in cards if card.library.zones == source)
-        yield f"- {source}: {names}"
+        same = _COMPARED.get(source) == kit.tzdata
+        yield f"- {source}: {names}" + (" (no offset differs within the windows of the cases)" if same else "")

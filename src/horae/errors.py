@@ -7,14 +7,12 @@ HoraeError
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import NamedTuple
 
-Language = Literal["en", "zh"]
+from .choices import Language
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """What went wrong and what would work instead, in one language."""
 
     message: str

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from .choices import Fold, Gap, Language
 from .clock import SystemClock
-from .errors import Language
 from .schedule.canonical import from_json
 from .schedule.cron import Cron
-from .schedule.describe import sentence
 from .schedule.evaluate import Occurrences, next_of_cron
 from .schedule.refusals import refuse
 from .schedule.text import read
-from .schedule.value import Past, Schedule
-from .schedule.zones import Fold, Gap, find_zone
+from .schedule.value import Past, Schedule, check_choices
+from .schedule.zones import find_zone
 
 MOST_FIRES: Final = 1_000_000
 _MOST_READINGS: Final = 1024
@@ -62,6 +61,7 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
     if limit == 1 and until is None and type(schedule) is Cron and not schedule.bounded:
         found = next_of_cron(schedule, after, zone, gap, fold)
         return [] if found is None else [found]
+    check_choices(gap, fold)
     return _preview(schedule.with_defaults(_known_zone(zone), gap, fold), after, until, limit)
 
 
@@ -75,6 +75,8 @@ def describe(
     """One sentence in English (`en`) or Chinese (`zh`) that says when a schedule fires; `parse` understands it again."""
     if language not in ("en", "zh"):
         raise refuse("bad_choice", name="language", value=language, allowed="en, zh")
+    from .schedule.describe import sentence  # noqa: PLC0415 - words are loaded when they are first asked for
+
     return sentence(parse(schedule_or_text, zone=zone, now=now), language)
 
 

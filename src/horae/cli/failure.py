@@ -8,7 +8,8 @@ import sys
 from typing import Final
 from unicodedata import east_asian_width
 
-from ..errors import InvalidSchedule, Language
+from ..choices import Language
+from ..errors import InvalidSchedule
 
 INVALID: Final = 6
 _WIDEST: Final = 72

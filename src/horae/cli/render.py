@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from ..errors import Language
+from ..choices import Language
 from ..schedule.describe import sentence
 from ..schedule.describe.chinese_words import WEEKDAYS as CHINESE_WEEKDAYS
 from ..schedule.describe.english_words import WEEKDAYS

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from .rrule import ExceptionsRule
+from ..choices import Fold, Gap
+from .rrule import CountedRule, ExceptionsRule
 from .rules import Rule, WallRule
-from .zones import DATE_LINE_JUMP, Fold, Gap, Segment
+from .zones import DATE_LINE_JUMP, Segment
 
 Effect = Literal["moved", "shifted", "dropped", "first", "last", "both", "flowing_gap", "flowing_fold"]
 
@@ -27,7 +28,7 @@ class ClockChange:
 
 def clock_changes(rule: Rule, after: int, until: int) -> Iterator[ClockChange]:
     """Those in (after, until], in seconds; none for schedules that know no wall clock."""
-    if isinstance(rule, ExceptionsRule):
+    while isinstance(rule, ExceptionsRule | CountedRule):
         rule = rule.rule
     if not isinstance(rule, WallRule) or rule.keeps_pace:
         return

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
+from ..choices import Fold, Gap
 from .cron import Cron
 from .every import Every
 from .instants import DAY, EPOCH, FIRST_INSTANT, LAST_INSTANT, to_datetime, to_instant
@@ -15,8 +16,8 @@ from .now import Now
 from .once import Once
 from .refusals import refuse
 from .rules import Rule
-from .value import Moment, Past, Schedule, Setting, first_instant, is_wall, last_instant
-from .zones import Fold, Gap, Zone, find_zone
+from .value import Moment, Past, Schedule, Setting, check_choices, first_instant, is_wall, last_instant
+from .zones import Zone, find_zone
 
 _DEFAULT_GAP: Final[Gap] = "next"
 _DEFAULT_FOLD: Final[Fold] = "first"
@@ -66,6 +67,7 @@ def next_of_cron(schedule: Cron, after: datetime, zone: str | None, gap: Gap, fo
     """The short way for a cron value without window or repeat: most questions are this one."""
     rule = schedule._remembered.get((zone, gap, fold))  # noqa: SLF001 - the evaluator and the value are one room
     if rule is None:
+        check_choices(gap, fold)
         rule = schedule.remember((zone, gap, fold), lambda: schedule.wall_rule(schedule.setting(zone, gap, fold)))
     try:
         passed = after - EPOCH

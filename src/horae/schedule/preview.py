@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
-from ..errors import Language
+from ..choices import Language
 from .instants import SECOND, to_instant
 from .zones import find_zone
 

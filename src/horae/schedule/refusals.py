@@ -494,11 +494,9 @@ _CATALOGUE: dict[str, tuple[str, str, str, str]] = {
     ),
     "rrule_unknown_part": (
         'A recurrence rule has no part "{part}".',
-        "The parts are FREQ, INTERVAL, COUNT, UNTIL, WKST, BYMONTH, BYWEEKNO, BYYEARDAY, BYMONTHDAY, BYDAY, BYHOUR, "
-        "BYMINUTE, BYSECOND and BYSETPOS.",
+        "The parts are FREQ, INTERVAL, COUNT, UNTIL, WKST and those that begin with BY, such as BYDAY or BYMONTHDAY.",
         "重复规则没有“{part}”这一部分。",
-        "可用的部分有 FREQ、INTERVAL、COUNT、UNTIL、WKST、BYMONTH、BYWEEKNO、BYYEARDAY、BYMONTHDAY、BYDAY、BYHOUR、"
-        "BYMINUTE、BYSECOND 和 BYSETPOS。",
+        "可用的部分有 FREQ、INTERVAL、COUNT、UNTIL、WKST，以及以 BY 开头的部分，如 BYDAY、BYMONTHDAY。",
     ),
     "rrule_repeated_part": (
         "{part} stands in this recurrence rule twice.",
@@ -520,8 +518,7 @@ _CATALOGUE: dict[str, tuple[str, str, str, str]] = {
     ),
     "rrule_bad_value": (
         '"{value}" is not a value for {part}.',
-        "Numbers are plain digits, weekdays are MO, TU, WE, TH, FR, SA and SU, and commas separate several, without "
-        "blanks.",
+        "Numbers are plain digits, weekdays are MO, TU, WE, TH, FR, SA, SU; several are separated by commas alone.",
         "“{value}”不能作为 {part} 的值。",
         "数字只用 0 到 9，星期写作 MO、TU、WE、TH、FR、SA、SU，多个值用逗号隔开，中间没有空格。",
     ),

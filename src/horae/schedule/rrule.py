@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import ClassVar, Final
 
+from ..choices import Gap
 from .days import civil, day_number
 from .instants import DAY, FIRST_INSTANT, SECOND, to_instant, wall_seconds
 from .recurrence import Rule as RecurrenceRule
@@ -14,7 +16,7 @@ from .recurrence import RulePattern, parse_rule
 from .refusals import refuse
 from .rules import Rule, WallRule
 from .value import Moment, Past, Schedule, Setting, check_moment, first_instant, is_wall
-from .zones import Gap, find_zone
+from .zones import find_zone
 
 MOST_EXCEPTIONS: Final = 1000
 
@@ -61,26 +63,52 @@ def _wall_start(start: Moment) -> int:
 
 def _make_rule(schedule: RRule, setting: Setting, start: int) -> Rule:
     rule = schedule.parsed
-    wall = WallRule(setting.require_zone(), RulePattern(rule, start), setting.gap, setting.fold, flowing=rule.flowing)
-    last: int | None = None
-    if isinstance(rule.until, datetime) and rule.until.tzinfo is not None:
-        last = to_instant(rule.until)
-    elif rule.count is not None:
-        last = _nth(wall, rule.count)
+    found: Rule = WallRule(
+        setting.require_zone(), RulePattern(rule, start), setting.gap, setting.fold, flowing=rule.flowing
+    )
+    if rule.count is not None:
+        found = CountedRule(found, rule.count)
+    last = to_instant(rule.until) if isinstance(rule.until, datetime) and rule.until.tzinfo is not None else None
     if last is None and not schedule.exclude:
-        return wall
-    return ExceptionsRule(wall, last, _Exceptions.of(schedule.exclude, setting))
+        return found
+    return ExceptionsRule(found, last, _Exceptions.of(schedule.exclude, setting))
 
 
-def _nth(rule: Rule, count: int) -> int:
-    """The instant of the last counted occurrence: what a clock change left out does not count, as RFC 5545 says."""
-    instant = FIRST_INSTANT
-    for _ in range(count):
-        found = rule.after(instant)
-        if found is None:
-            break
-        instant = found
-    return instant
+class CountedRule:
+    """The first so many occurrences of a rule: what a clock change left out does not count, as RFC 5545 says.
+
+    They are found in order and only as far as somebody asks; the list grows by being replaced, so that two threads
+    may do the same work twice but never see it half done.
+    """
+
+    __slots__ = ("_count", "_found", "rule")
+
+    def __init__(self, rule: Rule, count: int) -> None:
+        self.rule = rule
+        self._count = count
+        self._found: tuple[int, ...] = ()
+
+    def after(self, instant: int) -> int | None:
+        found = self._through(instant)
+        index = bisect_right(found, instant)
+        return found[index] if index < len(found) else None
+
+    def count(self, after: int, until: int) -> int | None:
+        found = self._through(until)
+        return max(0, bisect_right(found, until) - bisect_right(found, after))
+
+    def _through(self, instant: int) -> tuple[int, ...]:
+        """All that are known, with at least one beyond `instant` where there is one."""
+        known = list(self._found)
+        while len(known) < self._count and (not known or known[-1] <= instant):
+            following = self.rule.after(known[-1] if known else FIRST_INSTANT)
+            if following is None:
+                self._count = len(known)
+                break
+            known.append(following)
+        if len(known) > len(self._found):
+            self._found = tuple(known)
+        return self._found
 
 
 @dataclass(frozen=True, slots=True)

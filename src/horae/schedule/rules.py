@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final, Protocol
 
+from ..choices import Fold, Gap
 from .instants import LAST_INSTANT, SECOND
 from .wall import WallPattern
-from .zones import Fold, Gap, Segment, Zone
+from .zones import Segment, Zone
 
 _LAST_SECOND: Final = LAST_INSTANT // SECOND
 

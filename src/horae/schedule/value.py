@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
+from ..choices import Fold, Gap
 from .instants import FIRST_INSTANT, LAST_INSTANT, SECOND, to_instant, wall_seconds
 from .refusals import refuse
 from .rules import Rule
-from .zones import Fold, Gap, Zone, find_zone
+from .zones import Zone, find_zone
 
 # A date stands for the whole day, a naive datetime for wall time in the schedule's zone, an aware one for an instant.
 Moment: TypeAlias = date | datetime
@@ -63,8 +64,7 @@ class Schedule(ABC):
     def __post_init__(self) -> None:
         if self.zone is not None:
             find_zone(self.zone)
-        _check_choice("gap", self.gap, (None, "next", "shift", "skip"))
-        _check_choice("fold", self.fold, (None, "first", "last", "both"))
+        check_choices(self.gap, self.fold)
         _check_choice("counting", self.counting, ("run", "planned"))
         if self.repeat is not None and not 1 <= self.repeat <= MOST_REPEATS:
             raise refuse("bad_repeat", value=self.repeat, most=MOST_REPEATS)
@@ -108,6 +108,11 @@ class Schedule(ABC):
             if len(self._remembered) >= _MOST_REMEMBERED:
                 self._remembered.clear()
             return self._remembered.setdefault(key, make())
+
+
+def check_choices(gap: str | None, fold: str | None) -> None:
+    _check_choice("gap", gap, (None, "next", "shift", "skip"))
+    _check_choice("fold", fold, (None, "first", "last", "both"))
 
 
 def _check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ..errors import Language
+from ..choices import Language
 
 # code: (English, Chinese). Facts in braces are filled in by `warn`.
 _CATALOGUE: Final[dict[str, tuple[str, str]]] = {

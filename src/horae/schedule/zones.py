@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final
 
+from ..choices import Fold, Gap
 from .refusals import refuse
 from .tzif import History, read_history, zone_names
 
-Gap = Literal["next", "shift", "skip"]
-Fold = Literal["first", "last", "both"]
 NextLocal = Callable[[int], int | None]
 
 # A forward jump this long crosses the date line: the day it drops never was, and nothing stands in for it.

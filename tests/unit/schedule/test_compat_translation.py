@@ -18,6 +18,7 @@ from horae.schedule import Calendar, Cron, Every, Hours, Now, NthWeekday, Once, 
 from horae.schedule.compat import Note, Translation, dailyuse, fun_ai_station, nanoclaw, notes, zero
 
 BERLIN = "Europe/Berlin"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "compatibility.md"
 SOURCES = {path: path.read_text(encoding="utf-8") for path in Path(compat.__file__).parent.glob("*.py")}
 
 
@@ -31,6 +32,7 @@ def test_every_code_is_listed_and_every_listed_code_is_used() -> None:
 
     assert used("compat_", beside="notes.py") == listed
     assert notes.codes().isdisjoint(refusals.codes())
+    assert set(re.findall(r"compat_[a-z_]+", DOCUMENT.read_text(encoding="utf-8"))) == listed
 
 
 def test_a_note_is_a_code_and_two_sentences() -> None:

@@ -5,7 +5,7 @@ A sentence is the core (what kind of schedule), then its modifiers, then for cro
 
 from __future__ import annotations
 
-from ...errors import Language
+from ...choices import Language
 from ..cron import Cron
 from ..rrule import RRule
 from ..value import Schedule

@@ -44,9 +44,9 @@ class Weeks:
 
     def days(self, number: int) -> Days:
         first = number * 7 + self._begin
-        return first, [
-            each for each in self._offsets if self._in_months(first + each)
-        ] if self._months else self._offsets
+        if not self._months:
+            return first, self._offsets
+        return first, [offset for offset in self._offsets if self._in_months(first + offset)]
 
     def _in_months(self, day: int) -> bool:
         return FIRST_DAY <= day <= LAST_DAY and date_of(day).month in self._months

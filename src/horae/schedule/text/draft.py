@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, fields
 from datetime import date, time, timedelta
 from typing import Any, Final, TypeAlias
 
+from ...choices import Fold, Gap
 from ..calendar import On
 from ..calendar_days import Unit
 from ..refusals import refuse
 from ..value import Counting, Moment
-from ..zones import Fold, Gap
 from .dates import NamedDay
 
 

@@ -47,7 +47,7 @@ def _begins_like_cron(fields: list[str]) -> bool:
     """`9` alone is an hour, `2026-12-24 18:00` a date: two plain fields, or a star, make it cron."""
     if not fields or not _FIRST_FIELD.fullmatch(fields[0]):
         return False
-    return fields[0].startswith("*") or len(fields) >= 2
+    return fields[0].startswith("*") or (len(fields) >= 2 and bool(_FIRST_FIELD.fullmatch(fields[1])))
 
 
 def cron_offset(text: str) -> int:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from ...errors import InvalidSchedule, Language
+from ...choices import Language
+from ...errors import InvalidSchedule
 from ..refusals import refuse
 from ..rrule import RRule
 from ..value import Schedule
 from .assemble import assemble, modifiers_of
-from .chinese import read_chinese
 from .draft import Draft
-from .english import read_english
 from .machine import (
     cron_offset,
     read_cron,
@@ -99,7 +98,14 @@ def _modified(schedule: Schedule, text: str, begin: int, now: datetime) -> Readi
 
 
 def _draft(text: str, offset: int = 0) -> Draft:
-    return read_chinese(text, offset) if _CHINESE.search(text) else read_english(text, offset)
+    """Each grammar loads when it is first spoken: a program that only knows cron pays for neither."""
+    if _CHINESE.search(text):
+        from .chinese import read_chinese  # noqa: PLC0415
+
+        return read_chinese(text, offset)
+    from .english import read_english  # noqa: PLC0415
+
+    return read_english(text, offset)
 
 
 def _read_phrase(text: str, zone: str | None, now: datetime) -> Reading:

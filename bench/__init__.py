@@ -1,0 +1,1 @@
+"""The benchmark: Horae beside its peers in one run, and what each part of the schedule room costs."""

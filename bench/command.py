@@ -1,0 +1,75 @@
+"""The command line of the benchmark. It measures and tells; it never fails because a machine was slow."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+from bench.against_peers import from_texts, from_values
+from bench.counting import counting
+from bench.counts import FULL, QUICK, Counts
+from bench.kinds import next_of_each_kind, weighing
+from bench.machine import load, machine
+from bench.reading import loading, reading, refusing
+from bench.results import Section
+from bench.starting import starting
+from bench.table import as_markdown, as_text, summary
+
+BENCHMARKS: Final[tuple[Callable[[Counts], list[Section]], ...]] = (
+    from_values,
+    from_texts,
+    starting,
+    counting,
+    reading,
+    refusing,
+    loading,
+    next_of_each_kind,
+    weighing,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = _parser().parse_args(arguments)
+    started, load_before = perf_counter(), load()
+    sections = measure(QUICK if given.quick else FULL, quiet=given.markdown)
+    facts = machine() | {"load": f"{load_before:.1f} before and {load():.1f} after"}
+    if given.markdown:
+        print(as_markdown(sections, facts))
+    else:
+        print("\n".join(f"{name:9} {value}" for name, value in facts.items()))
+        print(f"\n{summary(sections)}\n{perf_counter() - started:.0f} s{_warning(load_before)}")
+    if given.json:
+        told = {"machine": facts, "sections": [section.as_json() for section in sections]}
+        Path(given.json).write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return 0
+
+
+def measure(counts: Counts, *, quiet: bool = False) -> list[Section]:
+    """Everything, one after the other; each table is shown as soon as it is there."""
+    sections: list[Section] = []
+    for benchmark in BENCHMARKS:
+        for section in benchmark(counts):
+            sections.append(section)
+            print(section.title if quiet else as_text(section), file=sys.stderr if quiet else sys.stdout, flush=True)
+    return sections
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Measures Horae's schedules beside their peers."
+    )
+    parser.add_argument("--quick", action="store_true", help="small counts: a look, not a result")
+    parser.add_argument("--json", metavar="FILE", help="write all numbers to a file as well")
+    parser.add_argument("--markdown", action="store_true", help="print the tables for docs/performance.md")
+    return parser
+
+
+def _warning(load_before: float) -> str:
+    busy = load_before > (os.cpu_count() or 1) / 2
+    return "; other programs kept this machine busy, so take the numbers as a hint" if busy else ""

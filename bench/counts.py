@@ -1,0 +1,21 @@
+"""How much of everything one run measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    instants: int  # questions to each contender, where a parsed value is asked
+    texts: int  # the same, where each question starts from text
+    rounds: int  # how often everybody has a turn at all questions
+    singles: int  # how often something is timed alone
+    processes: int  # how many fresh interpreters are started
+    values: int  # how many values are held to weigh one
+    zones: int | None = None  # how many of the zones are loaded; all by default
+
+
+FULL: Final = Counts(instants=10_000, texts=2_000, rounds=7, singles=300, processes=15, values=1_000)
+QUICK: Final = Counts(instants=1_000, texts=200, rounds=3, singles=30, processes=5, values=200)

@@ -1,0 +1,86 @@
+"""One question on the command line, answered: read, look ahead, look for surprises."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+
+from ..choices import Fold, Gap, Language
+from ..errors import InvalidSchedule
+from ..schedule.canonical import read_moment, to_json
+from ..schedule.evaluate import iterate
+from ..schedule.instants import to_datetime
+from ..schedule.lint import lint
+from ..schedule.preview import fires_in
+from ..schedule.refusals import refuse
+from ..schedule.text import read
+from ..schedule.text.zone_words import zone_named
+from ..schedule.value import Past, first_instant, is_wall
+from ..schedule.warnings import ScheduleWarning, warn_each
+from ..schedule.zones import find_zone
+from ..settings import DefaultZone, default_zone
+from .render import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was asked on the command line."""
+
+    text: str
+    zone: str | None
+    language: Language
+    after: str | None = None
+    until: str | None = None
+    number: int = 3
+    gap: Gap | None = None
+    fold: Fold | None = None
+
+
+def ask(question: Question, now: datetime) -> Answer:
+    now = now.replace(microsecond=0)  # people read whole seconds
+    default = default_zone(question.zone, os.environ)
+    zone = known_zone(default)
+    after = now if question.after is None else _instant("after", question.after, zone)
+    until = None if question.until is None else _instant("until", question.until, zone)
+    text = question.text.strip()
+    reading = read(text, zone=zone, now=after)
+    schedule = reading.schedule.with_defaults(zone, question.gap, question.fold)
+    instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
+    warnings = lint(schedule, after, notes=reading.notes)
+    if default.origin != "flag" and not reading.named_zone:
+        warnings.insert(0, _zone_was_assumed(default))
+    fires = fires_in(schedule.zone or zone, instants)
+    return Answer(text, schedule, fires, warnings, after, now, question.language, to_json(schedule))
+
+
+def known_zone(default: DefaultZone) -> str:
+    """Cities are understood too; what the machine says is only used when it is known."""
+    try:
+        return zone_named(default.name, 0)
+    except InvalidSchedule:
+        if default.origin == "machine":
+            return "UTC"
+        return find_zone(default.name).name
+
+
+def _instant(option: str, text: str, zone: str) -> datetime:
+    moment = read_moment(text.strip())
+    if moment is None:
+        raise refuse(
+            "bad_value", key=f"--{option}", value=text, wanted="a time such as 2026-03-01T15:00 or 2026-03-01T15:00Z"
+        )
+    return to_datetime(first_instant(moment, find_zone(zone if is_wall(moment) else "UTC"))).astimezone(UTC)
+
+
+def _zone_was_assumed(default: DefaultZone) -> ScheduleWarning:
+    zone = known_zone(default)
+    reasons = {
+        "environment": (f"{default.source} says so", f"{default.source} 是这样设置的"),
+        "machine": ("it is this machine's", "这是本机的时区"),
+        "nowhere": ("this machine names none either", "本机也没有设置时区"),
+        "flag": ("", ""),
+    }
+    en, zh = reasons[default.origin]
+    return warn_each("no_zone", {"zone": zone, "why": en}, {"zone": zone, "why": zh})

@@ -17,5 +17,5 @@ class Counts:
     zones: int | None = None  # how many of the zones are loaded; all by default
 
 
-FULL: Final = Counts(instants=10_000, texts=2_000, rounds=7, singles=300, processes=15, values=1_000)
+FULL: Final = Counts(instants=10_000, texts=2_000, rounds=5, singles=300, processes=15, values=1_000)
 QUICK: Final = Counts(instants=1_000, texts=200, rounds=3, singles=30, processes=5, values=200)

@@ -34,8 +34,8 @@ def as_markdown(sections: Iterable[Section], facts: Mapping[str, str]) -> str:
 
 
 def summary(sections: Iterable[Section]) -> str:
-    judged = [row for section in sections for row in section.rows if row.met is not None]
-    missed = [f"{row.what}: {row.verdict}" for row in judged if not row.met]
+    judged = [(section, row) for section in sections for row in section.rows if row.met is not None]
+    missed = [f"{section.title}: {row.what}: {row.verdict}" for section, row in judged if not row.met]
     told = f"{len(judged) - len(missed)} of {len(judged)} targets met."
     return told if not missed else "\n".join([told, *(f"- {each}" for each in missed)])
 

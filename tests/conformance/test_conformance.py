@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,8 +18,10 @@ from conformance.scoring.cases import Case, Kit, load_kit
 from conformance.scoring.command import NOT_AVAILABLE, main
 from conformance.scoring.known import KNOWN
 from conformance.scoring.scorecard import Scorecard, as_json, as_text, failure_as_text, score
+from conformance.scoring.table import OutdatedNoteError, write_table
 from conformance.scoring.verdicts import Verdict
 
+ROOT = Path(__file__).parents[2]
 KIT = load_kit()
 FIRES = [case for case in KIT.cases if case.fires is not None]
 REFUSED = [case for case in KIT.cases if case.fires is None]
@@ -188,8 +192,34 @@ class TestTheScorer:
         assert sum(card.count(group).total() for group in card.groups()) == card.count().total() == len(card.results)
 
 
+class TestTheTable:
+    def test_it_fills_every_place_of_its_template(self, tmp_path: Path) -> None:
+        page = tmp_path / "page.md"
+        write_table(page, KIT, [scored(WRONG)])
+        text = page.read_text(encoding="utf-8")
+        assert "<!--" not in text
+        assert "| wrong (elsewhere) | 1.0 | **0** | 2 | 1 | 0 | 1 | 1 | 0 |" in text
+
+    def test_a_note_that_the_run_does_not_bear_out_stops_it(self, tmp_path: Path) -> None:
+        card = score(KNOWN[0].command, KIT, 20.0, lambda case: case.id in notes_about("croniter"))
+        boaster = replace(card, library=replace(card.library, name="croniter"))
+        with pytest.raises(OutdatedNoteError, match="came out as right"):
+            write_table(tmp_path / "page.md", KIT, [boaster])
+
+    def test_the_page_in_the_repository_is_of_this_kit(self) -> None:
+        page = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+        assert f"asks {len(KIT.cases)} questions" in page
+        [row] = [line for line in page.splitlines() if line.startswith("| horae (this repository) |")]
+        assert f"| **{len(KIT.cases)}** | 0 |" in row
+
+
+def notes_about(library: str) -> set[str]:
+    notes = json.loads((ROOT / "conformance" / "scoring" / "notes.json").read_text(encoding="utf-8"))["notes"]
+    return {note["case"] for note in notes if note["library"] == library}
+
+
 def test_every_adapter_that_is_named_exists() -> None:
-    folder = Path(__file__).parents[2] / "conformance" / "adapters"
+    folder = ROOT / "conformance" / "adapters"
     named = {known.file for known in KNOWN}
     assert named == {path.name for path in folder.glob("*_adapter.*")}
 

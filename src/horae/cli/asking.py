@@ -52,7 +52,7 @@ def ask(question: Question, now: datetime) -> Answer:
     if default.origin != "flag" and not reading.named_zone:
         warnings.insert(0, _zone_was_assumed(default))
     fires = fires_in(schedule.zone or zone, instants)
-    return Answer(text, schedule, fires, warnings, after, now, question.language, to_json(schedule))
+    return Answer(text, schedule, fires, warnings, after, question.language, to_json(schedule))
 
 
 def known_zone(default: DefaultZone) -> str:

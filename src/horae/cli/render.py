@@ -30,8 +30,7 @@ class Answer:
     schedule: Schedule
     fires: list[Fire]
     warnings: list[ScheduleWarning]
-    after: datetime
-    now: datetime
+    after: datetime  # relative times are counted from here
     language: Language
     canonical: dict[str, Any]
 
@@ -66,7 +65,7 @@ def show_json(answer: Answer) -> None:
             {
                 "at": _utc(fire.utc),
                 "at_local": fire.local.isoformat(),
-                "in_seconds": (fire.utc - answer.now).total_seconds(),
+                "in_seconds": (fire.utc - answer.after).total_seconds(),
             }
             for fire in answer.fires
         ],
@@ -80,7 +79,7 @@ def _fire_lines(answer: Answer) -> list[str]:
         labels = _LABELS[answer.language]
         return [labels["now"] if answer.schedule.kind == "now" else labels["none"]]
     return [
-        f"{_weekday(fire.local, answer.language)} {_reading(fire.local)} {_offset(fire.local)}  {fire.relative(answer.now, answer.language):<16}  {_reading(fire.utc)}Z"
+        f"{_weekday(fire.local, answer.language)} {_reading(fire.local)} {_offset(fire.local)}  {fire.relative(answer.after, answer.language):<16}  {_reading(fire.utc)}Z"
         for fire in answer.fires
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import InvalidSchedule, Sentence
 
 # code: (English message, English hint, Chinese message, Chinese hint). Facts in braces are filled in by `refuse`.
-_CATALOGUE: dict[str, tuple[str, str, str, str]] = {
+CATALOGUE: dict[str, tuple[str, str, str, str]] = {
     # --- shared by all kinds -------------------------------------------------------------------------------------
     "empty": (
         "There is no schedule here.",
@@ -717,7 +717,7 @@ _LONGEST_FACT = 60
 def refuse(code: str, position: int | None = None, **facts: object) -> InvalidSchedule:
     """Build the refusal for `code`; the caller raises it."""
     shown = {name: _shorten(str(fact)) for name, fact in facts.items()}
-    message, hint, message_zh, hint_zh = (part.format_map(shown) for part in _CATALOGUE[code])
+    message, hint, message_zh, hint_zh = (part.format_map(shown) for part in CATALOGUE[code])
     return InvalidSchedule(
         code,
         {"en": Sentence(message, hint), "zh": Sentence(message_zh, hint_zh)},
@@ -726,7 +726,7 @@ def refuse(code: str, position: int | None = None, **facts: object) -> InvalidSc
 
 
 def codes() -> frozenset[str]:
-    return frozenset(_CATALOGUE)
+    return frozenset(CATALOGUE)
 
 
 def _shorten(fact: str) -> str:

@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from horae.errors import InvalidSchedule, Language
+from horae.choices import Language
+from horae.errors import InvalidSchedule
 from horae.schedule.describe.recurrence import rule_sentence
 from horae.schedule.recurrence import Frequency, Rule, completed, parse_rule
 from tests.unit.schedule.recurrence_rules import random_rule, wall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from ...errors import Language
+from ...choices import Language
 from ..recurrence import Rule
 from . import recurrence_chinese, recurrence_english
 from .recurrence_parts import Told

@@ -1,0 +1,193 @@
+"""The real command line, as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+
+def horae(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "LC_", "LANG", "TZ", "TIMEZONE"))}
+    return subprocess.run(
+        [sys.executable, "-m", "horae", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env={**kept, "PYTHONUTF8": "1", "LANG": "C.UTF-8", **environment},
+    )
+
+
+AFTER = ("--after", "2026-03-07T12:00Z")
+
+
+def test_next_shows_local_time_offset_relative_and_utc() -> None:
+    done = horae("next", "0 9 * * 1-5", "--zone", "Asia/Shanghai", *AFTER, "-n", "2")
+    assert done.returncode == 0
+    means, first, second = done.stdout.splitlines()
+    assert means == "  Means  on Monday to Friday at 09:00, Asia/Shanghai (cron 0 9 * * 1-5)"
+    assert first.startswith("  Next   Mon 2026-03-09 09:00 +08:00  ")
+    assert first.endswith("  2026-03-09 01:00Z")
+    assert second.startswith("         Tue 2026-03-10 09:00 +08:00")
+    assert done.stderr == ""
+
+
+def test_next_needs_no_quotes() -> None:
+    quoted = horae("next", "every weekday at 9am", "--zone", "UTC", *AFTER)
+    plain = horae("next", "every", "weekday", "at", "9am", "--zone", "UTC", *AFTER)
+    assert quoted.stdout == plain.stdout
+
+
+def test_next_obeys_gap_fold_after_and_until() -> None:
+    def fires(*options: str) -> list[str]:
+        done = horae("next", "30 2 * * *", "--zone", "America/New_York", *AFTER, "--until", "2026-03-09T12:00Z", "--json", *options)
+        return [fire["at"] for fire in json.loads(done.stdout)["fires"]]
+
+    assert fires() == ["2026-03-08T07:00:00Z", "2026-03-09T06:30:00Z"]
+    assert fires("--gap", "shift") == ["2026-03-08T07:30:00Z", "2026-03-09T06:30:00Z"]
+    assert fires("--gap", "skip") == ["2026-03-09T06:30:00Z"]
+
+
+def test_wall_times_in_options_are_read_in_the_zone() -> None:
+    done = horae("next", "0 9 * * *", "--zone", "Asia/Shanghai", "--after", "2026-03-07T09:00", "-n", "1", "--json")
+    answer = json.loads(done.stdout)
+    assert answer["after"] == "2026-03-07T01:00:00Z"
+    assert answer["fires"][0]["at"] == "2026-03-08T01:00:00Z"
+    assert answer["fires"][0]["at_local"] == "2026-03-08T09:00:00+08:00"
+
+
+def test_explain_says_meaning_json_and_warnings() -> None:
+    done = horae("explain", "*/7 * * * *", "--zone", "Europe/Berlin")
+    assert done.returncode == 0
+    assert '{"kind": "cron", "expression": "*/7 * * * *", "zone": "Europe/Berlin"}' in done.stdout
+    assert "does not mean every 7 minutes" in done.stdout
+
+
+def test_chinese_answers() -> None:
+    done = horae("explain", "每周一早上9点", "--zone", "Asia/Shanghai", "--lang", "zh")
+    assert done.stdout.splitlines()[0] == "  含义   每周一 09:00，Asia/Shanghai"
+
+
+def test_the_language_follows_the_environment() -> None:
+    assert "含义" in horae("next", "every 5m", "--zone", "UTC", LANG="zh_CN.UTF-8").stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "zone", "why"),
+    [
+        ({"HORAE_ZONE": "Europe/Paris"}, "Europe/Paris", "HORAE_ZONE says so"),
+        ({"TIMEZONE": "Asia/Tokyo"}, "Asia/Tokyo", "TIMEZONE says so"),
+        ({"HORAE_ZONE": "Europe/Paris", "TIMEZONE": "Asia/Tokyo"}, "Europe/Paris", "HORAE_ZONE says so"),
+    ],
+)
+def test_a_zone_that_was_not_given_is_named(environment: dict[str, str], zone: str, why: str) -> None:
+    done = horae("next", "0 9 * * *", **environment)
+    assert zone in done.stdout
+    assert f"No zone was given: {zone} is used, because {why}." in done.stderr
+
+
+def test_a_zone_in_the_text_needs_no_warning() -> None:
+    assert horae("next", "0 9 * * * UTC").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (
+            ["next", "every day at 9"],
+            [
+                '✕ "9" could be morning or evening.',
+                "  every day at 9",
+                "               ^",
+                '  Did you mean "09:00" or "21:00"?',
+            ],
+        ),
+        (
+            ["next", "每天半夜12点", "--lang", "zh"],
+            [
+                "✕ 半夜12点可能是这一天的开始，也可能是这一天的结束。",
+                "  每天半夜12点",
+                "          ^",
+                "  请写“00:00”并写明日期：是当天的 00:00，还是第二天的 00:00？",
+            ],
+        ),
+        (
+            ["explain", "every wekday at 9am"],
+            ['✕ "wekday" is not understood here.', "  every wekday at 9am", "        ^", '  Did you mean "weekday"?'],
+        ),
+        (["next", "0 9 * * *", "--zone", "Berln"], ['✕ There is no zone called "Berln".', "  Did you mean Europe/Berlin?"]),
+    ],
+)
+def test_a_refusal_is_a_sentence_a_place_and_a_hint_and_nothing_else(arguments: list[str], lines: list[str]) -> None:
+    done = horae(*arguments)
+    assert done.returncode == 6
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == lines
+
+
+def test_a_schedule_that_begins_with_a_dash_is_a_schedule() -> None:
+    done = horae("next", "-1 * * * *")
+    assert done.returncode == 6
+    assert done.stderr.splitlines()[2] == "  ^"
+
+
+def test_a_refusal_as_json() -> None:
+    done = horae("next", "0 24 * * *", "--zone", "UTC", "--json")
+    assert done.returncode == 6
+    assert done.stdout == ""
+    problem = json.loads(done.stderr)
+    assert (problem["code"], problem["position"]) == ("out_of_range", 2)
+
+
+@pytest.mark.parametrize("text", ["\x07every 5m", "x" * 500, "every 5m \x1b[31m", "", "   "])
+def test_strange_text_prints_nothing_strange(text: str) -> None:
+    done = horae("next", text)
+    assert done.returncode == 6
+    assert "\x1b" not in done.stderr
+    assert "\x07" not in done.stderr
+    assert max(map(len, done.stderr.splitlines())) < 160
+    assert "Traceback" not in done.stderr
+
+
+def test_bad_usage_is_not_a_bad_schedule() -> None:
+    assert horae("next", "every 5m", "--gap", "perhaps").returncode == 2
+    assert horae("next").returncode == 2
+    assert horae("nonsense").returncode == 2
+
+
+def test_output_as_json_by_environment() -> None:
+    assert json.loads(horae("next", "every 5m", "--zone", "UTC", HORAE_OUTPUT="json").stdout)["schedule"]["interval"] == "PT5M"
+
+
+def test_nothing_left_is_said() -> None:
+    done = horae("next", "every day at 9:00 until 2020-01-01", "--zone", "UTC")
+    assert done.stdout.splitlines()[1] == "  Next   nothing"
+    assert json.loads(horae("next", "every day at 9:00 until 2020-01-01", "--zone", "UTC", "--json").stdout)["fires"] == []
+
+
+def test_help_and_version() -> None:
+    assert "explain" in horae("--help").stdout
+    assert "--fold" in horae("next", "--help").stdout
+    assert horae("--version").stdout.startswith("horae 0.")
+
+
+def test_the_demo_fires_and_ends_on_interrupt() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "horae", "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    assert process.stdout is not None
+    try:
+        fired = next(line for line in process.stdout if " ms  every 5 seconds" in line)
+        assert "+" in fired
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert "Traceback" not in errors

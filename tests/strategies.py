@@ -101,11 +101,6 @@ def calendar_parts(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def calendars(draw: st.DrawFn, **fixed: Any) -> Calendar:
-    return Calendar(**(draw(calendar_parts()) | fixed))
-
-
-@st.composite
 def schedules(draw: st.DrawFn, given: st.SearchStrategy[dict[str, Any]] = modifiers) -> Schedule | None:
     """Any schedule; None where what was drawn is refused (an empty window, days that never come)."""
     chosen = draw(given)
@@ -123,7 +118,7 @@ def schedules(draw: st.DrawFn, given: st.SearchStrategy[dict[str, Any]] = modifi
             case "rrule":
                 return RRule(draw(st.sampled_from(RULES)), tuple(draw(st.lists(dates, max_size=3))), **chosen)
             case _:
-                return draw(calendars(**chosen))
+                return Calendar(**draw(calendar_parts()), **chosen)
     except InvalidSchedule:
         return None
 

@@ -31,7 +31,7 @@ _GROUP_NOTES = {
 }
 
 
-# Zone data of other versions that was compared with that of the kit, offset by offset over every window of the cases.
+# Zone data of other versions that was compared with that of the kit, every half hour of every window of the cases.
 _COMPARED = {"ICU 2025c": "2026f"}
 
 

@@ -12,7 +12,11 @@ import pytest
 
 
 def horae(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "LC_", "LANG", "TZ", "TIMEZONE"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HORAE_", "LC_", "LANG", "TZ", "TIMEZONE"))
+    }
     return subprocess.run(
         [sys.executable, "-m", "horae", *arguments],
         capture_output=True,
@@ -46,7 +50,17 @@ def test_next_needs_no_quotes() -> None:
 
 def test_next_obeys_gap_fold_after_and_until() -> None:
     def fires(*options: str) -> list[str]:
-        done = horae("next", "30 2 * * *", "--zone", "America/New_York", *AFTER, "--until", "2026-03-09T12:00Z", "--json", *options)
+        done = horae(
+            "next",
+            "30 2 * * *",
+            "--zone",
+            "America/New_York",
+            *AFTER,
+            "--until",
+            "2026-03-09T12:00Z",
+            "--json",
+            *options,
+        )
         return [fire["at"] for fire in json.loads(done.stdout)["fires"]]
 
     assert fires() == ["2026-03-08T07:00:00Z", "2026-03-09T06:30:00Z"]
@@ -121,7 +135,10 @@ def test_a_zone_in_the_text_needs_no_warning() -> None:
             ["explain", "every wekday at 9am"],
             ['✕ "wekday" is not understood here.', "  every wekday at 9am", "        ^", '  Did you mean "weekday"?'],
         ),
-        (["next", "0 9 * * *", "--zone", "Berln"], ['✕ There is no zone called "Berln".', "  Did you mean Europe/Berlin?"]),
+        (
+            ["next", "0 9 * * *", "--zone", "Berln"],
+            ['✕ There is no zone called "Berln".', "  Did you mean Europe/Berlin?"],
+        ),
     ],
 )
 def test_a_refusal_is_a_sentence_a_place_and_a_hint_and_nothing_else(arguments: list[str], lines: list[str]) -> None:
@@ -162,13 +179,18 @@ def test_bad_usage_is_not_a_bad_schedule() -> None:
 
 
 def test_output_as_json_by_environment() -> None:
-    assert json.loads(horae("next", "every 5m", "--zone", "UTC", HORAE_OUTPUT="json").stdout)["schedule"]["interval"] == "PT5M"
+    assert (
+        json.loads(horae("next", "every 5m", "--zone", "UTC", HORAE_OUTPUT="json").stdout)["schedule"]["interval"]
+        == "PT5M"
+    )
 
 
 def test_nothing_left_is_said() -> None:
     done = horae("next", "every day at 9:00 until 2020-01-01", "--zone", "UTC")
     assert done.stdout.splitlines()[1] == "  Next   nothing"
-    assert json.loads(horae("next", "every day at 9:00 until 2020-01-01", "--zone", "UTC", "--json").stdout)["fires"] == []
+    assert (
+        json.loads(horae("next", "every day at 9:00 until 2020-01-01", "--zone", "UTC", "--json").stdout)["fires"] == []
+    )
 
 
 def test_help_and_version() -> None:
@@ -179,7 +201,11 @@ def test_help_and_version() -> None:
 
 def test_the_demo_fires_and_ends_on_interrupt() -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "horae", "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        [sys.executable, "-m", "horae", "demo"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
     )
     assert process.stdout is not None
     try:

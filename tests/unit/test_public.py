@@ -27,7 +27,9 @@ def test_preview_takes_text_mapping_and_value_alike() -> None:
 
 def test_the_arguments_apply_only_where_the_value_says_nothing() -> None:
     value = Cron("30 2 * * *", zone="America/New_York", gap="shift")
-    assert horae.preview(value, zone="UTC", after=AFTER, limit=1, gap="skip") == [datetime(2026, 3, 8, 7, 30, tzinfo=UTC)]
+    assert horae.preview(value, zone="UTC", after=AFTER, limit=1, gap="skip") == [
+        datetime(2026, 3, 8, 7, 30, tzinfo=UTC)
+    ]
     open_value = Cron("30 2 * * *")
     assert horae.preview(open_value, zone="America/New_York", after=AFTER, limit=1, gap="skip") == [
         datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
@@ -73,8 +75,9 @@ def test_a_limit_of_nothing_is_nothing() -> None:
     ],
 )
 def test_bad_arguments_are_refused(arguments: dict[str, Any], code: str) -> None:
+    plain: dict[str, Any] = {"zone": "UTC", "after": AFTER}
     with pytest.raises(horae.InvalidSchedule) as refusal:
-        horae.preview("0 9 * * *", **({"zone": "UTC", "after": AFTER} | arguments))
+        horae.preview("0 9 * * *", **(plain | arguments))
     assert refusal.value.code == code
 
 
@@ -100,7 +103,15 @@ def test_values_are_immutable_and_hashable() -> None:
 
 def test_the_signatures_are_stable() -> None:
     assert list(inspect.signature(horae.parse).parameters) == ["text_or_mapping", "zone", "now"]
-    assert list(inspect.signature(horae.preview).parameters) == ["schedule_or_text", "zone", "after", "until", "limit", "gap", "fold"]
+    assert list(inspect.signature(horae.preview).parameters) == [
+        "schedule_or_text",
+        "zone",
+        "after",
+        "until",
+        "limit",
+        "gap",
+        "fold",
+    ]
     assert list(inspect.signature(horae.describe).parameters) == ["schedule_or_text", "language", "zone", "now"]
     assert issubclass(horae.InvalidSchedule, ValueError)
     assert issubclass(type(horae.parse("now")), Schedule)
@@ -109,5 +120,19 @@ def test_the_signatures_are_stable() -> None:
 def test_importing_horae_pulls_in_no_web_database_or_client_library() -> None:
     script = "import sys, horae; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    heavy = {"typer", "click", "rich", "asyncio", "sqlite3", "apsw", "aiohttp", "fastapi", "pydantic", "http", "urllib", "socket", "ssl"}
+    heavy = {
+        "typer",
+        "click",
+        "rich",
+        "asyncio",
+        "sqlite3",
+        "apsw",
+        "aiohttp",
+        "fastapi",
+        "pydantic",
+        "http",
+        "urllib",
+        "socket",
+        "ssl",
+    }
     assert not heavy & set(found)

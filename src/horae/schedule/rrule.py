@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from ..choices import Gap
 from .days import civil, day_number
-from .instants import DAY, FIRST_INSTANT, SECOND, to_instant, wall_seconds
+from .instants import DAY, SECOND, to_instant, wall_seconds
 from .recurrence import Rule as RecurrenceRule
 from .recurrence import RulePattern, parse_rule
 from .refusals import refuse
@@ -19,6 +19,7 @@ from .value import Moment, Past, Schedule, Setting, check_moment, first_instant,
 from .zones import find_zone
 
 MOST_EXCEPTIONS: Final = 1000
+_TWO_DAYS: Final = 2 * DAY  # more than any offset from UTC
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def _make_rule(schedule: RRule, setting: Setting, start: int) -> Rule:
         setting.require_zone(), RulePattern(rule, start), setting.gap, setting.fold, flowing=rule.flowing
     )
     if rule.count is not None:
-        found = CountedRule(found, rule.count)
+        found = CountedRule(found, rule.count, (start - _TWO_DAYS) * SECOND)
     last = to_instant(rule.until) if isinstance(rule.until, datetime) and rule.until.tzinfo is not None else None
     if last is None and not schedule.exclude:
         return found
@@ -81,11 +82,12 @@ class CountedRule:
     may do the same work twice but never see it half done.
     """
 
-    __slots__ = ("_count", "_found", "rule")
+    __slots__ = ("_begin", "_count", "_found", "rule")
 
-    def __init__(self, rule: Rule, count: int) -> None:
+    def __init__(self, rule: Rule, count: int, begin: int) -> None:
         self.rule = rule
         self._count = count
+        self._begin = begin
         self._found: tuple[int, ...] = ()
 
     def after(self, instant: int) -> int | None:
@@ -101,7 +103,7 @@ class CountedRule:
         """All that are known, with at least one beyond `instant` where there is one."""
         known = list(self._found)
         while len(known) < self._count and (not known or known[-1] <= instant):
-            following = self.rule.after(known[-1] if known else FIRST_INSTANT)
+            following = self.rule.after(known[-1] if known else self._begin)
             if following is None:
                 self._count = len(known)
                 break

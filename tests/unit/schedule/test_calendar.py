@@ -23,7 +23,12 @@ def days(begin: str, number: int, **parts: Any) -> list[str]:
 
 
 def test_a_day_beyond_the_month_clamps_and_never_drifts() -> None:
-    assert days("2027-01-01T00:00:00Z", 4, unit="month", on=[31]) == ["2027-01-31", "2027-02-28", "2027-03-31", "2027-04-30"]
+    assert days("2027-01-01T00:00:00Z", 4, unit="month", on=[31]) == [
+        "2027-01-31",
+        "2027-02-28",
+        "2027-03-31",
+        "2027-04-30",
+    ]
 
 
 def test_a_negative_day_before_the_first_clamps_to_the_first() -> None:
@@ -40,7 +45,11 @@ def test_two_days_that_clamp_to_one_are_one_occurrence() -> None:
 
 
 def test_29_february_clamps_in_common_years() -> None:
-    assert days("2026-01-01T00:00:00Z", 3, unit="year", on=[29], months=[2]) == ["2026-02-28", "2027-02-28", "2028-02-29"]
+    assert days("2026-01-01T00:00:00Z", 3, unit="year", on=[29], months=[2]) == [
+        "2026-02-28",
+        "2027-02-28",
+        "2028-02-29",
+    ]
 
 
 def test_nth_weekdays_from_both_ends() -> None:
@@ -62,7 +71,10 @@ def test_without_a_start_periods_count_from_the_anchor() -> None:
 
 def test_the_anchor_is_read_in_the_zone() -> None:
     begin = "2026-01-01T23:00:00Z"  # the 2nd in Shanghai
-    assert fires(begin, 2, unit="day", every=2, at=["08:00"], zone="Asia/Shanghai") == ["2026-01-02 00:00", "2026-01-04 00:00"]
+    assert fires(begin, 2, unit="day", every=2, at=["08:00"], zone="Asia/Shanghai") == [
+        "2026-01-02 00:00",
+        "2026-01-04 00:00",
+    ]
 
 
 def test_asking_later_with_the_same_past_keeps_the_rhythm() -> None:
@@ -146,7 +158,16 @@ def test_months_limit_any_unit() -> None:
         ({"hours": {"from": "09:00"}, "step": "PT5M"}, "bad_value"),
         ({"hours": {"from": "09:00", "to": "18:00"}, "step": "PT0.5S"}, "bad_step"),
         ({"unit": "month", "on": [{"weekday": "MON", "nth": 6}], "at": ["09:00"]}, "bad_on"),
-        ({"unit": "week", "every": 2, "on": ["MON"], "hours": {"from": "09:00", "to": "10:00", "days": ["TUE"]}, "step": "PT5M"}, "never"),
+        (
+            {
+                "unit": "week",
+                "every": 2,
+                "on": ["MON"],
+                "hours": {"from": "09:00", "to": "10:00", "days": ["TUE"]},
+                "step": "PT5M",
+            },
+            "never",
+        ),
         ({"at": ["09:00"], "start": "2027-01-01", "end": "2026-01-01"}, "empty_window"),
         ({"at": ["09:00"], "color": "red"}, "unknown_key"),
         ({"at": ["09:00"], "repeat": True}, "bad_value"),

@@ -122,7 +122,11 @@ def test_every_from_the_end_counts_from_the_last_end() -> None:
 
 def test_every_keeps_real_time_through_a_clock_change() -> None:
     begin = at("2026-03-08T05:00:00Z")
-    fires = list(iterate(Every(timedelta(hours=2), zone="America/New_York"), begin, Past(begin), until=begin + timedelta(hours=6)))
+    fires = list(
+        iterate(
+            Every(timedelta(hours=2), zone="America/New_York"), begin, Past(begin), until=begin + timedelta(hours=6)
+        )
+    )
     assert fires == [begin + timedelta(hours=hours) for hours in (2, 4, 6)]
 
 
@@ -157,6 +161,41 @@ def test_repeat_ends_after_so_many_that_were_counted() -> None:
     assert len(list(iterate(schedule, begin, Past(begin)))) == 3
     assert next_after(schedule, begin, Past(begin, counted=2)) == at("2026-03-01T09:00:00Z")
     assert next_after(schedule, begin, Past(begin, counted=3)) is None
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Shanghai", "America/New_York"])
+def test_an_rrule_count_counts_from_its_start_whatever_the_past(zone: str) -> None:
+    schedule = RRule("FREQ=DAILY;COUNT=3", start=datetime(2026, 3, 7, 2, 30), zone=zone)
+    begin = at("2020-01-01T00:00:00Z")
+    fires = list(iterate(schedule, begin, Past(begin, counted=7)))
+    assert len(fires) == 3
+    assert next_after(schedule, fires[1], Past(begin)) == fires[2]
+    assert next_after(schedule, fires[2], Past(begin)) is None
+
+
+def test_what_a_gap_leaves_out_does_not_count_toward_an_rrule_count() -> None:
+    schedule = RRule("FREQ=DAILY;COUNT=2", start=datetime(2026, 3, 7, 2, 30), zone="America/New_York")
+    begin = at("2020-01-01T00:00:00Z")
+    assert list(iterate(schedule, begin, Past(begin))) == [at("2026-03-07T07:30:00Z"), at("2026-03-09T06:30:00Z")]
+
+
+def test_an_rrule_start_that_does_not_match_is_no_occurrence() -> None:
+    schedule = RRule("FREQ=WEEKLY;BYDAY=MO", start=datetime(2026, 3, 4, 9), zone="UTC")
+    begin = at("2026-01-01T00:00:00Z")
+    assert next_after(schedule, begin, Past(begin)) == at("2026-03-09T09:00:00Z")
+
+
+def test_rrule_exceptions_count_but_do_not_fire() -> None:
+    schedule = RRule("FREQ=DAILY;COUNT=3", (datetime(2026, 3, 5, 9).date(),), start=datetime(2026, 3, 4, 9), zone="UTC")
+    begin = at("2026-01-01T00:00:00Z")
+    assert [each.day for each in iterate(schedule, begin, Past(begin))] == [4, 6]
+
+
+def test_an_hourly_rrule_flows_through_the_fold() -> None:
+    schedule = RRule("FREQ=HOURLY", start=datetime(2026, 11, 1, 0, 0), zone="America/New_York")
+    begin = at("2026-11-01T03:59:00Z")
+    hours = list(islice(iterate(schedule, begin, Past(begin)), 4))
+    assert hours == [at(f"2026-11-01T0{hour}:00:00Z") for hour in (4, 5, 6, 7)]
 
 
 def test_a_window_opens_and_closes_inclusively() -> None:
@@ -197,7 +236,9 @@ def test_never_within_the_calendar_is_never() -> None:
 
 
 @pytest.mark.parametrize("after", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
-@pytest.mark.parametrize("schedule", [Cron("* * * * *", zone="Asia/Tokyo"), Every(timedelta(days=1)), RRule("FREQ=DAILY", zone="UTC")])
+@pytest.mark.parametrize(
+    "schedule", [Cron("* * * * *", zone="Asia/Tokyo"), Every(timedelta(days=1)), RRule("FREQ=DAILY", zone="UTC")]
+)
 def test_the_ends_of_the_calendar_are_no_surprise(schedule: Schedule, after: str) -> None:
     found = next_after(schedule, at(after), Past(at("2026-01-01T00:00:00Z")))
     assert found is None or found > at(after)

@@ -122,7 +122,9 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("rule", HOSTILE)
-@pytest.mark.parametrize("start", ["1970-01-01T00:00:00", "2026-02-28T23:59:59", "0004-01-01T00:00:00", "9999-12-01T00:00:00"])
+@pytest.mark.parametrize(
+    "start", ["1970-01-01T00:00:00", "2026-02-28T23:59:59", "0004-01-01T00:00:00", "9999-12-01T00:00:00"]
+)
 def test_hostile_rules(rule: str, start: str) -> None:
     ask({"kind": "rrule", "rule": rule, "start": start})
     ask(f"RRULE:{rule}")
@@ -175,7 +177,20 @@ def test_hostile_texts(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, 5, 5.0, b"0 9 * * *", [], object(), {"kind": []}, {"kind": None}, {}, {1: 2}, {"kind": "cron", "expression": {}}]
+    "value",
+    [
+        None,
+        5,
+        5.0,
+        b"0 9 * * *",
+        [],
+        object(),
+        {"kind": []},
+        {"kind": None},
+        {},
+        {1: 2},
+        {"kind": "cron", "expression": {}},
+    ],
 )
 def test_things_that_are_no_schedule(value: Any) -> None:
     ask_and_describe(value)
@@ -184,7 +199,12 @@ def test_things_that_are_no_schedule(value: Any) -> None:
 def test_mangled_schedules_survive() -> None:
     """One sign changed, left out or doubled, in texts that are understood."""
     generator = random.Random(20261115)
-    seeds = ["every weekday at 9am Europe/Berlin", "0 9 * * 1-5 until 2027-01-01", "每月最后一个周五17点 北京时间", "RRULE:FREQ=MONTHLY;BYDAY=-1FR"]
+    seeds = [
+        "every weekday at 9am Europe/Berlin",
+        "0 9 * * 1-5 until 2027-01-01",
+        "每月最后一个周五17点 北京时间",
+        "RRULE:FREQ=MONTHLY;BYDAY=-1FR",
+    ]
     signs = "0159:,-/*#;=@()每点半周一 aeLWzZ\x00é"
     for _ in range(3000):
         text = generator.choice(seeds)

@@ -49,7 +49,9 @@ def test_what_a_clock_change_does(text: str, code: str, part: str) -> None:
     assert part in warnings(text, "America/New_York")[code]
 
 
-@pytest.mark.parametrize("text", ["0 9 * * 1-5", "*/5 * * * *", "0 * * * *", "every 5m from 08:00", "every day at 9:00"])
+@pytest.mark.parametrize(
+    "text", ["0 9 * * 1-5", "*/5 * * * *", "0 * * * *", "every 5m from 08:00", "every day at 9:00"]
+)
 def test_nothing_to_say_about_schedules_that_no_change_touches(text: str) -> None:
     assert warnings(text, "America/New_York") == {}
 

@@ -49,7 +49,10 @@ def test_two_schedules_that_differ_have_sentences_that_differ(schedule: Schedule
 def test_a_cron_sentence_ends_with_its_source() -> None:
     said = horae.describe("0 9 * * 1-5", zone="Asia/Shanghai")
     assert said == "on Monday to Friday at 09:00, Asia/Shanghai (cron 0 9 * * 1-5)"
-    assert horae.describe("0 9 * * 1-5", zone="Asia/Shanghai", language="zh") == "周一至周五 09:00，Asia/Shanghai (cron 0 9 * * 1-5)"
+    assert (
+        horae.describe("0 9 * * 1-5", zone="Asia/Shanghai", language="zh")
+        == "周一至周五 09:00，Asia/Shanghai (cron 0 9 * * 1-5)"
+    )
 
 
 def test_words_that_contradict_their_source_are_refused() -> None:

@@ -126,7 +126,10 @@ WORKING = ["MON", "TUE", "WED", "THU", "FRI"]
         ("cron 0 9 * * mon-fri", {"kind": "cron", "expression": "0 9 * * MON-FRI"}),
         ("*/10 * * * * *", {"kind": "cron", "expression": "*/10 * * * * *"}),
         ("@daily", {"kind": "cron", "expression": "0 0 * * *"}),
-        ("0 9 * * * 10 times until 2027-01-01", {"kind": "cron", "expression": "0 9 * * *", "repeat": 10, "end": "2027-01-01"}),
+        (
+            "0 9 * * * 10 times until 2027-01-01",
+            {"kind": "cron", "expression": "0 9 * * *", "repeat": 10, "end": "2027-01-01"},
+        ),
         ("RRULE:FREQ=DAILY", {"kind": "rrule", "rule": "FREQ=DAILY"}),
         ('{"kind": "every", "interval": "5m"}', every("PT5M")),
         ("Every  WEEKDAY, at 9AM", calendar("week", on=WORKING, at=["09:00"])),

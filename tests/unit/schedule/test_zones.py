@@ -37,11 +37,21 @@ def test_offsets_are_those_of_the_standard_library(name: str) -> None:
 
 def test_no_change_between_ours_is_missed() -> None:
     """Every fourth day of a century in zones whose rules are unlike the others."""
-    for name in ("Africa/Casablanca", "Europe/Dublin", "Asia/Gaza", "America/Godthab", "Antarctica/Troll", "America/Scoresbysund"):
+    for name in (
+        "Africa/Casablanca",
+        "Europe/Dublin",
+        "Asia/Gaza",
+        "America/Godthab",
+        "Antarctica/Troll",
+        "America/Scoresbysund",
+    ):
         zone, theirs = find_zone(name), standard(name)
         for days in range(0, 365 * 140, 4):
             instant = days * 86_400
-            assert zone.offset(instant) == (EPOCH + timedelta(seconds=instant)).astimezone(theirs).utcoffset().total_seconds()  # type: ignore[union-attr]
+            assert (
+                zone.offset(instant)
+                == (EPOCH + timedelta(seconds=instant)).astimezone(theirs).utcoffset().total_seconds()
+            )  # type: ignore[union-attr]
 
 
 def test_the_far_future_follows_the_rule() -> None:

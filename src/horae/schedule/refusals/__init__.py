@@ -1,0 +1,38 @@
+"""Every way in which a schedule is refused: a closed list of codes, each with a sentence and a hint in two languages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...errors import InvalidSchedule, Sentence
+from .calendar import CALENDAR
+from .compat import COMPAT
+from .cron import CRON
+from .entry import Entry
+from .every import EVERY
+from .language import LANGUAGE
+from .recurrence import RECURRENCE
+from .shared import SHARED
+
+CATALOGUE: Final[dict[str, Entry]] = SHARED | LANGUAGE | EVERY | CRON | CALENDAR | RECURRENCE | COMPAT
+
+_LONGEST_FACT = 60
+
+
+def refuse(code: str, position: int | None = None, **facts: object) -> InvalidSchedule:
+    """Build the refusal for `code`; the caller raises it."""
+    shown = {name: _shorten(str(fact)) for name, fact in facts.items()}
+    message, hint, message_zh, hint_zh = (part.format_map(shown) for part in CATALOGUE[code])
+    return InvalidSchedule(
+        code,
+        {"en": Sentence(message, hint), "zh": Sentence(message_zh, hint_zh)},
+        position=position,
+    )
+
+
+def _shorten(fact: str) -> str:
+    """Hostile input must not come back as a ten-kilobyte message, nor move the cursor of a terminal."""
+    printable = "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: _LONGEST_FACT + 1]
+    )
+    return printable if len(printable) <= _LONGEST_FACT else printable[: _LONGEST_FACT - 1] + "…"

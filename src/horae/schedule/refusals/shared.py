@@ -1,0 +1,106 @@
+"""Refusals that any schedule may meet."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .entry import Entry
+
+SHARED: Final[dict[str, Entry]] = {
+    "empty": (
+        "There is no schedule here.",
+        'Write when it should run, for example "every weekday at 9am" or "0 9 * * 1-5".',
+        "这里没有时间规则。",
+        "请写出何时执行，例如“周一至周五 9:00”或“0 9 * * 1-5”。",
+    ),
+    "naive_instant": (
+        "{moment} has no zone: an instant is needed here.",
+        "Pass an aware datetime, for example datetime(2026, 3, 1, 15, tzinfo=UTC).",
+        "{moment} 没有时区：这里需要一个确定的时刻。",
+        "请传入带时区的 datetime，例如 datetime(2026, 3, 1, 15, tzinfo=UTC)。",
+    ),
+    "bad_input": (
+        "A schedule is text, a mapping or a schedule value, not {value}.",
+        'Pass text such as "every 5m" or a mapping such as {{"kind": "cron", "expression": "0 9 * * *"}}.',
+        "时间规则应为文字、映射或规则值，而不是 {value}。",
+        '请传入文字（如“每5分钟”）或映射（如 {{"kind": "cron", "expression": "0 9 * * *"}}）。',
+    ),
+    "too_long": (
+        "This text has {length} characters; a schedule has at most {most}.",
+        "Say only when it should run.",
+        "这段文字有 {length} 个字符；时间规则最多 {most} 个字符。",
+        "只需写出何时执行。",
+    ),
+    "zone_missing": (
+        "This schedule speaks of wall time, and no zone says whose.",
+        'Add a zone such as "Europe/Berlin", in the text or beside it.',
+        "这条规则用的是当地时间，但没有说明是哪个时区。",
+        "请加上时区，例如“北京时间”或“Asia/Shanghai”。",
+    ),
+    "unknown_zone": (
+        'There is no zone called "{zone}".',
+        "Did you mean {nearest}?",
+        "没有名为“{zone}”的时区。",
+        "是不是 {nearest}？",
+    ),
+    "bad_choice": (
+        "{name} cannot be {value}.",
+        "It is one of: {allowed}.",
+        "{name} 不能是 {value}。",
+        "可选：{allowed}。",
+    ),
+    "bad_repeat": (
+        "A schedule cannot repeat {value} times.",
+        "Give a number from 1 to {most}, or none at all to repeat for ever.",
+        "不能重复 {value} 次。",
+        "请给出 1 到 {most} 之间的次数，不写则一直重复。",
+    ),
+    "bad_jitter": (
+        "A jitter of {value} is not possible.",
+        "It is longer than nothing and at most one day, for example PT30S.",
+        "抖动不能是 {value}。",
+        "应大于零且不超过一天，例如 PT30S。",
+    ),
+    "bad_moment": (
+        "{value} is no date or time that can be used here.",
+        "Write it as 2026-03-01 15:00; years from 1 to 9999.",
+        "{value} 不是可用的日期或时间。",
+        "请写成 2026-03-01 15:00；年份为 1 到 9999。",
+    ),
+    "empty_window": (
+        "The window ends ({end}) before it starts ({start}).",
+        "Swap the two, or leave one of them out.",
+        "时间窗口在开始（{start}）之前就结束了（{end}）。",
+        "请对调两者，或去掉其中一个。",
+    ),
+    "limit_missing": (
+        "Without a limit a preview needs an end.",
+        "Pass `until`, or a limit from 0 to {most}.",
+        "没有数量限制时，预览需要一个终点。",
+        "请给出 until，或 0 到 {most} 之间的数量。",
+    ),
+    "unknown_kind": (
+        "There is no schedule of kind {value}.",
+        "The kinds are: {known}.",
+        "没有 {value} 这种规则。",
+        "可选的种类：{known}。",
+    ),
+    "unknown_key": (
+        'A schedule of kind {kind} has no "{key}".',
+        "It may have: {known}.",
+        "{kind} 规则没有“{key}”这一项。",
+        "可用的项：{known}。",
+    ),
+    "missing_key": (
+        'A schedule of kind {kind} needs "{key}".',
+        "Add it, or look at the examples of the schedule language.",
+        "{kind} 规则缺少“{key}”。",
+        "请补上，或参考时间语言的示例。",
+    ),
+    "bad_value": (
+        '"{key}" cannot be {value}.',
+        "It is {wanted}.",
+        "“{key}”不能是 {value}。",
+        "应为：{wanted}。",
+    ),
+}

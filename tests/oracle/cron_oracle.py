@@ -46,7 +46,7 @@ def _pinned(cron: Expression, zone: str, days: Iterator[date], gap: Gap, fold: F
     for day in days:
         if cron.falls_on(day):
             for hour, minute, second in product(cron.hours, cron.minutes, cron.seconds):
-                wall = datetime(day.year, day.month, day.day, hour, minute, second)  # noqa: DTZ001 - a wall clock
+                wall = datetime(day.year, day.month, day.day, hour, minute, second)
                 yield from _instants_of(wall, zone, gap, fold)
 
 

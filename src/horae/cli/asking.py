@@ -42,17 +42,18 @@ def ask(question: Question, now: datetime) -> Answer:
     now = now.replace(microsecond=0)  # people read whole seconds
     default = default_zone(question.zone, os.environ)
     zone = known_zone(default)
-    after = now if question.after is None else _instant("after", question.after, zone)
-    until = None if question.until is None else _instant("until", question.until, zone)
     text = question.text.strip()
+    # A zone in the text is also the zone of wall times in the options; it is known only once the text is read.
+    local_zone = read(text, zone=zone, now=now).schedule.zone or zone
+    after = now if question.after is None else _instant("after", question.after, local_zone)
+    until = None if question.until is None else _instant("until", question.until, local_zone)
     reading = read(text, zone=zone, now=after)
     schedule = reading.schedule.with_defaults(zone, question.gap, question.fold)
     instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
     warnings = lint(schedule, after, notes=reading.notes)
     if default.origin != "flag" and not reading.named_zone:
         warnings.insert(0, _zone_was_assumed(default))
-    fires = fires_in(schedule.zone or zone, instants)
-    return Answer(text, schedule, fires, warnings, after, question.language, to_json(schedule))
+    return Answer(text, schedule, fires_in(local_zone, instants), warnings, after, question.language, to_json(schedule))
 
 
 def known_zone(default: DefaultZone) -> str:

@@ -6,10 +6,10 @@ import json
 import os
 import sys
 from typing import Final
-from unicodedata import east_asian_width
 
 from ..choices import Language
 from ..errors import InvalidSchedule
+from .width import columns
 
 INVALID: Final = 6
 _WIDEST: Final = 72
@@ -40,8 +40,7 @@ def _pointed(refusal: InvalidSchedule) -> list[str]:
     shown = "".join(
         each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in refusal.source[begin : begin + _WIDEST]
     )
-    width = sum(2 if east_asian_width(each) in "WF" else 1 for each in shown[: refusal.position - begin])
-    return [f"  {shown}", f"  {' ' * width}^"]
+    return [f"  {shown}", f"  {' ' * columns(shown[: refusal.position - begin])}^"]
 
 
 def wanted_language(arguments: list[str]) -> Language:

@@ -17,6 +17,7 @@ from ..schedule.text import read
 from ..schedule.value import Past, Schedule
 from ..settings import default_zone
 from .asking import known_zone
+from .width import padded
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -84,7 +85,9 @@ def _watch_lines(clock: Clock, language: Language, rows: list[Row], end: datetim
     """Without a terminal: the table once, then a line for each fire."""
     now = clock.now()
     for row in rows:
-        _print(f"{_local(row.upcoming, row)}  {_ahead(row, now, language):<16} {sentence(row.schedule, language)}")
+        _print(
+            f"{_local(row.upcoming, row)}  {padded(_ahead(row, now, language), 16)} {sentence(row.schedule, language)}"
+        )
     while end is None or clock.now() < end:
         clock.sleep(_pause(rows, clock.now(), 1.0))
         now = clock.now()

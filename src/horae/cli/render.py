@@ -15,6 +15,7 @@ from ..schedule.describe.english_words import WEEKDAYS
 from ..schedule.preview import Fire
 from ..schedule.value import Schedule
 from ..schedule.warnings import ScheduleWarning
+from .width import padded
 
 _LABELS: Final = {
     "en": {"means": "Means", "next": "Next", "json": "JSON", "none": "nothing", "now": "at once", "note": "Note"},
@@ -79,7 +80,7 @@ def _fire_lines(answer: Answer) -> list[str]:
         labels = _LABELS[answer.language]
         return [labels["now"] if answer.schedule.kind == "now" else labels["none"]]
     return [
-        f"{_weekday(fire.local, answer.language)} {_reading(fire.local)} {_offset(fire.local)}  {fire.relative(answer.after, answer.language):<16}  {_reading(fire.utc)}Z"
+        f"{_weekday(fire.local, answer.language)} {_reading(fire.local)} {_offset(fire.local)}  {padded(fire.relative(answer.after, answer.language), 16)}  {_reading(fire.utc)}Z"
         for fire in answer.fires
     ]
 
@@ -103,8 +104,7 @@ def _utc(moment: datetime) -> str:
 
 
 def _row(label: str, text: str) -> str:
-    width = sum(2 if ord(sign) > 0x2E80 else 1 for sign in label)
-    return f"  {label}{' ' * (6 - width)} {text}"
+    return f"  {padded(label, 6)} {text}"
 
 
 def _print(line: str) -> None:

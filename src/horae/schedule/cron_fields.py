@@ -189,6 +189,8 @@ def _read_range(item: str, place: int, kind: FieldKind) -> range:
     step = _plain_number(step_text, step_place, kind)
     if step == 0:
         raise refuse("step_zero", step_place, field=kind.name)
+    if last == first:
+        raise refuse("step_without_range", step_place, field=kind.name, value=first)
     if step > last - first:
         raise refuse(
             "step_too_large", step_place, field=kind.name, step=step, first=first, last=last, most=last - first

@@ -96,7 +96,7 @@ def test_recurrences_fire_where_people_expect_them(mapping: dict[str, Any], zone
 def test_without_a_recurrence_it_happens_once(recurrence: Any) -> None:
     read = dailyuse.read({"scheduledTime": "2026-03-01T15:00:00", "recurrence": recurrence}, zone=SHANGHAI)
 
-    assert read.schedule == Once(datetime(2026, 3, 1, 15), zone=SHANGHAI)  # noqa: DTZ001 - wall time
+    assert read.schedule == Once(datetime(2026, 3, 1, 15), zone=SHANGHAI)
     assert [each.code for each in read.notes] == ["compat_once_local"]
     # there the third failure was final: three tries, and then the one occurrence has failed
     assert read.policies == {
@@ -189,11 +189,11 @@ def test_what_makes_no_sense_is_refused(mapping: Any, code: str) -> None:
 
 
 ZONES = st.sampled_from([BERLIN, SHANGHAI, "UTC", "America/New_York"])
-WALL = st.datetimes(datetime(1995, 1, 1), datetime(2100, 1, 1))  # noqa: DTZ001 - wall time
+WALL = st.datetimes(datetime(1995, 1, 1), datetime(2100, 1, 1))
 SECONDS = WALL.map(lambda at: at.replace(microsecond=0))
 INSTANTS = SECONDS.map(lambda at: at.replace(tzinfo=UTC))
 ENDS = st.dates(date(2101, 1, 1), date(2200, 1, 1))
-LATE = st.datetimes(datetime(2101, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ001 - wall time
+LATE = st.datetimes(datetime(2101, 1, 1), datetime(2200, 1, 1))
 EXPRESSIONS = st.sampled_from(["0 9 * * *", "*/5 * * * mon", " 0  0 L * * ", "@weekly"])
 LIMITS: dict[str, st.SearchStrategy[Any]] = {
     "endDate": st.none()
@@ -274,7 +274,7 @@ def test_every_schedule_that_it_can_express_comes_back(schedule: Calendar | Cron
     assert found.with_defaults(zone) == schedule.with_defaults(zone)
 
 
-START = datetime(2026, 1, 31, 9)  # noqa: DTZ001 - wall time
+START = datetime(2026, 1, 31, 9)
 NINE = (time(9),)
 
 

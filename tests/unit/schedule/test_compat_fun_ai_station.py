@@ -86,7 +86,7 @@ def test_a_first_run_after_all_time_is_told() -> None:
         ("2026-02-27T01:30:00", "2026-02-27T01:30Z", "compat_naive_is_utc"),
         ("2026-02-27T01:30:00Z", "2026-02-27T01:30Z", "compat_once_instant"),
         ("2026-02-27T09:30:00+08:00", "2026-02-27T01:30Z", "compat_once_instant"),
-        (datetime(2026, 2, 27, 1, 30), "2026-02-27T01:30Z", "compat_naive_is_utc"),  # noqa: DTZ001 - as given there
+        (datetime(2026, 2, 27, 1, 30), "2026-02-27T01:30Z", "compat_naive_is_utc"),
         (datetime(2026, 2, 27, 1, 30, tzinfo=UTC), "2026-02-27T01:30Z", "compat_once_instant"),
     ],
 )
@@ -161,7 +161,7 @@ def test_what_makes_no_sense_is_refused(mapping: Any, code: str) -> None:
 
 
 ZONES = st.sampled_from([BERLIN, "Asia/Shanghai", "UTC"])
-MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ001 - UTC there
+MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2200, 1, 1))
 INSTANTS = MOMENTS.map(lambda at: at.replace(tzinfo=UTC))
 EXPRESSIONS = st.sampled_from(["0 9 * * *", "*/5 * * * mon", " 0  0 L * * ", "@weekly"])
 SECONDS = st.integers(1, 3_000_000_000)
@@ -222,12 +222,12 @@ def test_every_schedule_that_it_can_express_comes_back(schedule: Cron | Every | 
     ("translation", "code", "told"),
     [
         (Translation(Now()), "compat_no_kind", "now"),
-        (Translation(Calendar(unit="day", at=(datetime(2026, 1, 1, 9).time(),))), "compat_no_kind", "calendar"),  # noqa: DTZ001
+        (Translation(Calendar(unit="day", at=(datetime(2026, 1, 1, 9).time(),))), "compat_no_kind", "calendar"),
         (Translation(Every(timedelta(hours=1))), "compat_lost", "from"),
         (Translation(Every(timedelta(seconds=90.5), "end")), "compat_lost", "interval"),
-        (Translation(Once(datetime(2026, 1, 1, 9), zone=BERLIN)), "compat_lost", "at"),  # noqa: DTZ001 - wall time
-        (Translation(Cron("0 9 * * *", zone=BERLIN, start=datetime(2026, 1, 1).date())), "compat_lost", "start"),  # noqa: DTZ001
-        (Translation(Cron("0 9 * * *", zone=BERLIN, end=datetime(2026, 1, 1).date())), "compat_lost", "end"),  # noqa: DTZ001
+        (Translation(Once(datetime(2026, 1, 1, 9), zone=BERLIN)), "compat_lost", "at"),
+        (Translation(Cron("0 9 * * *", zone=BERLIN, start=datetime(2026, 1, 1).date())), "compat_lost", "start"),
+        (Translation(Cron("0 9 * * *", zone=BERLIN, end=datetime(2026, 1, 1).date())), "compat_lost", "end"),
         (Translation(Cron("0 9 * * *", zone=BERLIN), {"give_up_after": 10}), "compat_lost", "give_up_after"),
         (Translation(Cron("0 9 * * *", zone=BERLIN), {"paused": {"counting": True}}), "compat_lost", "paused"),
     ],

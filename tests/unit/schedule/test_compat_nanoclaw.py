@@ -143,7 +143,7 @@ def test_the_rest_of_the_message_belongs_to_others() -> None:
 
 
 ZONES = st.sampled_from([BERLIN, SHANGHAI, "UTC", "America/New_York"])
-MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ001 - wall time
+MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2200, 1, 1))
 EXPRESSIONS = st.sampled_from(["0 9 * * *", "0 9 * * MON-fri", " */5  * * * * ", "@hourly", "30 0 9 L * *"])
 INTERVALS = st.integers(1, 10**12)
 SPELLINGS = st.one_of(
@@ -186,7 +186,7 @@ def test_every_schedule_that_it_can_express_comes_back(schedule: Cron | Every | 
     ("translation", "code", "told"),
     [
         (Translation(Now()), "compat_no_kind", "now"),
-        (Translation(Calendar(unit="day", at=(datetime(2026, 1, 1, 9).time(),))), "compat_no_kind", "calendar"),  # noqa: DTZ001
+        (Translation(Calendar(unit="day", at=(datetime(2026, 1, 1, 9).time(),))), "compat_no_kind", "calendar"),
         (Translation(Cron("0 9 * * *", zone="Asia/Tokyo")), "compat_lost", "zone"),
         (Translation(Cron("0 9 * * *", repeat=3)), "compat_lost", "repeat"),
         (Translation(Every(timedelta(hours=1))), "compat_lost", "from"),

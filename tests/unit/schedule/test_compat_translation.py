@@ -77,7 +77,7 @@ def test_spelling_is_not_meaning() -> None:
     assert nanoclaw.read(text, zone=BERLIN) == nanoclaw.read(number, zone=BERLIN)
 
 
-WALL = st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ001 - wall time
+WALL = st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1))
 MOMENTS = WALL | WALL.map(lambda at: at.replace(microsecond=0)) | WALL.map(lambda at: at.replace(tzinfo=UTC))
 MODIFIERS: dict[str, st.SearchStrategy[Any]] = {
     "zone": st.sampled_from([BERLIN, "UTC", "Asia/Shanghai"]),

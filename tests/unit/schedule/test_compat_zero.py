@@ -222,7 +222,7 @@ def test_programs_may_have_their_numbers() -> None:
 
 NAMES = ("none", "time", "second", "minute", "hour", "day", "week", "month")
 ZONES = st.sampled_from(["UTC", BERLIN, "Asia/Kolkata", "America/New_York"])
-NOWS = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+NOWS = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
 VALUES = {"week": st.integers(0, 6), "month": st.integers(-31, 31)} | dict.fromkeys(
     ("second", "minute", "hour", "day"), st.integers(1, 32767)
 )
@@ -313,8 +313,8 @@ NINE = (time(9),)
         (Translation(Every(timedelta(seconds=32768))), "compat_out_of_range", "plan_value"),
         (Translation(Every(timedelta(hours=1), repeat=3)), "compat_lost", "counting"),
         (Translation(Every(timedelta(days=1), start=datetime(1970, 1, 1, 9, tzinfo=UTC))), "compat_lost", "start"),
-        (Translation(Every(timedelta(days=1), start=datetime(2026, 1, 1, 9))), "compat_lost", "start"),  # noqa: DTZ001
-        (Translation(Once(datetime(2026, 1, 1, 9))), "compat_lost", "at"),  # noqa: DTZ001 - wall time
+        (Translation(Every(timedelta(days=1), start=datetime(2026, 1, 1, 9))), "compat_lost", "start"),
+        (Translation(Once(datetime(2026, 1, 1, 9))), "compat_lost", "at"),
         (Translation(Once(NOW + timedelta(milliseconds=1))), "compat_lost", "at"),
         (Translation(Once(NOW, end=NOW + timedelta(hours=1))), "compat_lost", "end"),
         (Translation(Calendar(unit="day", at=NINE)), "compat_lost", "unit"),

@@ -43,6 +43,12 @@ CRON: Final[dict[str, Entry]] = {
         "步长 {step} 超出了 {field} 字段的范围 {first}-{last}。",
         "步长最多为 {most}；也可写单个值，或“每90分钟”这样的间隔。",
     ),
+    "step_without_range": (
+        "There is nothing to step through after {value} in the {field} field.",
+        "Leave the step out.",
+        "{field} 字段中 {value} 之后没有可以按步长前进的范围。",
+        "请去掉步长。",
+    ),
     "backwards_range": (
         "The range {range} of the {field} field runs backwards.",
         "Swap its ends, or write two ranges with a comma between them.",

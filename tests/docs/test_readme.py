@@ -1,0 +1,97 @@
+"""Every command block of the README runs and prints what it says, and the two READMEs say the same."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ENGLISH, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(path.read_text(encoding="utf-8"))
+
+
+def commands(path: Path) -> list[tuple[str, str]]:
+    """Each command with the output that the README shows after it."""
+    found = blocks(path)
+    following = [*found[1:], ("", "")]
+    return [(text.strip(), shown if kind == "text" else "") for (name, text), (kind, shown) in zip(found, following, strict=True) if name == "sh"]
+
+
+HORAE = [(command, shown) for command, shown in commands(ENGLISH) if command.startswith(".venv/bin/horae")]
+
+
+def test_both_languages_have_the_same_shape() -> None:
+    english, chinese = (path.read_text(encoding="utf-8") for path in (ENGLISH, CHINESE))
+    assert [len(level) for level in re.findall(r"^(#+) ", english, re.MULTILINE)] == [
+        len(level) for level in re.findall(r"^(#+) ", chinese, re.MULTILINE)
+    ]
+    assert blocks(ENGLISH) == blocks(CHINESE)
+    assert re.findall(r"\]\(([^)]+)\)", english)[1:] == re.findall(r"\]\(([^)]+)\)", chinese)[1:]
+    assert english.count("\n|") == chinese.count("\n|")
+
+
+def test_the_two_commands_come_first() -> None:
+    assert [command for command, _ in commands(ENGLISH)][:2] == ["make up", "make test"]
+
+
+def test_every_link_leads_somewhere() -> None:
+    for path in (ENGLISH, CHINESE):
+        for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
+            assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize(("command", "shown"), HORAE, ids=[command for command, _ in HORAE])
+def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> None:
+    arguments = shlex.split(command)[1:]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "LC_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "horae", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+        env={**environment, "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
+    )
+    assert done.returncode in (0, 6)
+    if shown:
+        assert done.stdout + done.stderr == shown
+    else:
+        assert done.returncode == 0
+        assert done.stdout
+
+
+def test_make_up_shows_fires_until_it_is_stopped() -> None:
+    process = subprocess.Popen(["make", "up"], cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True)  # noqa: S607
+    assert process.stdout is not None
+    try:
+        assert any(" ms  every 5 seconds" in line for line in process.stdout)
+    finally:
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=30)
+
+
+def test_make_test_runs_every_check() -> None:
+    """Running it here would run this test again without end; what it would do is read instead."""
+    plan = subprocess.run(["make", "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S607
+    for part in ("ruff check", "ruff format --check", "mypy", "lint-imports", "pytest"):
+        assert part in plan
+
+
+@pytest.mark.parametrize("path", [ENGLISH, CHINESE], ids=["en", "zh"])
+def test_the_python_examples_are_true(path: Path) -> None:
+    examples = "\n".join(text for kind, text in blocks(path) if kind == "python")
+    test = doctest.DocTestParser().get_doctest(examples, {}, path.name, str(path), 0)
+    assert doctest.DocTestRunner(verbose=False).run(test).failed == 0

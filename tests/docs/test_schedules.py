@@ -1,0 +1,40 @@
+"""The tables of the schedule language are true, row by row."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import horae
+from horae.schedule import to_json
+
+PAGE = (Path(__file__).parents[2] / "docs" / "schedules.md").read_text(encoding="utf-8")
+NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
+ZONE = "Asia/Shanghai"
+UNDERSTOOD, _, REFUSED = PAGE.partition("## Refused")
+ROW = re.compile(r"^\| `([^`]+)` \| ([^|]+) \|$", re.MULTILINE)
+
+
+@pytest.mark.parametrize(("text", "means"), ROW.findall(UNDERSTOOD))
+def test_means(text: str, means: str) -> None:
+    assert horae.describe(text, zone=ZONE, now=NOW) == means
+
+
+@pytest.mark.parametrize(("text", "code"), ROW.findall(REFUSED))
+def test_refused(text: str, code: str) -> None:
+    with pytest.raises(horae.InvalidSchedule) as refusal:
+        horae.parse(text, zone=ZONE, now=NOW)
+    assert refusal.value.code == code
+
+
+def test_the_json_is_canonical() -> None:
+    found = re.search(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    lines = found[1].splitlines()
+    assert len(lines) == 7
+    for line in lines:
+        assert to_json(horae.parse(json.loads(line))) == json.loads(line)

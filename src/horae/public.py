@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from .choices import Fold, Gap, Language
 from .clock import SystemClock
+from .schedule import Calendar, Cron, Every, Now, Once, RRule
 from .schedule.canonical import from_json
-from .schedule.cron import Cron
-from .schedule.evaluate import Occurrences, next_of_cron
+from .schedule.evaluate import Occurrences, answer, plain_question
 from .schedule.refusals import refuse
 from .schedule.text import read
 from .schedule.value import Past, Schedule, check_choices
@@ -18,6 +18,7 @@ from .schedule.zones import find_zone
 
 MOST_FIRES: Final = 1_000_000
 _MOST_READINGS: Final = 1024
+_KINDS: Final = frozenset({Now, Once, Every, Cron, Calendar, RRule})
 _readings: dict[tuple[str, str | None], Schedule] = {}
 
 
@@ -29,6 +30,7 @@ def parse(
     `zone` is used where the schedule names none. `now` is what relative words such as "tomorrow" are counted from,
     by default this moment. Anything that cannot be understood, or can never fire, raises `InvalidSchedule`.
     """
+    _check_zone(zone)
     if isinstance(text_or_mapping, str):
         known = _readings.get((text_or_mapping, zone))
         return known if known is not None else _read(text_or_mapping, zone, now)
@@ -54,12 +56,13 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
     `zone`, `gap` and `fold` apply only where the schedule itself says nothing. The schedule is taken as created at
     `after` (by default this moment), and `every … after end` as if each run ended when it began.
     """
+    _check_zone(zone)
     after = SystemClock().now() if after is None else after
-    schedule = (
-        schedule_or_text if isinstance(schedule_or_text, Schedule) else parse(schedule_or_text, zone=zone, now=after)
-    )
-    if limit == 1 and until is None and type(schedule) is Cron and not schedule.bounded:
-        found = next_of_cron(schedule, after, zone, gap, fold)
+    # A look at the class itself is cheaper than asking an abstract class about its instances.
+    known = schedule_or_text.__class__ in _KINDS
+    schedule = cast("Schedule", schedule_or_text) if known else parse(schedule_or_text, zone=zone, now=after)
+    if limit == 1 and until is None and (question := plain_question(schedule, zone, gap, fold)) is not None:
+        found = answer(question, after)
         return [] if found is None else [found]
     check_choices(gap, fold)
     return _preview(schedule.with_defaults(_known_zone(zone), gap, fold), after, until, limit)
@@ -97,7 +100,11 @@ def _preview(schedule: Schedule, after: datetime, until: datetime | None, limit:
     return [each for _, each in zip(range(most), fires, strict=False)]
 
 
-def _known_zone(zone: str | None) -> str | None:
+def _check_zone(zone: object) -> None:
+    """Before it becomes a key: a zone may be anything that a caller got wrong."""
     if zone is not None and not isinstance(zone, str):
         raise refuse("unknown_zone", zone=zone, nearest="Europe/Berlin")
+
+
+def _known_zone(zone: str | None) -> str | None:
     return None if zone is None else find_zone(zone).name

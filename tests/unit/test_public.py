@@ -66,6 +66,7 @@ def test_a_limit_of_nothing_is_nothing() -> None:
         ({"limit": -1}, "limit_missing"),
         ({"zone": "Nowhere/Land"}, "unknown_zone"),
         ({"zone": 5}, "unknown_zone"),
+        ({"zone": ["UTC"], "limit": 1}, "unknown_zone"),
         ({"gap": "perhaps"}, "bad_choice"),
         ({"fold": "perhaps"}, "bad_choice"),
         ({"gap": "perhaps", "limit": 1}, "bad_choice"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..choices import Fold, Gap
 from .cron import Cron
@@ -19,15 +19,15 @@ from .rules import Rule
 from .value import Moment, Past, Schedule, Setting, check_choices, first_instant, is_wall, last_instant
 from .zones import Zone, find_zone
 
-_DEFAULT_GAP: Final[Gap] = "next"
-_DEFAULT_FOLD: Final[Fold] = "first"
 _MICROSECOND: Final = timedelta(microseconds=1)
+_from_seconds: Final = datetime.fromtimestamp
 
 
 def next(schedule: Schedule, after: datetime, past: Past) -> datetime | None:  # noqa: A001 - the product's own question
     """The first planned instant strictly after `after`; None when there is none left."""
-    if type(schedule) is Cron and not schedule.bounded:
-        return next_of_cron(schedule, after, None, _DEFAULT_GAP, _DEFAULT_FOLD)
+    question = plain_question(schedule, None, "next", "first")
+    if question is not None:
+        return answer(question, after)
     return Occurrences(schedule, past, schedule.setting()).next(after, past.counted)
 
 
@@ -63,18 +63,31 @@ def advance(past: Past, fires: int = 1) -> Past:
     return replace(past, counted=past.counted + fires)
 
 
-def next_of_cron(schedule: Cron, after: datetime, zone: str | None, gap: Gap, fold: Fold) -> datetime | None:
-    """The short way for a cron value without window or repeat: most questions are this one."""
-    rule = schedule._remembered.get((zone, gap, fold))  # noqa: SLF001 - the evaluator and the value are one room
-    if rule is None:
-        check_choices(gap, fold)
-        rule = schedule.remember((zone, gap, fold), lambda: schedule.wall_rule(schedule.setting(zone, gap, fold)))
+# --- the short way: most questions are about a cron value without window or repeat -------------------------------
+
+Question: TypeAlias = Callable[[int], int | None]
+
+
+def plain_question(schedule: Schedule, zone: str | None, gap: Gap, fold: Fold) -> Question | None:
+    """A function of whole seconds, where nothing but the pattern and the zone has to be looked at."""
+    known: Question | None = schedule._remembered.get((zone, gap, fold))  # noqa: SLF001 - the value's own memory
+    if known is not None or type(schedule) is not Cron or schedule.bounded:
+        return known
+    check_choices(gap, fold)
+    if zone is not None:
+        find_zone(zone)
+    rule = schedule.wall_rule(schedule.setting(zone, gap, fold))
+    schedule.remember((zone, gap, fold), lambda: rule.next_second)
+    return rule.next_second
+
+
+def answer(question: Question, after: datetime) -> datetime | None:
     try:
         passed = after - EPOCH
     except TypeError:
         raise refuse("naive_instant", moment=after) from None
-    found = rule.next_second(passed.days * DAY + passed.seconds)
-    return None if found is None else datetime.fromtimestamp(found, UTC)
+    found = question(passed.days * DAY + passed.seconds)
+    return None if found is None else _from_seconds(found, UTC)
 
 
 class Occurrences:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -84,3 +85,10 @@ def test_an_unknown_zone_names_the_nearest() -> None:
 def test_a_zone_is_no_path(name: str) -> None:
     with pytest.raises(horae.InvalidSchedule):
         find_zone(name)
+
+
+def test_no_two_changes_lie_within_two_days_of_each_other() -> None:
+    """The careful path looks at one change at a time; this is why it may."""
+    for name in sorted(zone_names()):
+        instants = [instant for instant, _ in read_history(name).through(2100)]
+        assert all(later - earlier > 2 * 86_400 for earlier, later in pairwise(instants)), name

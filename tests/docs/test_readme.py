@@ -26,7 +26,11 @@ def commands(path: Path) -> list[tuple[str, str]]:
     """Each command with the output that the README shows after it."""
     found = blocks(path)
     following = [*found[1:], ("", "")]
-    return [(text.strip(), shown if kind == "text" else "") for (name, text), (kind, shown) in zip(found, following, strict=True) if name == "sh"]
+    return [
+        (text.strip(), shown if kind == "text" else "")
+        for (name, text), (kind, shown) in zip(found, following, strict=True)
+        if name == "sh"
+    ]
 
 
 HORAE = [(command, shown) for command, shown in commands(ENGLISH) if command.startswith(".venv/bin/horae")]
@@ -74,7 +78,9 @@ def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> Non
 
 
 def test_make_up_shows_fires_until_it_is_stopped() -> None:
-    process = subprocess.Popen(["make", "up"], cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True)  # noqa: S607
+    process = subprocess.Popen(
+        ["make", "up"], cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
+    )  # noqa: S607
     assert process.stdout is not None
     try:
         assert any(" ms  every 5 seconds" in line for line in process.stdout)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import ClassVar, Final, TypeAlias
 
@@ -12,7 +12,7 @@ from .days import EVERY_MONTH, EVERY_WEEKDAY, Days, Weekly, day_number, monthly
 from .instants import DAY, SECOND, to_instant
 from .refusals import refuse
 from .rules import PeriodicRule, Rule, WallRule
-from .value import Past, Schedule, Setting, first_instant, is_wall
+from .value import Past, Schedule, Setting, first_instant, is_wall, require
 from .wall import DaysAndTimes, Times, WallPattern, periodic_offsets, times_of
 from .zones import find_zone
 
@@ -56,6 +56,7 @@ class Calendar(Schedule):
     exclude: tuple[date, ...] = ()
 
     def __post_init__(self) -> None:
+        check_types(self)
         for name in ("on", "months", "at", "exclude"):
             object.__setattr__(self, name, _ordered(getattr(self, name)))
         check_calendar(self)
@@ -164,6 +165,27 @@ def _second(at: time) -> int:
 
 def _ordered(values: tuple[object, ...]) -> tuple[object, ...]:
     return tuple(sorted(set(values), key=lambda each: (isinstance(each, NthWeekday), each)))
+
+
+def check_types(calendar: Calendar) -> None:
+    """What the type checker would say, for those who do not ask it."""
+    parts: dict[str, tuple[tuple[object, ...], type | tuple[type, ...]]] = {
+        "on": (calendar.on, (int, NthWeekday)),
+        "months": (calendar.months, int),
+        "at": (calendar.at, time),
+        "exclude": (calendar.exclude, date),
+    }
+    require("every", calendar.every, int, "a whole number")
+    for name, (values, kind) in parts.items():
+        require(name, values, (tuple, list), "a tuple")
+        for each in values:
+            require(name, each, kind, "a value of its own type")
+    if calendar.hours is not None:
+        require("hours", calendar.hours, Hours, "a window of hours")
+    if calendar.step is not None:
+        require("step", calendar.step, timedelta, "a duration")
+    if any(isinstance(each, datetime) for each in calendar.exclude):
+        raise refuse("bad_value", key="exclude", value=calendar.exclude, wanted="dates")
 
 
 def check_calendar(calendar: Calendar) -> None:

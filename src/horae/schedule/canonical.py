@@ -18,6 +18,7 @@ from .rrule import RRule
 from .value import Moment, Schedule
 
 WEEKDAY_NAMES: Final = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
+_LONG_NAMES: Final = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 _MODIFIERS: Final = ("zone", "start", "end", "repeat", "counting", "jitter", "gap", "fold")
 _KEYS: Final = {
     "now": (),
@@ -208,10 +209,11 @@ def _duration(key: str, value: Any) -> timedelta:
 
 
 def _weekday(key: str, value: Any) -> int:
-    name = value[:3].upper() if isinstance(value, str) else ""
-    if name not in WEEKDAY_NAMES:
-        raise refuse("bad_value", key=key, value=value, wanted=", ".join(WEEKDAY_NAMES))
-    return WEEKDAY_NAMES.index(name)
+    name = value.upper() if isinstance(value, str) else ""
+    for names in (WEEKDAY_NAMES, _LONG_NAMES):
+        if name in names:
+            return names.index(name)
+    raise refuse("bad_value", key=key, value=value, wanted=", ".join(WEEKDAY_NAMES))
 
 
 def _month_day(key: str, value: Any) -> On:

@@ -10,7 +10,7 @@ from .cron_fields import CronFields, Field, normalize, read_fields
 from .days import EVERY_WEEKDAY, Days, Weekly, monthly, nearest_working_day, nth_weekday, weekday_days
 from .refusals import refuse
 from .rules import PeriodicRule, Rule, WallRule
-from .value import Past, Schedule, Setting
+from .value import Past, Schedule, Setting, require
 from .wall import DaysAndTimes, TimesOfDay, periodic_offsets
 
 _EVERY_DAY: Final = frozenset(range(1, 32))
@@ -32,6 +32,7 @@ class Cron(Schedule):
     expression: str
 
     def __post_init__(self) -> None:
+        require("expression", self.expression, str, "a cron expression")
         plan(self.expression)
         object.__setattr__(self, "expression", normalize(self.expression))
         Schedule.__post_init__(self)

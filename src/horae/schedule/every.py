@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Literal
 from .instants import to_instant
 from .refusals import refuse
 from .rules import Rule
-from .value import Past, Schedule, Setting, first_instant, is_wall
+from .value import Past, Schedule, Setting, first_instant, is_wall, require
 from .zones import find_zone
 
 From = Literal["grid", "end"]
@@ -47,6 +47,7 @@ class Every(Schedule):
     since: From = "grid"
 
     def __post_init__(self) -> None:
+        require("interval", self.interval, timedelta, "a duration")
         if not SHORTEST <= self.interval <= LONGEST:
             raise refuse("bad_interval", value=self.interval)
         if self.since not in ("grid", "end"):

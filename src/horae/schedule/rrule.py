@@ -15,7 +15,7 @@ from .recurrence import Rule as RecurrenceRule
 from .recurrence import RulePattern, parse_rule
 from .refusals import refuse
 from .rules import Rule, WallRule
-from .value import Moment, Past, Schedule, Setting, check_moment, first_instant, is_wall
+from .value import Moment, Past, Schedule, Setting, check_moment, first_instant, is_wall, require
 from .zones import find_zone
 
 MOST_EXCEPTIONS: Final = 1000
@@ -32,6 +32,8 @@ class RRule(Schedule):
     gap: Gap | None = field(default="skip", kw_only=True)
 
     def __post_init__(self) -> None:
+        require("rule", self.recurrence, str, "a recurrence rule")
+        require("exclude", self.exclude, (tuple, list), "dates")
         object.__setattr__(self, "recurrence", parse_rule(self.recurrence).text)
         object.__setattr__(self, "exclude", tuple(sorted(set(self.exclude), key=str)))
         if len(self.exclude) > MOST_EXCEPTIONS:

@@ -63,13 +63,18 @@ class Schedule(ABC):
 
     def __post_init__(self) -> None:
         if self.zone is not None:
+            require("zone", self.zone, str, "the name of a zone")
             find_zone(self.zone)
         check_choices(self.gap, self.fold)
         _check_choice("counting", self.counting, ("run", "planned"))
-        if self.repeat is not None and not 1 <= self.repeat <= MOST_REPEATS:
-            raise refuse("bad_repeat", value=self.repeat, most=MOST_REPEATS)
-        if self.jitter is not None and not timedelta(0) < self.jitter <= LONGEST_JITTER:
-            raise refuse("bad_jitter", value=self.jitter)
+        if self.repeat is not None:
+            require("repeat", self.repeat, int, "a whole number")
+            if not 1 <= self.repeat <= MOST_REPEATS:
+                raise refuse("bad_repeat", value=self.repeat, most=MOST_REPEATS)
+        if self.jitter is not None:
+            require("jitter", self.jitter, timedelta, "a duration")
+            if not timedelta(0) < self.jitter <= LONGEST_JITTER:
+                raise refuse("bad_jitter", value=self.jitter)
         for moment in (self.start, self.end):
             check_moment(moment)
         if self.start is not None and self.end is not None and self._window_is_empty(self.start, self.end):
@@ -118,6 +123,12 @@ def check_choices(gap: str | None, fold: str | None) -> None:
 def _check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:
     if given not in allowed:
         raise refuse("bad_choice", name=name, value=given, allowed=", ".join(str(each) for each in allowed if each))
+
+
+def require(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
+    """Values may be built by hand as well: what has the wrong type is refused like wrong text. A bool is no number."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+        raise refuse("bad_value", key=name, value=value, wanted=wanted)
 
 
 def check_moment(moment: Moment | None) -> None:

@@ -80,7 +80,7 @@ def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> Non
 def test_make_up_shows_fires_until_it_is_stopped() -> None:
     process = subprocess.Popen(
         ["make", "up"], cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
-    )  # noqa: S607
+    )
     assert process.stdout is not None
     try:
         assert any(" ms  every 5 seconds" in line for line in process.stdout)
@@ -91,7 +91,7 @@ def test_make_up_shows_fires_until_it_is_stopped() -> None:
 
 def test_make_test_runs_every_check() -> None:
     """Running it here would run this test again without end; what it would do is read instead."""
-    plan = subprocess.run(["make", "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S607
+    plan = subprocess.run(["make", "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for part in ("ruff check", "ruff format --check", "mypy", "lint-imports", "pytest"):
         assert part in plan
 

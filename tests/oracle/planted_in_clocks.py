@@ -17,8 +17,16 @@ CHANGES = (
         "fire_on_the_end_of_a_segment",
         "the end of a segment belongs to the next one",
         "rules.py",
-        "if found < clear_until and",
-        "if found <= clear_until and",
+        "if found < clear_until:",
+        "if found <= clear_until:",
+        ORDINARY,
+    ),
+    Defect(
+        "stride_on_the_end_of_a_segment",
+        "the same where one stride is the whole rule",
+        "rules.py",
+        "if upcoming < clear_until:",
+        "if upcoming <= clear_until:",
         ORDINARY,
     ),
     Defect(

@@ -199,8 +199,8 @@ TIMES = (
         "fraction_rounded_up",
         "half a second before an occurrence is before it",
         "evaluate.py",
-        "rule.next_second(passed.days * DAY + passed.seconds)",
-        "rule.next_second(passed.days * DAY + passed.seconds + (passed.microseconds > 0))",
+        "question(elapsed.days * DAY + elapsed.seconds)",
+        "question(elapsed.days * DAY + elapsed.seconds + (elapsed.microseconds > 0))",
         UTC,
     ),
     Defect(

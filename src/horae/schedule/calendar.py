@@ -11,7 +11,7 @@ from .calendar_days import CountedPeriods, ExcludingDates, SpillingPattern, Unit
 from .days import EVERY_MONTH, EVERY_WEEKDAY, Days, Weekly, day_number, monthly
 from .instants import DAY, SECOND, to_instant
 from .refusals import refuse
-from .rules import PeriodicRule, Rule, WallRule
+from .rules import Rule, WallRule, repeating_rule
 from .value import Past, Schedule, Setting, first_instant, is_wall, require
 from .wall import DaysAndTimes, Times, WallPattern, periodic_offsets, times_of
 from .zones import find_zone
@@ -116,7 +116,7 @@ def _make_rule(calendar: Calendar, setting: Setting, origin: int) -> Rule:
         table = periodic_offsets(pattern.days.weekdays, pattern.times)
     if table is None:
         return WallRule(zone, pattern, setting.gap, setting.fold, flowing=calendar.flowing)
-    return PeriodicRule(zone, pattern, setting.gap, setting.fold, table, flowing=calendar.flowing)
+    return repeating_rule(zone, pattern, setting.gap, setting.fold, table, flowing=calendar.flowing)
 
 
 def wall_pattern(calendar: Calendar, origin: int) -> WallPattern:

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from .cron_fields import CronFields, Field, normalize, read_fields
 from .days import EVERY_WEEKDAY, Days, Weekly, monthly, nearest_working_day, nth_weekday, weekday_days
 from .refusals import refuse
-from .rules import PeriodicRule, Rule, WallRule
+from .rules import Rule, WallRule, repeating_rule
 from .value import Past, Schedule, Setting, require
 from .wall import DaysAndTimes, TimesOfDay, periodic_offsets
 
@@ -56,7 +56,7 @@ def _make_rule(expression: str, setting: Setting) -> WallRule:
     zone = setting.require_zone()
     if planned.table is None:
         return WallRule(zone, planned.pattern, setting.gap, setting.fold, flowing=planned.flowing)
-    return PeriodicRule(zone, planned.pattern, setting.gap, setting.fold, planned.table, flowing=planned.flowing)
+    return repeating_rule(zone, planned.pattern, setting.gap, setting.fold, planned.table, flowing=planned.flowing)
 
 
 @lru_cache(maxsize=1024)

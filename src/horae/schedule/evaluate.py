@@ -20,15 +20,22 @@ from .value import Moment, Past, Schedule, Setting, check_choices, first_instant
 from .zones import Zone, find_zone
 
 _MICROSECOND: Final = timedelta(microseconds=1)
+_PLAIN: Final[tuple[None, Gap, Fold]] = (None, "next", "first")
 _from_seconds: Final = datetime.fromtimestamp
 
 
 def next(schedule: Schedule, after: datetime, past: Past) -> datetime | None:  # noqa: A001 - the product's own question
     """The first planned instant strictly after `after`; None when there is none left."""
-    question = plain_question(schedule, None, "next", "first")
-    if question is not None:
-        return answer(question, after)
-    return Occurrences(schedule, past, schedule.setting()).next(after, past.counted)
+    # One look here saves a call: this is asked more often than anything else.
+    question = schedule._remembered.get(_PLAIN) or plain_question(schedule, *_PLAIN)  # noqa: SLF001
+    if question is None:
+        return Occurrences(schedule, past, schedule.setting()).next(after, past.counted)
+    try:
+        elapsed = after - EPOCH
+    except TypeError:
+        raise refuse("naive_instant", moment=after) from None
+    found = question(elapsed.days * DAY + elapsed.seconds)
+    return None if found is None else _from_seconds(found, UTC)
 
 
 def first(schedule: Schedule, past: Past) -> datetime | None:

@@ -60,7 +60,7 @@ class WallRule:
         if after >= clear_from:
             local = self._pattern.next_local(after + offset)
             if local is not None and local - offset < clear_until:
-                return local - offset if local - offset <= _LAST_SECOND else None
+                return local - offset
         return self.decide(after)
 
     def decide(self, after: int) -> int | None:
@@ -118,7 +118,7 @@ class PeriodicRule(WallRule):
     ) -> None:
         super().__init__(zone, pattern, gap, fold, flowing=flowing)
         self._period, self._offsets = table
-        self.keeps_pace = flowing and self._period <= 3600
+        self.keeps_pace = flowing and 3600 % self._period == 0
 
     def next_second(self, after: int) -> int | None:
         table = self._zone.table
@@ -128,6 +128,31 @@ class PeriodicRule(WallRule):
         if after >= clear_from:
             phase = (after + offset) % self._period
             found = after - phase + self._offsets[bisect_right(self._offsets, phase)]
-            if found < clear_until and found <= _LAST_SECOND:
+            if found < clear_until:
                 return found
         return self.decide(after)
+
+
+class StrideRule(PeriodicRule):
+    """One fire in each period, which needs no table at all."""
+
+    __slots__ = ()
+
+    def next_second(self, after: int) -> int | None:
+        table = self._zone.table
+        offset, clear_from, clear_until = (table.whole if self._flowing else table.unambiguous)[
+            bisect_right(table.starts, after) - 1
+        ]
+        if after >= clear_from:
+            period = self._period
+            upcoming = after + period - (after + offset - self._offsets[0]) % period
+            if upcoming < clear_until:
+                return upcoming
+        return self.decide(after)
+
+
+def repeating_rule(
+    zone: Zone, pattern: WallPattern, gap: Gap, fold: Fold, table: tuple[int, tuple[int, ...]], *, flowing: bool
+) -> PeriodicRule:
+    made = StrideRule if len(table[1]) == 2 else PeriodicRule
+    return made(zone, pattern, gap, fold, table, flowing=flowing)

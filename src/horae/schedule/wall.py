@@ -161,4 +161,7 @@ def _repeats(times: Times, offsets: list[int], period: int) -> bool:
 
 
 def _closed(period: int, offsets: list[int]) -> tuple[int, tuple[int, ...]]:
+    stride, rest = divmod(period, len(offsets))
+    if rest == 0 and offsets == list(range(offsets[0], offsets[0] + period, stride)):
+        return stride, (offsets[0], offsets[0] + stride)
     return period, (*offsets, offsets[0] + period)

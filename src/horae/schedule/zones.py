@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..choices import Fold, Gap
+from .instants import LAST_INSTANT, SECOND
 from .refusals import refuse
 from .tzif import History, read_history, zone_names
 
@@ -196,9 +197,17 @@ def _build(history: History, year: int) -> Table:
         year,
         segments,
         tuple(starts),
-        (*((each.offset, each.start + abs(each.jump), each.end + min(each.next_jump, 0)) for each in settled), *closed),
-        (*((each.offset, each.start, each.end) for each in settled), *closed),
+        (
+            *(_clear(each, each.start + abs(each.jump), each.end + min(each.next_jump, 0)) for each in settled),
+            *closed,
+        ),
+        (*(_clear(each, each.start, each.end) for each in settled), *closed),
     )
+
+
+def _clear(segment: Segment, begin: int, end: int) -> tuple[int, int, int]:
+    """No fast answer lies beyond the calendar."""
+    return segment.offset, begin, min(end, LAST_INSTANT // SECOND + 1)
 
 
 @cache

@@ -16,6 +16,13 @@ from .value import Past, Schedule, Setting, first_instant, is_wall, require
 from .wall import DaysAndTimes, Times, WallPattern, periodic_offsets, times_of
 from .zones import find_zone
 
+UNIT_NAMES: Final[dict[str, tuple[str, str]]] = {
+    "day": ("day", "天"),
+    "week": ("week", "周"),
+    "month": ("month", "月"),
+    "year": ("year", "年"),
+    "hours": ("window of hours", "时间段"),
+}
 MOST_PERIODS: Final = 1000
 MOST_TIMES: Final = 1440
 MOST_DATES: Final = 1000
@@ -196,7 +203,7 @@ def check_calendar(calendar: Calendar) -> None:
     if len(calendar.at) > MOST_TIMES or len(calendar.exclude) > MOST_DATES:
         raise refuse("too_many", times=MOST_TIMES, dates=MOST_DATES)
     if any(not 1 <= month <= 12 for month in calendar.months):
-        raise refuse("bad_month", value=calendar.months)
+        raise refuse("bad_month", value=", ".join(map(str, calendar.months)))
     _check_on(calendar)
     _check_times(calendar)
     if _days(calendar) is None:
@@ -207,7 +214,7 @@ def _check_on(calendar: Calendar) -> None:
     if calendar.unit == "day" and calendar.on:
         raise refuse("on_needs_unit")
     if calendar.unit != "day" and not calendar.on:
-        raise refuse("missing_on", unit=calendar.unit)
+        raise refuse("missing_on", unit=UNIT_NAMES[calendar.unit])
     if calendar.unit == "year" and not calendar.months:
         raise refuse("missing_months")
     for each in calendar.on:
@@ -216,7 +223,11 @@ def _check_on(calendar: Calendar) -> None:
         else:
             fine = 0 <= each <= 6 if calendar.unit == "week" else 1 <= abs(each) <= 31
         if not fine:
-            raise refuse("bad_on", value=each, unit=calendar.unit)
+            raise refuse("bad_on", value=_told(each), unit=UNIT_NAMES[calendar.unit])
+
+
+def _told(each: On) -> str:
+    return f"weekday {each.weekday} number {each.nth}" if isinstance(each, NthWeekday) else str(each)
 
 
 def _check_times(calendar: Calendar) -> None:
@@ -227,8 +238,10 @@ def _check_times(calendar: Calendar) -> None:
     for each in (*calendar.at, *((calendar.hours.opens, calendar.hours.closes) if calendar.hours else ())):
         if each.tzinfo is not None or each.microsecond:
             raise refuse("bad_time_of_day", value=each)
+    if calendar.hours and calendar.hours.opens == calendar.hours.closes:
+        raise refuse("empty_hours")
     if calendar.hours and any(not 0 <= day <= 6 for day in calendar.hours.days):
-        raise refuse("bad_on", value=calendar.hours.days, unit="hours")
+        raise refuse("bad_on", value=calendar.hours.days, unit=UNIT_NAMES["hours"])
     step = calendar.step
     if step is not None and (step.microseconds or not timedelta(seconds=1) <= step <= timedelta(days=1)):
         raise refuse("bad_step", value=step)

@@ -28,6 +28,11 @@ class FieldKind:
     lowest: int
     highest: int
     names: tuple[str, ...] = ()
+    chinese: str = ""
+
+    @property
+    def told(self) -> tuple[str, str]:
+        return self.name, self.chinese
 
     @property
     def star_highest(self) -> int:
@@ -35,14 +40,14 @@ class FieldKind:
         return 6 if self.name == "weekday" else self.highest
 
 
-SECOND: Final = FieldKind("second", 0, 59)
-MINUTE: Final = FieldKind("minute", 0, 59)
-HOUR: Final = FieldKind("hour", 0, 23)
-DAY: Final = FieldKind("day", 1, 31)
+SECOND: Final = FieldKind("second", 0, 59, chinese="秒")
+MINUTE: Final = FieldKind("minute", 0, 59, chinese="分")
+HOUR: Final = FieldKind("hour", 0, 23, chinese="时")
+DAY: Final = FieldKind("day", 1, 31, chinese="日")
 MONTH: Final = FieldKind(
-    "month", 1, 12, ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+    "month", 1, 12, ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"), "月"
 )
-WEEKDAY: Final = FieldKind("weekday", 0, 7, ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"))
+WEEKDAY: Final = FieldKind("weekday", 0, 7, ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"), "星期")
 _FIELDS: Final = (MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 
 
@@ -139,7 +144,7 @@ class _Collected:
 
     def add(self, item: str, place: int) -> None:
         if not item:
-            raise refuse("empty_item", place, field=self._kind.name)
+            raise refuse("empty_item", place, field=self._kind.told)
         special = {"day": self._add_day_special, "weekday": self._add_weekday_special}.get(self._kind.name)
         if special is None or not special(item, place):
             self._values.update(_read_range(item, place, self._kind))
@@ -188,12 +193,12 @@ def _read_range(item: str, place: int, kind: FieldKind) -> range:
     step_place = place + len(body) + 1
     step = _plain_number(step_text, step_place, kind)
     if step == 0:
-        raise refuse("step_zero", step_place, field=kind.name)
+        raise refuse("step_zero", step_place, field=kind.told)
     if last == first:
-        raise refuse("step_without_range", step_place, field=kind.name, value=first)
+        raise refuse("step_without_range", step_place, field=kind.told, value=first)
     if step > last - first:
         raise refuse(
-            "step_too_large", step_place, field=kind.name, step=step, first=first, last=last, most=last - first
+            "step_too_large", step_place, field=kind.told, step=step, first=first, last=last, most=last - first
         )
     return range(first, last + 1, step)
 
@@ -207,7 +212,7 @@ def _ends(body: str, place: int, kind: FieldKind, *, stepped: bool) -> tuple[int
         return first, kind.highest if stepped else first
     last = 7 if kind is WEEKDAY and last_text == "SUN" else _number(last_text, place + len(first_text) + 1, kind)
     if last < first:
-        raise refuse("backwards_range", place, field=kind.name, range=body)
+        raise refuse("backwards_range", place, field=kind.told, range=body)
     return first, last
 
 
@@ -216,11 +221,11 @@ def _number(text: str, place: int, kind: FieldKind) -> int:
         return kind.names.index(text) + kind.lowest
     value = _plain_number(text, place, kind)
     if not kind.lowest <= value <= kind.highest:
-        raise refuse("out_of_range", place, field=kind.name, value=value, lowest=kind.lowest, highest=kind.highest)
+        raise refuse("out_of_range", place, field=kind.told, value=value, lowest=kind.lowest, highest=kind.highest)
     return value
 
 
 def _plain_number(text: str, place: int, kind: FieldKind) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise refuse("not_a_number", place, field=kind.name, value=text, lowest=kind.lowest, highest=kind.highest)
+        raise refuse("not_a_number", place, field=kind.told, value=text, lowest=kind.lowest, highest=kind.highest)
     return int(text)

@@ -35,8 +35,12 @@ _SPOKEN_UNITS: Final = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
 
 
 def exact(text: str, place: int) -> timedelta:
-    """What a person wrote as `1h30m` or `2hours`; parts of a second are refused."""
-    seconds, end = 0.0, 0
+    """What a person wrote as `1h30m` or `2hours`; parts of a second are refused, and so is a capital M."""
+    if "M" in text and not text.isupper():
+        raise refuse("bad_duration", place, value=text)
+    if re.fullmatch(r"\d+M", text):
+        raise refuse("month_or_minute", place, value=text)
+    text, seconds, end = text.lower(), 0.0, 0
     for match in _SPOKEN.finditer(text):
         whole, fraction, unit = match.groups()
         seconds += float(f"{whole}.{(fraction or '0')[:6]}") * _SPOKEN_UNITS[unit[0]]
@@ -44,7 +48,7 @@ def exact(text: str, place: int) -> timedelta:
     if end != len(text) or seconds > _LONGEST:
         raise refuse("bad_duration", place, value=text)
     if seconds != int(seconds) or seconds < 1:
-        raise refuse("sub_second", place, value=text)
+        raise refuse("sub_second", place, value=re.sub(r"(?<=\d)(?=[a-z]{2})", " ", text))
     return timedelta(seconds=int(seconds))
 
 

@@ -148,7 +148,12 @@ def _months(months: Sequence[int]) -> str:
 
 
 def _on_days(on: Sequence[On]) -> str:
-    return "、".join(_on_day(each) for each in on)
+    return "、".join(_on_day(each) for each in sorted(on, key=_from_first_to_last))
+
+
+def _from_first_to_last(each: On) -> tuple[bool, bool, int]:
+    number = each.nth if isinstance(each, NthWeekday) else each
+    return isinstance(each, NthWeekday), number < 0, number
 
 
 def _on_day(each: On) -> str:

@@ -118,17 +118,22 @@ def _month_days(calendar: Calendar, months: str) -> str:
     days = f"on {_on_days(calendar.on)}"
     if calendar.every > 1:
         return f"{days} of every {calendar.every} months{months}"
-    return f"{days} of {_months(calendar.months)}" if calendar.months else f"{days} of every month"
+    return f"{days} of every month{months}"
 
 
 def _on_days(on: Sequence[On]) -> str:
-    return joined([f"the {_on_day(each)}" for each in on])
+    """Days first, from the 1st to the last; beside nth weekdays they are called days, lest they count weekdays too."""
+    mixed = any(isinstance(each, NthWeekday) for each in on)
+    numbers = sorted((each for each in on if isinstance(each, int)), key=lambda each: (each < 0, each))
+    said = [f"the {_on_day(each, mixed=mixed)}" for each in numbers]
+    said += [f"the {_nth(each.nth)} {WEEKDAYS[each.weekday]}" for each in on if isinstance(each, NthWeekday)]
+    return joined(said)
 
 
-def _on_day(each: On) -> str:
-    if isinstance(each, NthWeekday):
-        return f"{_nth(each.nth)} {WEEKDAYS[each.weekday]}"
-    return ordinal(each) if each > 0 else f"{_nth(each)} day"
+def _on_day(each: int, *, mixed: bool) -> str:
+    if each < 0:
+        return f"{_nth(each)} day"
+    return f"{ordinal(each)} day" if mixed else ordinal(each)
 
 
 def _nth(number: int) -> str:

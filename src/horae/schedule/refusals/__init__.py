@@ -20,14 +20,25 @@ _LONGEST_FACT = 60
 
 
 def refuse(code: str, position: int | None = None, **facts: object) -> InvalidSchedule:
-    """Build the refusal for `code`; the caller raises it."""
-    shown = {name: _shorten(str(fact)) for name, fact in facts.items()}
-    message, hint, message_zh, hint_zh = (part.format_map(shown) for part in CATALOGUE[code])
+    """Build the refusal for `code`; the caller raises it. A fact that is a pair is told as (English, Chinese)."""
+    english, chinese = ({name: _told(fact, column) for name, fact in facts.items()} for column in (0, 1))
+    message, hint, message_zh, hint_zh = CATALOGUE[code]
     return InvalidSchedule(
         code,
-        {"en": Sentence(message, hint), "zh": Sentence(message_zh, hint_zh)},
+        {
+            "en": Sentence(message.format_map(english), hint.format_map(english)),
+            "zh": Sentence(message_zh.format_map(chinese), hint_zh.format_map(chinese)),
+        },
         position=position,
     )
+
+
+def _told(fact: object, column: int) -> str:
+    match fact:
+        case (str(), str()):
+            return _shorten(fact[column])
+        case _:
+            return _shorten(str(fact))
 
 
 def _shorten(fact: str) -> str:

@@ -58,7 +58,7 @@ CALENDAR: Final[dict[str, Entry]] = {
     "missing_time": (
         "At what time of day?",
         'Add it, for example "at 09:00".',
-        "每天的几点？",
+        "几点？",
         "请写明，例如“09:00”。",
     ),
     "bad_time_of_day": (

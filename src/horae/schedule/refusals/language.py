@@ -25,6 +25,66 @@ LANGUAGE: Final[dict[str, Entry]] = {
         "这里看不懂“{word}”。",
         "可以写“每5分钟”“周一至周五 9:00”“明天 17:00”或“0 9 * * 1-5”。",
     ),
+    "misplaced_word": (
+        '"{word}" does not belong here.',
+        'Try "every day at 08:00", "every 5m", "tomorrow at 17:00" or "on the 1st of every month at 09:00".',
+        "“{word}”不该出现在这里。",
+        "可以写“每天 08:00”“每5分钟”“明天 17:00”或“每月1号9点”。",
+    ),
+    "which_times": (
+        '"{word}" says how often, but not when.',
+        'Name the times, for example "every day at 09:00 and 21:00".',
+        "“{word}”只说了频率，没有说何时。",
+        "请写出时刻，例如“每天 09:00 和 21:00”。",
+    ),
+    "rate_differs": (
+        "The number of times a {unit} and the times named do not agree.",
+        'Name each time, for example "每天 9点、12点和18点"; for a total write 共10次.',
+        "每{unit}的次数与列出的时刻不一致。",
+        "请写出每个时刻，例如“每天 9点、12点和18点”；要限制总次数请写“共10次”。",
+    ),
+    "once_or_monthly": (
+        '"{day}" could be once or every month.',
+        "Write 每月{day} or 本月{day}.",
+        "“{day}”可能是一次，也可能是每月。",
+        "是“每月{day}”，还是“本月{day}”或“下个月{day}”？",
+    ),
+    "last_working_day": (
+        "The last working day of a month is said in cron.",
+        "Write 0 17 LW * * for 17:00 on the last day from Monday to Friday.",
+        "每月最后一个工作日请用 cron 表示。",
+        "例如 0 17 LW * * 表示每月最后一个周一至周五的 17:00。",
+    ),
+    "wrong_weekday": (
+        "{value} is no {day}.",
+        "Leave the weekday out, or correct the date.",
+        "{value} 不是 {day}。",
+        "请去掉星期几，或更正日期。",
+    ),
+    "end_needs_day": (
+        "A time alone does not say on which day it ends.",
+        'Add the day, for example "until 2027-01-01 18:00"; for hours of each day write "between 09:00 and 18:00".',
+        "只有时刻，没有说明在哪一天结束。",
+        "请加上日期，例如“直到 2027-01-01 18:00”；每天的时间段请写“9点到18点”。",
+    ),
+    "empty_hours": (
+        "This window of hours ends where it begins.",
+        'Give it a length, for example "between 09:00 and 18:00".',
+        "时间段的起点和终点相同。",
+        "请给出一段时间，例如“9点到18点”。",
+    ),
+    "month_or_minute": (
+        '"{value}" could be a month or a minute.',
+        'Write "1m" for a minute, or "every month on the 1st at 09:00".',
+        "“{value}”可能是月，也可能是分钟。",
+        "一分钟请写 1m；按月请写“每月1号9点”。",
+    ),
+    "minutes_past_what": (
+        "Minutes past the hour go with every hour.",
+        'Write "every hour at :30".',
+        "整点后的分钟只能与“每小时”连用。",
+        "请写“每小时30分”。",
+    ),
     "nothing_said": (
         "This does not say when.",
         'Add a time, an interval or a date, for example "every 5m" or "tomorrow at 9am".',
@@ -39,9 +99,9 @@ LANGUAGE: Final[dict[str, Entry]] = {
     ),
     "does_not_fit": (
         "This does not go together with the rest: {what}.",
-        "Leave it out, or say it as a schedule of its own.",
+        'Leave it out, or say the whole in words, for example "every weekday at 09:00 except 2026-12-25".',
         "这一部分与其余内容不能并用：{what}。",
-        "请去掉它，或另写一条规则。",
+        "请去掉它，或全部用文字来写，例如“周一至周五 9:00，除 2026-12-25 外”。",
     ),
     "word_expected": (
         '"{value}" does not fit here.',

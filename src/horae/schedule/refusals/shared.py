@@ -19,6 +19,18 @@ SHARED: Final[dict[str, Entry]] = {
         "{moment} 没有时区：这里需要一个确定的时刻。",
         "请传入带时区的 datetime，例如 datetime(2026, 3, 1, 15, tzinfo=UTC)。",
     ),
+    "not_a_datetime": (
+        '"{name}" is a datetime with a zone, not {value}.',
+        "Pass for example datetime(2026, 3, 1, 15, tzinfo=UTC).",
+        "“{name}”应为带时区的 datetime，而不是 {value}。",
+        "例如 datetime(2026, 3, 1, 15, tzinfo=UTC)。",
+    ),
+    "bad_limit": (
+        "A limit is a whole number from 0 to {most}, not {value}.",
+        "Pass such a number, or None together with `until`.",
+        "数量限制应为 0 到 {most} 的整数，而不是 {value}。",
+        "请传入这样的整数，或与 until 一起传入 None。",
+    ),
     "bad_input": (
         "A schedule is text, a mapping or a schedule value, not {value}.",
         'Pass text such as "every 5m" or a mapping such as {{"kind": "cron", "expression": "0 9 * * *"}}.',
@@ -75,9 +87,9 @@ SHARED: Final[dict[str, Entry]] = {
     ),
     "limit_missing": (
         "Without a limit a preview needs an end.",
-        "Pass `until`, or a limit from 0 to {most}.",
+        "Pass `until`, or a limit.",
         "没有数量限制时，预览需要一个终点。",
-        "请给出 until，或 0 到 {most} 之间的数量。",
+        "请给出 until，或数量限制。",
     ),
     "unknown_kind": (
         "There is no schedule of kind {value}.",

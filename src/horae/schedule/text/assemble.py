@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Any, Final
 
-from ..calendar import Calendar, Hours
+from ..calendar import UNIT_NAMES, Calendar, Hours
+from ..cron import Cron
 from ..every import Every
 from ..instants import SECOND, to_datetime, to_instant, wall_reading
 from ..now import Now
@@ -14,8 +15,20 @@ from ..once import Once
 from ..refusals import refuse
 from ..value import Moment, Schedule
 from ..zones import find_zone
-from .dates import MonthDay, NamedDay, WeekdayAhead, to_date
-from .draft import ALWAYS_ALLOWED, Bound, Draft, NamedMoment
+from .dates import DayOfMonthAhead, DaysAhead, MonthDay, NamedDay, WeekdayAhead, to_date
+from .draft import ALWAYS_ALLOWED, Bound, Draft, NamedMoment, Period, slot_name
+
+_CALENDAR_SLOTS: Final = (
+    "period",
+    "weekdays",
+    "month_days",
+    "months",
+    "times",
+    "exclude",
+    "window",
+    "window_days",
+    "interval",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +57,8 @@ def _core(draft: Draft, setting: _Moments) -> Schedule:
         return Now(**_modifiers(draft, setting, "now"))
     if draft.delay is not None:
         return Once(setting.in_a_while(draft.delay), **_modifiers(draft, setting, "delay"))
+    if draft.minutes_past is not None:
+        return _past_the_hour(draft, setting)
     if draft.interval is not None and draft.window is None and not _calendar_words(draft):
         modifiers = _modifiers(draft, setting, "interval", "after_end")
         return Every(draft.interval, "end" if draft.after_end else "grid", **modifiers)
@@ -55,7 +70,16 @@ def _core(draft: Draft, setting: _Moments) -> Schedule:
 
 
 def _calendar_words(draft: Draft) -> bool:
-    return any(each is not None for each in (draft.period, draft.weekdays, draft.month_days, draft.months))
+    said = (draft.period, draft.weekdays, draft.month_days, draft.months, draft.quarterly, draft.without)
+    return any(each is not None for each in said)
+
+
+def _past_the_hour(draft: Draft, setting: _Moments) -> Cron:
+    """`every hour at :30` is on the clock, not on a grid of its own: cron says it best."""
+    modifiers = _modifiers(draft, setting, "interval", "minutes_past")
+    if draft.interval != timedelta(hours=1):
+        raise refuse("minutes_past_what", draft.place("minutes_past"))
+    return Cron(f"{draft.minutes_past} * * * *", **modifiers)
 
 
 def _once(draft: Draft, setting: _Moments) -> Once:
@@ -70,8 +94,8 @@ def _once(draft: Draft, setting: _Moments) -> Once:
 
 
 def _calendar(draft: Draft, setting: _Moments) -> Calendar:
-    allowed = ("period", "weekdays", "month_days", "months", "times", "exclude", "window", "window_days", "interval")
-    modifiers = _modifiers(draft, setting, *allowed)
+    _settle_days(draft)
+    modifiers = _modifiers(draft, setting, *_CALENDAR_SLOTS)
     unit, every = _unit(draft)
     on = draft.weekdays if unit == "week" else draft.month_days if unit in ("month", "year") else ()
     _check_days(draft, unit)
@@ -86,6 +110,28 @@ def _calendar(draft: Draft, setting: _Moments) -> Calendar:
     )
 
 
+def _settle_days(draft: Draft) -> None:
+    """Quarters become months, weekdays left out become weekdays, an interval on certain days gets the whole day."""
+    if draft.quarterly:
+        first = any(day == 1 or not isinstance(day, int) for day in draft.month_days or ())
+        at_the_end = (
+            draft.month_days is not None
+            and not first
+            and all(isinstance(day, int) and day < 0 for day in draft.month_days)
+        )
+        draft.put("months", (3, 6, 9, 12) if at_the_end else (1, 4, 7, 10), draft.places["quarterly"])
+        draft.quarterly = None
+        draft.period = draft.period or Period(1, "month")
+    if draft.without is not None:
+        kept = tuple(day for day in draft.weekdays or range(7) if day not in draft.without)
+        plain = draft.period is None or draft.period in (Period(1, "day"), Period(1, "week"))
+        if not kept or not plain or draft.month_days:
+            raise refuse("does_not_fit", draft.place("without"), what=slot_name("without"))
+        draft.weekdays, draft.without, draft.period = kept, None, None
+    if draft.interval is not None and draft.window is None and draft.weekdays and draft.times is None:
+        draft.window = (time(0), time(23, 59, 59))
+
+
 def _unit(draft: Draft) -> tuple[Any, int]:
     if draft.period is not None:
         unit, every = draft.period.unit, draft.period.every
@@ -98,9 +144,9 @@ def _unit(draft: Draft) -> tuple[Any, int]:
 
 def _check_days(draft: Draft, unit: str) -> None:
     if unit in ("month", "year", "day") and draft.weekdays is not None and draft.window is None:
-        raise refuse("mixed_days", draft.place("weekdays"), unit=unit)
+        raise refuse("mixed_days", draft.place("weekdays"), unit=UNIT_NAMES[unit])
     if unit in ("week", "day") and draft.month_days is not None:
-        raise refuse("mixed_days", draft.place("month_days"), unit=unit)
+        raise refuse("mixed_days", draft.place("month_days"), unit=UNIT_NAMES[unit])
 
 
 def _times(draft: Draft, unit: str) -> dict[str, Any]:
@@ -111,7 +157,7 @@ def _times(draft: Draft, unit: str) -> dict[str, Any]:
             raise refuse("missing_time", draft.place("period", "weekdays", "month_days", "months"))
         return {"at": draft.times}
     if draft.times is not None:
-        raise refuse("said_twice", draft.place("times"), what="a time of day")
+        raise refuse("said_twice", draft.place("times"), what=slot_name("times"))
     if draft.interval is None:
         raise refuse("window_without_step", draft.place("window"))
     days = draft.window_days or (draft.weekdays if unit != "week" else None) or ()
@@ -122,11 +168,16 @@ def _modifiers(draft: Draft, setting: _Moments, *allowed: str) -> dict[str, Any]
     extra = draft.filled() - set(allowed) - ALWAYS_ALLOWED
     if extra:
         slot = min(extra, key=lambda each: draft.places.get(each, 0))
-        raise refuse("does_not_fit", draft.place(slot), what=slot.replace("_", " "))
+        raise refuse("does_not_fit", draft.place(slot), what=slot_name(slot))
+    end = None if draft.end is None else setting.bound(draft.end, opens=False)
+    if draft.lasting is not None:
+        if end is not None or draft.start is not None:
+            raise refuse("does_not_fit", draft.place("lasting"), what=slot_name("lasting"))
+        end = setting.in_a_while(draft.lasting)
     given = {
         "zone": setting.zone,
         "start": None if draft.start is None else setting.bound(draft.start, opens=True),
-        "end": None if draft.end is None else setting.bound(draft.end, opens=False),
+        "end": end,
         "repeat": draft.repeat,
         "counting": draft.counting,
         "jitter": draft.jitter,
@@ -161,10 +212,10 @@ class _Moments:
             # A bare time, or a day without a year, means the next one that comes.
             later = found + timedelta(days=1)
             moment = datetime.combine(to_date(day, later) if day is not None else later, at)
-        if moment <= self._wall_now() and isinstance(day, WeekdayAhead) and day.weeks == 0:
-            raise refuse(
-                "already_past", value=f"{moment:%Y-%m-%d %H:%M}", later=f"{moment + timedelta(days=7):%Y-%m-%d %H:%M}"
-            )
+        if moment <= self._wall_now() and isinstance(day, WeekdayAhead | DaysAhead | DayOfMonthAhead):
+            days = 7 if isinstance(day, WeekdayAhead) else 1
+            later = moment + timedelta(days=days)
+            raise refuse("already_past", value=f"{moment:%Y-%m-%d %H:%M}", later=f"{later:%Y-%m-%d %H:%M}")
         return moment
 
     def bound(self, bound: Bound, *, opens: bool) -> Moment:

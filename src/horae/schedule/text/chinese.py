@@ -9,16 +9,21 @@ from typing import Final
 
 from ...errors import InvalidSchedule
 from ..refusals import refuse
-from .chinese_values import Values
+from .chinese_days import Days
 from .chinese_words import FOLDS, GAPS, NUMBER, PERIODS, SECONDS, VOCABULARY
-from .draft import Draft, Period
+from .dates import DaysAhead
+from .draft import Draft, NamedMoment, Period
 
 _EACH: Final = re.compile(r"每个?|天天")
 _COUNTED_PERIOD: Final = re.compile(rf"({NUMBER})\s*个?\s*(天|日|周(?!末)|星期|礼拜|月|年)(?!半)")
 _BARE_PERIOD: Final = re.compile(r"(天|日|周(?!末)|星期|礼拜|月|年)")
 _UNIT_ALONE: Final = re.compile(r"(秒钟|秒|分钟|小时|钟头)")
-_TIMES: Final = re.compile(rf"(?:一?共|总共|重复|执行)?\s*({NUMBER})\s*次")
+_MINUTES_PAST: Final = re.compile(rf"的?\s*第?\s*({NUMBER})\s*分钟?(?!\s*[后一])|(整点)")
+_TOTAL: Final = re.compile(rf"(?:一共|总共|共|最多|重复)\s*(?:执行|运行)?\s*({NUMBER})\s*次")
+_RATE: Final = re.compile(rf"(?:执行|运行|跑)?\s*({NUMBER})\s*次")
+_SKIPPED: Final = (",", ";", "。", "、", "的", "(", ")", "在", "于", "之间", "期间", "!", ".")
 _NOW: Final = ("现在", "立即", "马上", "立刻", "此刻")
+_DAY: Final = timedelta(days=1)
 
 
 def read_chinese(text: str, offset: int = 0) -> Draft:
@@ -26,11 +31,14 @@ def read_chinese(text: str, offset: int = 0) -> Draft:
     return _Grammar(text, offset).read()
 
 
-class _Grammar(Values):
+class _Grammar(Days):
+    _rate: tuple[int, int] | None = None  # 每天两次: (how many, where it was said)
+
     def read(self) -> Draft:
         while not self.done:
-            if self.take(",", ";", "。", "、", "的", "(", ")", "在", "于") is None:
+            if self.take(*_SKIPPED) is None:
                 self._clause()
+        self._check_rate()
         return self.draft
 
     def _clause(self) -> None:
@@ -42,21 +50,22 @@ class _Grammar(Values):
             self._zone,
             self._in_months,
             self._every,
-            self._repeat,
+            self._total,
             self._delay,
             self._only_weekdays,
             self._day,
             self._month_days,
             self._weekdays,
             self._times,
+            self._how_often,
         )
         if not any(attempt(place) for attempt in attempts):
             raise self._unknown()
 
     def _unknown(self) -> InvalidSchedule:
         word = re.split(r"[\s,、。;]", self._text[self._index :], maxsplit=1)[0][:8]
-        close = get_close_matches(word, VOCABULARY, n=1, cutoff=0.4)
-        if close:
+        close = get_close_matches(word, VOCABULARY, n=1, cutoff=0.75)
+        if close and close[0] != word:
             return refuse("unknown_word", self.place, word=word, nearest=close[0])
         return refuse("not_understood", self.place, word=word)
 
@@ -71,52 +80,74 @@ class _Grammar(Values):
             self.draft.put("gap", GAPS[gap], place)
         elif (fold := self.take(*FOLDS)) is not None:
             self.draft.put("fold", FOLDS[fold], place)
-        elif self.take("含跳过") is not None:
+        elif self.take("含跳过的", "含跳过") is not None:
             self.draft.put("counting", "planned", place)
         elif self.take("抖动不超过", "抖动") is not None:
             self.draft.put("jitter", self._need_duration(), place)
+        elif self.take("持续", "连续") is not None:
+            self.draft.put("lasting", self._need_duration(), place)
         else:
             return False
         return True
 
     def _bounds(self, place: int) -> bool:
-        """从8点起, 直到2027-01-01, 到2027年1月1日为止."""
-        before = self._index
+        """从8点起, 从12月1日到12月31日, 直到2027-01-01, 到2027年1月1日为止."""
         if self.take("从", "自") is not None:
             moment = self.moment()
-            if moment is not None and moment.day is None and moment.at is not None and self.range_follows():
-                self.draft.put("window", (moment.at, self.need_time()), place)
-                return True
-            if moment is None or self.take("起", "开始") is None:
+            if moment is None:
                 raise refuse("day_expected", self.place, value=self.shown)
-            self.draft.put("start", moment, place)
+            self._begin(moment, place)
             return True
         if self.take("直到", "截止到", "截止至", "截止", "到", "至") is None:
             return False
+        self._end(place)
+        return True
+
+    def _begin(self, moment: NamedMoment, place: int) -> None:
+        if self.take("起", "开始") is not None:
+            self.draft.put("start", moment, place)
+        elif moment.day is None and moment.at is not None and self.range_follows():
+            self.draft.put("window", (moment.at, self.closing_time(moment.at)), place)
+        elif moment.day is not None and self.range_follows():
+            self.draft.put("start", moment, place)
+            self._end(place)
+        else:
+            raise refuse("word_expected", self.place, value=self.shown, wanted="起, 开始")
+
+    def _end(self, place: int) -> None:
+        before = self.place
         moment = self.moment()
         if moment is None or moment.day is None:
-            self._index = before
-            raise refuse("day_expected", self.place, value=self.shown)
+            raise refuse("end_needs_day" if moment else "day_expected", before, value=self.shown)
         self.take("当天")
         self.take("为止", "结束", "止")
         self.draft.put("end", moment, place)
-        return True
 
     def _exclude(self, place: int) -> bool:
+        """除 2026-12-25 外, 2026-12-25除外, 周日除外, 除周日外."""
         if self.take("节假日除外", "除节假日外", "除了节假日", "除节假日") is not None:
             raise refuse("no_holidays", place)
-        if self.take("除了", "除") is None:
+        before, notes = self._index, list(self.draft.notes)
+        leading = self.take("除了", "除") is not None
+        weekdays = self.weekdays()
+        dates = [] if weekdays else self._dates(needed=leading)
+        ends = ("以外", "之外", "外") if leading else ("除外",)
+        if (self.take(*ends) is None and not leading) or not (weekdays or dates):
+            self._index, self.draft.notes = before, notes
             return False
-        dates = [self._need_date()]
-        while self.list_goes_on():
-            dates.append(self._need_date())
-        self.take("以外", "之外", "外")
-        self.draft.put("exclude", tuple(sorted(set(dates))), place)
+        if weekdays:
+            self.draft.put("without", weekdays, place)
+        else:
+            self.draft.put("exclude", tuple(sorted(set(dates))), place)
         return True
 
-    def _need_date(self) -> date:
-        found = self.calendar_date()
-        if found is None:
+    def _dates(self, *, needed: bool) -> list[date]:
+        found: list[date] = []
+        while (each := self.calendar_date()) is not None:
+            found.append(each)
+            if not self.list_goes_on():
+                return found
+        if needed:
             raise refuse("date_expected", self.place, value=self.shown)
         return found
 
@@ -126,17 +157,45 @@ class _Grammar(Values):
             self.draft.put("zone", zone, place)
         return zone is not None
 
-    def _repeat(self, place: int) -> bool:
-        match = self.match(_TIMES)
+    # --- how many times ------------------------------------------------------------------------------------------
+
+    def _total(self, place: int) -> bool:
+        match = self.match(_TOTAL)
         if match is not None:
             self.draft.put("repeat", self.number(match[1]), place)
         return match is not None
 
+    def _how_often(self, place: int) -> bool:
+        """After 每, 一次 only fills the sentence, and 两次 says how many times there will be in each period."""
+        match = self.match(_RATE)
+        if match is None:
+            return False
+        number = self.number(match[1])
+        if not self.draft.recurring:
+            self.draft.put("repeat", number, place)
+        elif number != 1:
+            self._rate = (number, place)
+        return True
+
+    def _check_rate(self) -> None:
+        if self._rate is None:
+            return
+        number, place = self._rate
+        unit = self.draft.period.unit if self.draft.period else "week" if self.draft.weekdays else None
+        if unit is None or self.draft.times is None or len(self.draft.times) != number:
+            words = {"day": ("day", "天"), "week": ("week", "周"), "month": ("month", "月"), "year": ("year", "年")}
+            raise refuse("rate_differs", place, unit=words.get(unit or "", ("period", "个周期")))
+
     # --- when, again and again -----------------------------------------------------------------------------------
 
     def _every(self, place: int) -> bool:
-        if self.take("隔天", "隔日") is not None:
-            self.draft.put("period", Period(2, "day"), place)
+        if (each_part := self.take("每晚", "每早")) is not None:
+            self._part = "evening" if each_part == "每晚" else "morning"
+            self._put_period(1, "天", place)
+            self.take("上")
+            return True
+        if (other := self.take("隔天", "隔日", "隔周")) is not None:
+            self._put_period(2, other[1], place)
             return True
         if self.take("每隔") is not None:
             return self._every_other(place)
@@ -145,10 +204,14 @@ class _Grammar(Values):
             return False
         self.draft.put("recurring", True, place)  # noqa: FBT003 - a slot's value
         if each.group() == "天天":
-            self.draft.put("period", Period(1, "day"), place)
+            self._put_period(1, "天", place)
         elif not (self._each_weekday(place) or self._each_period(place) or self._each_interval(place)):
             raise refuse("every_what", self.place)
         return True
+
+    def _put_period(self, every: int, unit: str, place: int) -> None:
+        self.draft.put("recurring", True, place)  # noqa: FBT003 - a slot's value
+        self.draft.put("period", Period(every, PERIODS[unit]), place)
 
     def _every_other(self, place: int) -> bool:
         """每隔5分钟 is every five minutes; 每隔一天 may mean every day or every second one."""
@@ -162,47 +225,53 @@ class _Grammar(Values):
 
     def _each_weekday(self, place: int) -> bool:
         weekdays = self.weekdays()
-        if weekdays is None:
-            return False
-        self.draft.put("weekdays", weekdays, place)
-        return True
+        if weekdays is not None:
+            self.draft.put("weekdays", weekdays, place)
+        return weekdays is not None
 
     def _each_period(self, place: int) -> bool:
-        before = self._index
+        if self.take("季度", "季") is not None:
+            self.draft.put("quarterly", True, place)  # noqa: FBT003 - a slot's value
+            return True
         counted = self.match(_COUNTED_PERIOD)
         if counted is not None:
-            self.draft.put("period", Period(self.number(counted[1]), PERIODS[counted[2]]), place)
+            self._put_period(self.number(counted[1]), counted[2], place)
             return True
         bare = self.match(_BARE_PERIOD)
         if bare is None:
-            self._index = before
             return False
-        self.draft.put("period", Period(1, PERIODS[bare[1]]), place)
+        self._put_period(1, bare[1], place)
+        if bare[1] == "月" and self.take("底", "末") is not None:
+            self.draft.put("month_days", (-1,), place)
         return True
 
     def _each_interval(self, place: int) -> bool:
         alone = self.match(_UNIT_ALONE)
-        if alone is not None:
-            self.draft.put("interval", timedelta(seconds=SECONDS[alone[1]]), place)
-            return True
-        found = self.duration()
-        if found is not None:
-            self.draft.put("interval", found, place)
-        return found is not None
+        if alone is None:
+            found = self.duration()
+            if found is not None:
+                self.draft.put("interval", found, place)
+            return found is not None
+        self.draft.put("interval", timedelta(seconds=SECONDS[alone[1]]), place)
+        past = self.match(_MINUTES_PAST) if alone[1] in ("小时", "钟头") else None
+        if past is not None:
+            minute = 0 if past[2] else self.number(past[1])
+            if minute > 59:
+                raise refuse("no_such_time", place, value=past.group())
+            self.draft.put("minutes_past", minute, place)
+        return True
 
     def _in_months(self, place: int) -> bool:
         """每逢1月、7月 limits whatever else is said; 每年2月29日 is said by its own words."""
         before = self._index
         said = self.take("每逢") is not None
-        months = self.months() if said or self._in_year() else None
+        in_year = self.draft.period is not None and self.draft.period.unit == "year" and self.draft.months is None
+        months = self.months() if said or in_year else None
         if months is None:
             self._index = before
             return False
         self.draft.put("months", months, place)
         return True
-
-    def _in_year(self) -> bool:
-        return self.draft.period is not None and self.draft.period.unit == "year" and self.draft.months is None
 
     def _only_weekdays(self, place: int) -> bool:
         before = self._index
@@ -215,9 +284,13 @@ class _Grammar(Values):
 
     def _month_days(self, place: int) -> bool:
         days = self.month_days()
-        if days is not None:
-            self.draft.put("month_days", days, place)
-        return days is not None
+        if days is None:
+            return False
+        said = self.draft
+        if not (said.recurring or said.period or said.months) and all(isinstance(day, int) and day > 0 for day in days):
+            raise refuse("once_or_monthly", place, day=f"{days[0]}号")
+        self.draft.put("month_days", days, place)
+        return True
 
     def _weekdays(self, place: int) -> bool:
         weekdays = self.weekdays()
@@ -225,28 +298,59 @@ class _Grammar(Values):
             return False
         clear = self.draft.recurring or self.draft.period or self.draft.window or self.draft.interval
         if len(weekdays) == 1 and not clear:
-            sign = "一二三四五六日"[weekdays[0]]
-            raise refuse("once_or_weekly", place, day=f"周{sign}")
+            raise refuse("once_or_weekly", place, day=f"周{'一二三四五六日'[weekdays[0]]}")
         self.draft.put("weekdays", weekdays, place)
         return True
 
     # --- when, once ----------------------------------------------------------------------------------------------
 
     def _delay(self, place: int) -> bool:
+        """20分钟后, 过20分钟, 三天后9点; 五分钟一次 is an interval."""
         before = self._index
+        passing = self.take("过") is not None
         delay = self.duration()
-        if delay is None or self.take("以后", "之后", "后") is None:
-            self._index = before
-            return False
-        self.draft.put("delay", delay, place)
+        if delay is not None and self.take("以后", "之后", "后") is not None:
+            passing = True
+        if delay is None or not passing:
+            rate = delay is not None and self.take("一次", "执行一次", "运行一次") is not None
+            if delay is None or not rate:
+                self._index = before
+                return False
+            self.draft.put("recurring", True, place)  # noqa: FBT003 - a slot's value
+            self.draft.put("interval", delay, place)
+            return True
+        at = self._index
+        timed = delay % _DAY == timedelta(0) and self.time_of_day() is not None
+        self._index = at
+        self.draft.put("day", DaysAhead(delay // _DAY), place) if timed else self.draft.put("delay", delay, place)
         return True
 
     def _day(self, place: int) -> bool:
+        """明天9点, 明天起, 12月1日至12月31日."""
         day = self.day()
         if day is None:
             return False
-        self.draft.put("day", day, place)
         self.take("的", "T")
+        before, part = self._index, self._part
+        at = self.time_of_day()
+        if self.take("起", "开始") is not None:
+            self.draft.put("start", NamedMoment(day, at, place=place), place)
+            self._part = None
+            return True
+        self._index, self._part = before, part
+        if self._days_through(NamedMoment(day, None, place=place), place):
+            return True
+        self.draft.put("day", day, place)
+        return True
+
+    def _days_through(self, first: NamedMoment, place: int) -> bool:
+        before = self._index
+        last = self.day() if self.range_follows() else None
+        if last is None:
+            self._index = before
+            return False
+        self.draft.put("start", first, place)
+        self.draft.put("end", NamedMoment(last, None, place=place), place)
         return True
 
     def _times(self, place: int) -> bool:
@@ -264,11 +368,15 @@ class _Grammar(Values):
 
     def _window(self, opens: time, place: int) -> bool:
         before = self._index
-        closes = self.time_of_day() if self.range_follows() else None
+        if not self.range_follows():
+            return False
+        at = self._index
+        closes = self.time_of_day()
         if closes is None:
             self._index = before
             return False
-        self.draft.put("window", (opens, closes), place)
+        self._index = at
+        self.draft.put("window", (opens, self.closing_time(opens)), place)
         return True
 
     def _need_duration(self) -> timedelta:

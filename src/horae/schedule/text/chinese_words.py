@@ -8,7 +8,7 @@ from ..calendar_days import Unit
 from .clock_words import DayPart
 
 NUMBER: Final = r"(?:\d+|[零〇一二两三四五六七八九十百]+)"
-WEEKDAY_SIGNS: Final = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6}
+WEEKDAY_SIGNS: Final = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6, "七": 6}
 WEEK: Final = r"(?:周|星期|礼拜)"
 DAY_PARTS: Final[dict[str, DayPart]] = {
     "凌晨": "small_hours",
@@ -38,6 +38,8 @@ DAYS_WITH_PARTS: Final[dict[str, tuple[int, DayPart]]] = {
 }
 SECONDS: Final = {"秒钟": 1, "秒": 1, "分钟": 60, "分": 60, "刻钟": 900, "小时": 3600, "钟头": 3600}
 EXACT_DAYS: Final = {"天": 86_400, "日": 86_400, "周": 604_800, "星期": 604_800, "礼拜": 604_800}
+# As they stand in mixed text: 每5min.
+ENGLISH_UNITS: Final = {"s": 1, "sec": 1, "m": 60, "min": 60, "mins": 60, "h": 3600, "hr": 3600}
 PERIODS: Final[dict[str, Unit]] = {
     "天": "day",
     "日": "day",

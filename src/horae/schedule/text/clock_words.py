@@ -29,6 +29,10 @@ _STATED: Final[dict[DayPart, range]] = {
 }
 
 
+def fits_day_part(part: DayPart, hour: int) -> bool:
+    return hour in _HOURS[part] or hour in _STATED[part]
+
+
 def in_day_part(part: DayPart, hour: int, minute: int, second: int, place: int) -> time:
     """早上9点, 9 in the evening. Twelve at night is refused: it may begin or end the day."""
     if hour == 12 and part in ("evening", "night", "small_hours"):

@@ -25,6 +25,21 @@ class WeekdayAhead:
 
 
 @dataclass(frozen=True, slots=True)
+class ComingWeekday:
+    """The first such weekday from today on, today included."""
+
+    weekday: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayOfMonthAhead:
+    """本月25号, 下个月1号."""
+
+    months: int
+    day: int
+
+
+@dataclass(frozen=True, slots=True)
 class MonthDay:
     """A day of the year without the year: the next one that comes."""
 
@@ -32,7 +47,7 @@ class MonthDay:
     day: int
 
 
-NamedDay: TypeAlias = date | DaysAhead | WeekdayAhead | MonthDay
+NamedDay: TypeAlias = date | DaysAhead | WeekdayAhead | ComingWeekday | DayOfMonthAhead | MonthDay
 
 
 def to_date(day: NamedDay, today: date) -> date:
@@ -42,6 +57,11 @@ def to_date(day: NamedDay, today: date) -> date:
         case WeekdayAhead(weekday=weekday, weeks=weeks):
             monday = today - timedelta(days=today.weekday())
             return monday + timedelta(days=weekday, weeks=weeks)
+        case ComingWeekday(weekday=weekday):
+            return today + timedelta(days=(weekday - today.weekday()) % 7)
+        case DayOfMonthAhead(months=months, day=number):
+            later = today.year * 12 + today.month - 1 + months
+            return a_date(later // 12, later % 12 + 1, number, None)
         case MonthDay():
             return _next_month_day(day, today)
         case _:
@@ -60,7 +80,7 @@ def _next_month_day(wanted: MonthDay, today: date) -> date:
     raise refuse("bad_moment", value=f"{wanted.month:02}-{wanted.day:02}")
 
 
-def a_date(year: int, month: int, day: int, place: int) -> date:
+def a_date(year: int, month: int, day: int, place: int | None) -> date:
     try:
         return date(year, month, day)
     except ValueError:

@@ -21,6 +21,7 @@ class NamedMoment:
     day: NamedDay | None
     at: time | None
     offset: timedelta | None = None
+    place: int | None = None
 
 
 Bound: TypeAlias = NamedMoment | Moment
@@ -38,12 +39,16 @@ class Period:
 class Draft:
     now: bool | None = None
     delay: timedelta | None = None
+    lasting: timedelta | None = None
     interval: timedelta | None = None
+    minutes_past: int | None = None
     after_end: bool | None = None
     period: Period | None = None
     weekdays: tuple[int, ...] | None = None
     month_days: tuple[On, ...] | None = None
     months: tuple[int, ...] | None = None
+    quarterly: bool | None = None
+    without: tuple[int, ...] | None = None  # weekdays left out
     window: tuple[time, time] | None = None
     window_days: tuple[int, ...] | None = None
     times: tuple[time, ...] | None = None
@@ -66,7 +71,7 @@ class Draft:
         """Fill a slot; saying the same thing twice is a mistake, saying it twice alike is not."""
         known = getattr(self, slot)
         if known is not None and known != value:
-            raise refuse("said_twice", place, what=SLOT_NAMES.get(slot, slot))
+            raise refuse("said_twice", place, what=slot_name(slot))
         setattr(self, slot, value)
         self.places.setdefault(slot, place)
 
@@ -93,6 +98,48 @@ SLOT_NAMES: Final = {
     "months": "months",
     "month_days": "days of the month",
     "weekdays": "weekdays",
+    "exclude": "dates left out",
+    "offset": "an offset",
+    "after_end": "after end",
+    "without": "weekdays left out",
+    "lasting": "how long",
+    "minutes_past": "minutes past the hour",
+    "window_days": "weekdays",
+    "quarterly": "a quarter",
+    "delay": "a delay",
+    "now": "now",
+}
+SLOT_NAMES_ZH: Final = {
+    "times": "时刻",
+    "zone": "时区",
+    "day": "日期",
+    "interval": "间隔",
+    "period": "周期",
+    "window": "时间段",
+    "end": "终点",
+    "start": "起点",
+    "repeat": "次数",
+    "months": "月份",
+    "month_days": "日",
+    "weekdays": "星期",
+    "exclude": "排除的日期",
+    "offset": "时差",
+    "after_end": "结束后",
+    "without": "排除的星期",
+    "lasting": "持续多久",
+    "minutes_past": "分钟",
+    "window_days": "星期",
+    "quarterly": "季度",
+    "delay": "多久以后",
+    "now": "现在",
 }
 
-ALWAYS_ALLOWED: Final = frozenset({"start", "end", "repeat", "counting", "jitter", "gap", "fold", "zone", "recurring"})
+
+def slot_name(slot: str) -> tuple[str, str]:
+    """In both languages, for a refusal."""
+    return SLOT_NAMES.get(slot, slot), SLOT_NAMES_ZH.get(slot, slot)
+
+
+ALWAYS_ALLOWED: Final = frozenset(
+    {"start", "end", "lasting", "repeat", "counting", "jitter", "gap", "fold", "zone", "recurring"}
+)

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, time, timedelta
+from datetime import date, timedelta
 
 from ..calendar import NthWeekday
 from ..refusals import refuse
+from .dates import DaysAhead
 from .draft import Draft, Period
-from .english_values import Values
-from .english_words import ADVERBS, MONTHS, ORDINALS, PERIODS, SECONDS, WEEKDAYS
+from .english_days import Days
+from .english_words import ADVERBS, DAY_PARTS, MONTHS, ORDINALS, PERIODS, QUARTER, SECONDS, WEEKDAYS
+
+_DAY = timedelta(days=1)
 
 
 def read_english(text: str, offset: int = 0) -> Draft:
     """Understand a phrase; `offset` is where it stands in the text that the person typed."""
-    grammar = _Grammar(text, offset)
-    return grammar.read()
+    return _Grammar(text, offset).read()
 
 
-class _Grammar(Values):
+class _Grammar(Days):
     """One clause after the other; what no clause begins with is refused, with the nearest known word."""
 
     def read(self) -> Draft:
+        self.take("run", "please")
         while not self.done:
             if not self.skip_mark(",", ";", "&"):
                 self._clause()
+        self.check_halves()
         return self.draft
 
     def _clause(self) -> None:
@@ -33,17 +37,17 @@ class _Grammar(Values):
             if self.take(*begins) is not None:
                 clause(place)
                 return
-        for attempt in (
+        attempts = (
             self._zone,
-            self._month_days,
-            self._weekday_list,
-            self._moment_clause,
+            self._later,
             self._repeat,
+            self._moment_clause,
+            self._bare_month_days,
+            self._weekday_list,
             self._month_list,
-        ):
-            if attempt(place):
-                return
-        raise self.unknown()
+        )
+        if not (self.skip_mark("@") or any(attempt(place) for attempt in attempts)):
+            raise self.unknown()
 
     def _clauses(self) -> list[tuple[tuple[str, ...], Callable[[int], None]]]:
         return [
@@ -52,9 +56,11 @@ class _Grammar(Values):
             (("at",), self._at),
             (("on",), self._on),
             (("every", "each"), self._every),
+            (("everyday",), lambda place: self._put_period(1, "day", place)),
             (("between",), self._between),
             (("from", "starting", "beginning"), self._from),
             (("until", "till", "through", "ending"), self._until),
+            (("for",), lambda place: self.draft.put("lasting", self.duration(), place)),
             (("except", "excluding"), self._except),
             (("after",), self._after_end),
             (("with",), self._with),
@@ -63,22 +69,63 @@ class _Grammar(Values):
             (("fold",), lambda place: self.draft.put("fold", self.need_word("first", "last", "both"), place)),
             (("including", "counting"), self._counting),
             (("hourly",), lambda place: self.draft.put("interval", timedelta(hours=1), place)),
-            (tuple(ADVERBS), self._adverb),
+            (("quarterly",), self._quarter),
+            (("fortnightly",), lambda place: self._put_period(2, "week", place)),
+            (tuple(ADVERBS), lambda place: self._put_period(1, ADVERBS[self.last_word], place)),
             (("of",), self._of),
         ]
+
+    def _put_period(self, every: int, unit: str, place: int) -> None:
+        self.draft.put("recurring", True, place)  # noqa: FBT003 - a slot's value
+        self.draft.put("period", Period(every, unit), place)  # type: ignore[arg-type]
 
     # --- when, once ----------------------------------------------------------------------------------------------
 
     def _in(self, place: int) -> None:
-        """`in 20 minutes`, `in January and July`, `in Europe/Berlin`."""
+        """`in 20 minutes`, `in 3 days at 9:00`, `in January and July`, `in Europe/Berlin`."""
         if self._zone(place) or self._month_list(place):
             return
-        self.draft.put("delay", self.duration(), place)
+        self._put_delay(self.duration(), place)
+
+    def _put_delay(self, delay: timedelta, place: int) -> None:
+        timed = self.peek_word() == "at" or self.peek().kind == "time"
+        if timed and delay % _DAY == timedelta(0):
+            self.draft.put("day", DaysAhead(delay // _DAY), place)
+        else:
+            self.draft.put("delay", delay, place)
+
+    def _later(self, place: int) -> bool:
+        """`2 hours from now`, `20 minutes later`."""
+        before = self._index
+        if self.peek().kind not in ("number", "duration") and self.peek_word() not in ("a", "an", "half"):
+            return False
+        delay = self.duration() if self._duration_ahead() else None
+        if delay is None or not (self.words_ahead("from", "now") or self.take("later")):
+            self._index = before
+            return False
+        self.draft.put("delay", delay, place)
+        return True
+
+    def _duration_ahead(self) -> bool:
+        before = self._index
+        found = self._duration_part() is not None
+        self._index = before
+        return found
 
     def _at(self, place: int) -> None:
-        if self._moment_clause(place):
+        if self._minutes_past(place) or self._moment_clause(place):
             return
         raise refuse("time_expected", self.place, value=self.shown)
+
+    def _minutes_past(self, place: int) -> bool:
+        """`every hour at :30`."""
+        token = self.take_kind("past")
+        if token is None:
+            return False
+        if int(token.text[1:]) > 59:
+            raise refuse("no_such_time", token.place, value=token.text)
+        self.draft.put("minutes_past", int(token.text[1:]), place)
+        return True
 
     def _moment_clause(self, place: int) -> bool:
         """A day, a time, several times, or a day and a time in either order."""
@@ -87,15 +134,22 @@ class _Grammar(Values):
             self.draft.put("day", day, place)
         self.take("at")
         times = self.times()
-        if times:
-            self._put_times(times, place)
+        if times and self._range_follows():
+            self.draft.put("window", (times[0], self.need_time()), place)
+        elif times:
+            offset = self.offset()
+            if offset is not None:
+                self.draft.put("offset", offset, place)
+            self.draft.put("times", times, place)
         return day is not None or bool(times)
 
-    def _put_times(self, times: tuple[time, ...], place: int) -> None:
-        offset = self.offset()
-        if offset is not None:
-            self.draft.put("offset", offset, place)
-        self.draft.put("times", times, place)
+    def _range_follows(self) -> bool:
+        """`9:00-17:00`, `9am to 5pm`."""
+        timed = self.peek(1).kind in ("time", "number")
+        if timed and (self.mark_ahead("-", "–", "—", "~") or self.peek_word() == "to"):
+            self._index += 1
+            return True
+        return False
 
     # --- when, again and again -----------------------------------------------------------------------------------
 
@@ -103,55 +157,84 @@ class _Grammar(Values):
         self.draft.put("recurring", True, place)  # noqa: FBT003 - a slot's value
         if self.take("other") is not None:
             self._period(2, place)
-        elif self.peek_word() in ORDINALS and self.peek_word(1) in PERIODS and self.peek_word(2) != "of":
-            self._period(ORDINALS[self.next_word()], place)
-        elif self._month_days(place, of_needed=True) or self._year_day(place) or self._weekday_list(place):
+        elif (
+            self._nth_period(place)
+            or self._year_day(place)
+            or self._weekday_list(place)
+            or self._month_days(place, of_needed=True)
+        ):
             return
-        elif self.peek_word() in PERIODS:
+        elif self.peek_word() in DAY_PARTS:
+            self._take_part()
+            self._put_period(1, "day", place)
+        elif (
+            self.peek_word() in PERIODS
+            or self.peek_word() in QUARTER
+            or (self.peek_word() in SECONDS and self.peek_word(1) != "and")
+        ):
             self._period(1, place)
-        elif self.peek_word() in SECONDS:
-            self.draft.put("interval", timedelta(seconds=SECONDS[self.next_word()]), place)
         elif self.number_before(PERIODS):
             self._period(self.whole_number(), place)
         else:
-            self.draft.put("interval", self.duration(), place)
+            self.draft.put("interval", self._interval(), place)
+
+    def _nth_period(self, place: int) -> bool:
+        """`every second day`, `every 3rd hour`; but `every 1st day of the month` is a day of the month."""
+        token = self.peek()
+        unit = self.peek_word(1)
+        if (unit not in PERIODS and unit not in SECONDS) or self.peek_word(2) == "of":
+            return False
+        if token.word in ORDINALS:
+            number = ORDINALS[token.word]
+        elif token.kind == "ordinal" and len(token.text) <= 5:
+            number = int(token.text[:-2])
+        else:
+            return False
+        self._index += 1
+        self._period(number, place)
+        return True
+
+    def _interval(self) -> timedelta:
+        """`every hour and a half` counts the hour that is not said."""
+        if self.peek_word() in SECONDS:
+            unit = timedelta(seconds=SECONDS[self.next_word()])
+            return unit * 1.5 if self.words_ahead("and", "a", "half") else unit
+        return self.duration()
 
     def _period(self, every: int, place: int) -> None:
-        if self.peek_word() in SECONDS:
+        if self.take(*QUARTER) is not None:
+            self._quarter(place)
+        elif self.peek_word() in SECONDS:
             self.draft.put("interval", every * timedelta(seconds=SECONDS[self.next_word()]), place)
-            return
-        if self.peek_word() in WEEKDAYS:
+            if self.words_ahead("on", "the", "hour"):
+                self.draft.put("minutes_past", 0, place)
+        elif self.peek_word() in WEEKDAYS:
             self.draft.put("weekdays", (WEEKDAYS[self.next_word()],), place)
-            self.draft.put("period", Period(every, "week"), place)
-            return
-        if self.peek_word() not in PERIODS:
+            self._put_period(every, "week", place)
+        elif self.peek_word() in PERIODS:
+            self._put_period(every, PERIODS[self.next_word()], place)
+        else:
             raise self.unknown()
-        self.draft.put("period", Period(every, PERIODS[self.next_word()]), place)
 
-    def _adverb(self, place: int) -> None:
-        self.draft.put("period", Period(1, ADVERBS[self.last_word]), place)
+    def _quarter(self, place: int) -> None:
+        self.draft.put("quarterly", True, place)  # noqa: FBT003 - a slot's value
+        self.draft.put("recurring", True, place)  # noqa: FBT003 - a slot's value
 
     def _year_day(self, place: int) -> bool:
         """`every 29 feb`, `every january 1st`."""
-        found = self.month_day()
-        if found is None:
+        if not self._days_of_months(place):
             return False
-        self.draft.put("period", Period(1, "year"), place)
-        self.draft.put("months", (found.month,), place)
-        self.draft.put("month_days", (found.day,), place)
+        self._put_period(1, "year", place)
         return True
 
     def _on(self, place: int) -> None:
         """`on Monday and Thursday`, `on the 1st`, `on 24 Dec 2026`."""
-        if self._yearly_on(place) or self._month_days(place) or self._weekday_list(place):
+        yearly = self.draft.period is not None and self.draft.period.unit == "year"
+        if yearly and self._days_of_months(place):
             return
-        if not self._moment_clause(place):
+        attempts = (self._moment_clause, self._month_days, self._weekday_list)
+        if not any(attempt(place) for attempt in attempts):
             raise refuse("day_expected", self.place, value=self.shown)
-
-    def _yearly_on(self, place: int) -> bool:
-        """After `every year`, `on 29 February` is a day of each year; else it is one date."""
-        period = self.draft.period
-        return period is not None and period.unit == "year" and self._days_of_months(place)
 
     def _days_of_months(self, place: int) -> bool:
         found = self.month_day()
@@ -165,55 +248,64 @@ class _Grammar(Values):
         weekdays = self.weekdays()
         if weekdays is None:
             return False
-        clear = self.draft.recurring or self.draft.period or self.draft.window or self.draft.interval
-        if len(weekdays) == 1 and not clear and not self.heard_plural:
+        said = self.draft
+        clear = said.recurring or said.period or said.window or said.interval or self.heard_plural
+        if len(weekdays) == 1 and not clear and self.peek_word() not in ("every", "each"):
             raise refuse("once_or_weekly", place, day=self.last_word.capitalize())
-        follows_window = self.draft.window is not None and self.last_clause == "between"
-        self.draft.put("window_days" if follows_window else "weekdays", weekdays, place)
+        self.draft.put("weekdays", weekdays, place)
         return True
 
+    def _bare_month_days(self, place: int) -> bool:
+        """`last friday at 17:00` may be the one that has passed; `last friday of the month` cannot."""
+        return self._month_days(place, of_needed=self.draft.period is None)
+
     def _month_days(self, place: int, *, of_needed: bool = False) -> bool:
-        """`the 1st and the 15th`, `the last Friday of the month`, `the 2nd to last day of every 2 months`."""
-        days = self.month_days()
-        if days is None:
-            return False
-        self.draft.put("month_days", days, place)
+        if self.peek_word() == "end" and self.peek_word(1) == "of":
+            self._index += 1
+            days = None
+            self.draft.put("month_days", (-1,), place)
+        else:
+            days = self.month_days()
+            if days is None:
+                return False
+            self.draft.put("month_days", days, place)
         if self.take("of") is not None:
             self._of(self.place)
-        elif of_needed and any(isinstance(day, NthWeekday) and day.nth > 1 for day in days):
+        elif of_needed and any(isinstance(day, NthWeekday) for day in days or ()):
             raise refuse("nth_of_what", place)
         return True
 
     def _of(self, place: int) -> None:
         self.take("the", "every", "each", "a")
-        self.take("year's")
         if self.peek_word() in MONTHS:
-            if not self._month_list(place):
-                raise self.unknown()
+            self._month_list(place)
         elif self.number_before(PERIODS):
             self._period(self.whole_number(), place)
         elif self.take("other") is not None:
             self._period(2, place)
-        elif self.peek_word() in PERIODS:
+        elif self.peek_word() in PERIODS or self.peek_word() in QUARTER:
             self._period(1, place)
         else:
             raise refuse("of_what", self.place)
 
     def _month_list(self, place: int) -> bool:
         months = self.months()
-        if months is None:
-            return False
-        self.draft.put("months", months, place)
-        return True
+        if months is not None:
+            self.draft.put("months", months, place)
+        return months is not None
 
     def _between(self, place: int) -> None:
         opens = self.need_time()
-        self.need_word("and", "to")
+        if not self.skip_mark("-", "–", "—", "~"):
+            self.need_word("and", "to")
         self.draft.put("window", (opens, self.need_time()), place)
-        self.last_clause = "between"
-        if self.take("on") is not None and not self._weekday_list(self.place):
+        if self.take("on") is None:
+            return
+        # Straight after the window, weekdays are those on which it opens.
+        weekdays = self.weekdays()
+        if weekdays is None:
             raise refuse("day_expected", self.place, value=self.shown)
-        self.last_clause = ""
+        self.draft.put("window_days", weekdays, place)
 
     def _after_end(self, place: int) -> None:
         self.take("the")
@@ -227,25 +319,37 @@ class _Grammar(Values):
     # --- modifiers -----------------------------------------------------------------------------------------------
 
     def _from(self, place: int) -> None:
-        """`from 09:00 to 18:00` is a window; `from 08:00`, `from 2026-03-01` is a start."""
+        """`from 09:00 to 18:00` is a window, `from 08:00` a start, `from 2026-12-01 to 2026-12-24` both bounds."""
         self.take("on", "at")
+        if self.take("now") is not None:
+            return
         moment = self.moment()
         if moment is None:
             raise refuse("day_expected", self.place, value=self.shown)
-        if moment.day is None and moment.at is not None and self.take("to", "until") is not None:
+        clock_only = moment.day is None and moment.at is not None
+        if clock_only and (self._range_follows() or self.take("until")):
             self.draft.put("window", (moment.at, self.need_time()), place)
             return
         self.draft.put("start", moment, place)
+        if self.take("to") is not None:
+            self._until(place)
 
     def _until(self, place: int) -> None:
+        before = self.place
         moment = self.moment()
         if moment is None or moment.day is None:
-            raise refuse("day_expected", self.place, value=self.shown)
+            raise refuse("end_needs_day" if moment else "day_expected", before, value=self.shown)
         self.draft.put("end", moment, place)
 
     def _except(self, place: int) -> None:
+        """`except 2026-12-25`, `except sunday`."""
+        self.take("on")
         if self.take("holidays", "holiday") is not None:
             raise refuse("no_holidays", place)
+        weekdays = self.weekdays()
+        if weekdays is not None:
+            self.draft.put("without", weekdays, place)
+            return
         dates: list[date] = []
         while True:
             found = self.calendar_date()
@@ -257,9 +361,9 @@ class _Grammar(Values):
         self.draft.put("exclude", tuple(sorted(set(dates))), place)
 
     def _with(self, place: int) -> None:
+        del place
         if self.peek_word() not in ("jitter", "gap", "fold"):
             raise self.unknown()
-        del place
 
     def _jitter(self, place: int) -> None:
         if self.take("up") is not None:
@@ -279,7 +383,6 @@ class _Grammar(Values):
 
     def _zone(self, place: int) -> bool:
         zone = self.zone()
-        if zone is None:
-            return False
-        self.draft.put("zone", zone, place)
-        return True
+        if zone is not None:
+            self.draft.put("zone", zone, place)
+        return zone is not None

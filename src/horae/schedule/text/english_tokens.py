@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ..refusals import refuse
+from .english_words import NUMBER_WORDS, TENS, WEEKDAYS
 
-TokenKind = Literal["date", "time", "offset", "duration", "ordinal", "number", "zone", "word", "mark"]
+TokenKind = Literal["date", "time", "past", "offset", "duration", "ordinal", "number", "zone", "word", "mark"]
 
+_UNITS: Final = "weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s"
 _PATTERNS: Final[tuple[tuple[TokenKind, str], ...]] = (
     ("date", r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?=$|[\sTt,;)\]])"),
     ("time", r"\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?"),
+    ("past", r":\d\d(?!\d)"),  # `at :30`
     ("offset", r"(?:[+-]\d\d:?\d\d|Z)(?=$|[\s,;)])"),
     ("zone", r"@?[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+|@[A-Za-z][A-Za-z_]*"),
     ("ordinal", r"\d+(?:st|nd|rd|th)(?![A-Za-z0-9])"),
-    (
-        "duration",
-        r"(?:\d+(?:\.\d+)?(?:weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s))+(?![A-Za-z0-9])",
-    ),
+    ("duration", rf"(?:\d+(?:\.\d+)?(?:{_UNITS}))+(?![A-Za-z0-9])"),
     ("number", r"\d+(?:\.\d+)?"),
     ("word", r"[A-Za-z]+(?:'s)?"),
-    ("mark", r"[,;&()–—~-]"),
+    ("mark", r"[,;&()@–—~-]"),
 )
 _TOKEN: Final = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS), re.ASCII | re.IGNORECASE)
 _T_BETWEEN: Final = re.compile(r"[Tt](?=\d)")
@@ -40,7 +40,8 @@ class Token:
         return self.text.lower() if self.kind == "word" else ""
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str, offset: int = 0) -> list[Token]:
+    """The tokens, with number words as numbers; `offset` is where the text stands in what the person typed."""
     found: list[Token] = []
     place = 0
     while place < len(text):
@@ -52,8 +53,40 @@ def tokens_of(text: str) -> list[Token]:
             continue
         match = _TOKEN.match(text, place)
         if match is None:
-            raise refuse("unknown_sign", place, sign=text[place])
+            raise refuse("unknown_sign", place + offset, sign=text[place])
         kind: TokenKind = match.lastgroup  # type: ignore[assignment]
-        found.append(Token(kind, match.group(), place))
+        found += _cut(Token(kind, match.group(), place + offset), found)
         place = match.end()
+    return _with_numbers(found)
+
+
+def _cut(token: Token, before: list[Token]) -> list[Token]:
+    """Two signs that look like one thing and are another: mon/wed/fri is no zone, 9:00-17:00 has no offset."""
+    parts = token.text.split("/")
+    if token.kind == "zone" and all(part.lower() in WEEKDAYS for part in parts):
+        places = [token.place + len("/".join(parts[:index])) + bool(index) for index in range(len(parts))]
+        words = [
+            [Token("mark", ",", place), Token("word", part, place)] for part, place in zip(parts, places, strict=True)
+        ]
+        return [each for pair in words for each in pair][1:]
+    dated = any(each.kind == "date" for each in before)
+    if token.kind == "offset" and token.text.startswith("-") and ":" in token.text and not dated:
+        return [Token("mark", "-", token.place), Token("time", token.text[1:], token.place + 1)]
+    return [token]
+
+
+def _with_numbers(tokens: list[Token]) -> list[Token]:
+    """`five` is 5, `twenty-five` and `twenty five` are 25."""
+    found: list[Token] = []
+    for token in tokens:
+        ones = NUMBER_WORDS.get(token.word)
+        dashed = len(found) > 1 and found[-1].text == "-" and found[-2].text in TENS
+        if ones is not None and ones < 10 and found and (found[-1].text in TENS or dashed):
+            tens = found.pop(-2 if dashed else -1)
+            del found[len(found) - dashed :]
+            found.append(Token("number", str(int(tens.text) + ones), tens.place))
+        elif ones is not None:
+            found.append(Token("number", str(ones), token.place))
+        else:
+            found.append(token)
     return found

@@ -18,11 +18,11 @@ _WEEKDAYS: Final = (
 )
 WEEKDAYS: Final = {word: number for number, words in enumerate(_WEEKDAYS) for word in words}
 WEEKDAY_GROUPS: Final = {
-    "weekday": (0, 1, 2, 3, 4),
-    "weekdays": (0, 1, 2, 3, 4),
-    "weekend": (5, 6),
-    "weekends": (5, 6),
+    **dict.fromkeys(("weekday", "weekdays", "workday", "workdays"), (0, 1, 2, 3, 4)),
+    **dict.fromkeys(("weekend", "weekends"), (5, 6)),
 }
+# Two words for the same, said together with "day" or "days".
+WORKING: Final = ("business", "working", "work")
 _MONTHS: Final = (
     ("jan", "january"),
     ("feb", "february"),
@@ -46,6 +46,8 @@ SECONDS: Final = {
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600),
 }
 EXACT_DAYS: Final = {"d": 86_400, "w": 604_800}
+# A quarter is not a period that can be counted from anywhere: it is certain months of the year.
+QUARTER: Final = ("quarter", "quarters")
 PERIODS: Final[dict[str, Unit]] = {
     **dict.fromkeys(("day", "days"), "day"),
     **dict.fromkeys(("week", "weeks"), "week"),
@@ -59,6 +61,36 @@ ADVERBS: Final[dict[str, Unit]] = {
     "yearly": "year",
     "annually": "year",
 }
+NUMBER_WORDS: Final = {
+    word: number
+    for number, word in enumerate(
+        [
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ],
+        1,
+    )
+} | {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
+TENS: Final = ("20", "30", "40", "50")
+# Words that say how often, but not when.
+RATE_WORDS: Final = ("once", "twice", "thrice")
 ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 DAY_PARTS: Final[dict[str, DayPart]] = {
     "morning": "morning",

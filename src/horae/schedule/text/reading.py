@@ -30,6 +30,10 @@ _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _SOURCE: Final = re.compile(r"\s*\((cron\s[^()]*|rrule:[^()]*)\)\s*$", re.IGNORECASE)
 # Full-width letters, digits and signs, one for one, so that places stay the same.
 _FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x00A0: 0x20}
+_TRADITIONAL: Final = str.maketrans(
+    "週點鐘個號後從開時間結復執總兩禮過現馬隔運請這無", "周点钟个号后从开时间结复执总两礼过现马隔运请这无"
+)
+_QUOTES: Final = "\"'“”‘’「」"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +54,26 @@ def read(text: str, *, zone: str | None, now: datetime) -> Reading:
     if len(text) > LONGEST_TEXT:
         raise refuse("too_long", LONGEST_TEXT, length=len(text), most=LONGEST_TEXT)
     try:
-        return _read(text.translate(_FULL_WIDTH), zone, now)
+        return _read(_plain(text), zone, now)
     except InvalidSchedule as refusal:
         raise refusal.located(text) from None
     except OverflowError:
         raise refuse("out_of_calendar", 0).located(text) from None
+
+
+def _plain(text: str) -> str:
+    """The same text in plain signs, sign for sign; quotes around it and a full stop after it become blanks."""
+    plain = text.translate(_FULL_WIDTH).translate(_TRADITIONAL)
+    stripped = plain.strip()
+    if len(stripped) > 1 and stripped[0] in _QUOTES and stripped[-1] in _QUOTES:
+        begin = plain.index(stripped)
+        plain = plain[:begin] + " " + stripped[1:-1] + " " + plain[begin + len(stripped) :]
+    end = plain.rstrip()
+    return (
+        end[:-1] + " " * (len(plain) - len(end) + 1)
+        if end[-1:] in ("!", "。") or end.endswith(("m.", "s.", "y.", "0."))
+        else plain
+    )
 
 
 def _read(text: str, zone: str | None, now: datetime) -> Reading:

@@ -89,6 +89,58 @@ _ABBREVIATIONS: Final = {
 }
 
 
+_AREAS: Final = (
+    "Africa",
+    "America",
+    "Antarctica",
+    "Arctic",
+    "Asia",
+    "Atlantic",
+    "Australia",
+    "Europe",
+    "Indian",
+    "Pacific",
+)
+# Old names that are regions or directions.
+_NO_CITIES: Final = frozenset(
+    f"Australia/{name}"
+    for name in ("ACT", "LHI", "NSW", "North", "Queensland", "South", "Tasmania", "Victoria", "West", "Yancowinna")
+)
+# Regions and countries with one time, as people name them before the word "time".
+_NAMES: Final = {
+    "eastern": "America/New_York",
+    "central": "America/Chicago",
+    "mountain": "America/Denver",
+    "pacific": "America/Los_Angeles",
+    "et": "America/New_York",
+    "ct": "America/Chicago",
+    "mt": "America/Denver",
+    "pt": "America/Los_Angeles",
+    "jst": "Asia/Tokyo",
+    "kst": "Asia/Seoul",
+    "hkt": "Asia/Hong_Kong",
+    "sgt": "Asia/Singapore",
+    "msk": "Europe/Moscow",
+    "beijing": "Asia/Shanghai",
+    "china": "Asia/Shanghai",
+    "japan": "Asia/Tokyo",
+    "korea": "Asia/Seoul",
+    "india": "Asia/Kolkata",
+    "uk": "Europe/London",
+    "germany": "Europe/Berlin",
+    "france": "Europe/Paris",
+    "san_francisco": "America/Los_Angeles",
+    "washington": "America/New_York",
+    "boston": "America/New_York",
+    "seattle": "America/Los_Angeles",
+    "mumbai": "Asia/Kolkata",
+    "delhi": "Asia/Kolkata",
+    "osaka": "Asia/Tokyo",
+    "shenzhen": "Asia/Shanghai",
+    "guangzhou": "Asia/Shanghai",
+}
+
+
 @cache
 def _spellings() -> dict[str, str]:
     return {name.casefold(): name for name in zone_names()}
@@ -100,13 +152,16 @@ def _cities() -> dict[str, str]:
     found: dict[str, str] = {}
     for name in sorted(zone_names(), reverse=True):
         area, _, city = name.rpartition("/")
-        if area and not area.startswith(("Etc", "US", "SystemV")):
+        if area in _AREAS and name not in _NO_CITIES:
             found[city.casefold()] = name
-    return found
+    return found | _NAMES
 
 
 def zone_named(word: str, place: int) -> str:
     """A zone from its name in any case, or from a city."""
+    chinese = CHINESE_CITIES.get(word.strip().removesuffix("时间"))
+    if chinese is not None:
+        return chinese
     folded = word.strip().replace(" ", "_").casefold()
     if folded in ("utc", "gmt", "z"):
         return "UTC"

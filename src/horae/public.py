@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 from .choices import Fold, Gap, Language
@@ -30,7 +30,8 @@ def parse(
     `zone` is used where the schedule names none. `now` is what relative words such as "tomorrow" are counted from,
     by default this moment. Anything that cannot be understood, or can never fire, raises `InvalidSchedule`.
     """
-    _check_zone(zone)
+    if zone.__class__ is not str and zone is not None:
+        zone = _zone_name(zone)
     if isinstance(text_or_mapping, str):
         known = _readings.get((text_or_mapping, zone))
         return known if known is not None else _read(text_or_mapping, zone, now)
@@ -56,8 +57,9 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
     `zone`, `gap` and `fold` apply only where the schedule itself says nothing. The schedule is taken as created at
     `after` (by default this moment), and `every … after end` as if each run ended when it began.
     """
-    _check_zone(zone)
-    after = SystemClock().now() if after is None else after
+    if zone.__class__ is not str and zone is not None:
+        zone = _zone_name(zone)
+    after = SystemClock().now() if after is None else _check_instant("after", after)
     # A look at the class itself is cheaper than asking an abstract class about its instances.
     known = schedule_or_text.__class__ in _KINDS
     schedule = cast("Schedule", schedule_or_text) if known else parse(schedule_or_text, zone=zone, now=after)
@@ -65,6 +67,8 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
         found = answer(question, after)
         return [] if found is None else [found]
     check_choices(gap, fold)
+    if until is not None:
+        _check_instant("until", until)
     return _preview(schedule.with_defaults(_known_zone(zone), gap, fold), after, until, limit)
 
 
@@ -84,7 +88,7 @@ def describe(
 
 
 def _read(text: str, zone: str | None, now: datetime | None) -> Schedule:
-    reading = read(text, zone=_known_zone(zone), now=SystemClock().now() if now is None else now)
+    reading = read(text, zone=_known_zone(zone), now=SystemClock().now() if now is None else _check_instant("now", now))
     if not reading.relative:
         if len(_readings) >= _MOST_READINGS:
             _readings.clear()
@@ -93,17 +97,29 @@ def _read(text: str, zone: str | None, now: datetime | None) -> Schedule:
 
 
 def _preview(schedule: Schedule, after: datetime, until: datetime | None, limit: int | None) -> list[datetime]:
+    if limit is None and until is None:
+        raise refuse("limit_missing")
     most = MOST_FIRES if limit is None else limit
-    if (limit is None and until is None) or not 0 <= most <= MOST_FIRES:
-        raise refuse("limit_missing", most=MOST_FIRES)
+    if type(most) is not int or not 0 <= most <= MOST_FIRES:
+        raise refuse("bad_limit", value=limit, most=MOST_FIRES)
     fires = Occurrences(schedule, Past(anchor=after), schedule.setting()).between(after, until)
     return [each for _, each in zip(range(most), fires, strict=False)]
 
 
-def _check_zone(zone: object) -> None:
-    """Before it becomes a key: a zone may be anything that a caller got wrong."""
-    if zone is not None and not isinstance(zone, str):
-        raise refuse("unknown_zone", zone=zone, nearest="Europe/Berlin")
+def _zone_name(zone: object) -> str:
+    """What else may stand for a zone: a subclass of text, a `ZoneInfo`, `datetime.UTC`."""
+    if isinstance(zone, str):
+        return str.__str__(zone)
+    key = "UTC" if zone is UTC else getattr(zone, "key", None)
+    if type(key) is not str:
+        raise refuse("bad_value", key="zone", value=zone, wanted='the name of a zone such as "Europe/Berlin"')
+    return key
+
+
+def _check_instant(name: str, moment: datetime) -> datetime:
+    if not isinstance(moment, datetime):
+        raise refuse("not_a_datetime", name=name, value=type(moment).__name__)
+    return moment
 
 
 def _known_zone(zone: str | None) -> str | None:

@@ -28,8 +28,9 @@ def default_zone(
         return DefaultZone(flag, "flag", "--zone")
     for variable in _ZONE_VARIABLES:
         value = environment.get(variable, "").strip().removeprefix(":")
-        if value and not value.startswith("/"):
-            return DefaultZone(value, "environment", variable)
+        named = value.partition("/zoneinfo/")[2] if value.startswith("/") else value
+        if named:
+            return DefaultZone(named.removeprefix("posix/"), "environment", variable)
     machine = _machine_zone(localtime)
     if machine is not None:
         return DefaultZone("UTC" if machine == "Etc/UTC" else machine, "machine", str(localtime))

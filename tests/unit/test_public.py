@@ -6,12 +6,19 @@ import inspect
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta, timezone
+from enum import StrEnum
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 import horae
 from horae.schedule import Cron, Schedule
+
+
+class ZoneName(StrEnum):
+    BERLIN = "Europe/Berlin"
+
 
 AFTER = datetime(2026, 3, 7, 12, tzinfo=UTC)
 
@@ -63,10 +70,18 @@ def test_a_limit_of_nothing_is_nothing() -> None:
     ("arguments", "code"),
     [
         ({"limit": None}, "limit_missing"),
-        ({"limit": -1}, "limit_missing"),
+        ({"limit": -1}, "bad_limit"),
         ({"zone": "Nowhere/Land"}, "unknown_zone"),
-        ({"zone": 5}, "unknown_zone"),
-        ({"zone": ["UTC"], "limit": 1}, "unknown_zone"),
+        ({"zone": 5}, "bad_value"),
+        ({"zone": ["UTC"], "limit": 1}, "bad_value"),
+        ({"limit": "5"}, "bad_limit"),
+        ({"limit": 1.5}, "bad_limit"),
+        ({"limit": 10**7}, "bad_limit"),
+        ({"gap": [], "limit": 1}, "bad_choice"),
+        ({"fold": {}, "limit": 2}, "bad_choice"),
+        ({"after": "2026-03-09"}, "not_a_datetime"),
+        ({"after": 5, "limit": 1}, "not_a_datetime"),
+        ({"until": 5.0}, "not_a_datetime"),
         ({"gap": "perhaps"}, "bad_choice"),
         ({"fold": "perhaps"}, "bad_choice"),
         ({"gap": "perhaps", "limit": 1}, "bad_choice"),
@@ -80,6 +95,29 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], code: str) -> None
     with pytest.raises(horae.InvalidSchedule) as refusal:
         horae.preview("0 9 * * *", **(plain | arguments))
     assert refusal.value.code == code
+
+
+@pytest.mark.parametrize("zone", [ZoneInfo("Europe/Berlin"), UTC, ZoneName.BERLIN])
+def test_a_zone_may_be_more_than_plain_text(zone: Any) -> None:
+    assert horae.parse("0 9 * * *", zone=zone).zone in ("Europe/Berlin", "UTC")
+    assert horae.preview("0 9 * * *", zone=zone, after=AFTER, limit=1)
+
+
+def test_both_ways_agree_at_the_edges_of_the_calendar() -> None:
+    for after in (
+        datetime.min.replace(tzinfo=UTC),
+        datetime.max.replace(tzinfo=UTC),
+        datetime(9999, 12, 27, tzinfo=UTC),
+    ):
+        many = horae.preview("0 9 * * *", zone="UTC", after=after, limit=2)
+        assert horae.preview("0 9 * * *", zone="UTC", after=after, limit=1) == many[:1]
+
+
+def test_a_moment_that_is_none_is_refused() -> None:
+    for question in (horae.parse, horae.describe):
+        with pytest.raises(horae.InvalidSchedule) as refusal:
+            question("tomorrow at 9:00", zone="UTC", now="today")  # type: ignore[arg-type]
+        assert refusal.value.code == "not_a_datetime"
 
 
 def test_describe_refuses_other_languages() -> None:

@@ -17,7 +17,7 @@ from ..schedule.preview import fires_in
 from ..schedule.refusals import refuse
 from ..schedule.text import read
 from ..schedule.text.zone_words import zone_named
-from ..schedule.value import Past, first_instant, is_wall
+from ..schedule.value import Past, first_instant, is_wall, last_instant
 from ..schedule.warnings import ScheduleWarning, warn_each
 from ..schedule.zones import find_zone
 from ..settings import DefaultZone, default_zone
@@ -46,7 +46,7 @@ def ask(question: Question, now: datetime) -> Answer:
     # A zone in the text is also the zone of wall times in the options; it is known only once the text is read.
     local_zone = read(text, zone=zone, now=now).schedule.zone or zone
     after = now if question.after is None else _instant("after", question.after, local_zone)
-    until = None if question.until is None else _instant("until", question.until, local_zone)
+    until = None if question.until is None else _instant("until", question.until, local_zone, last=True)
     reading = read(text, zone=zone, now=after)
     schedule = reading.schedule.with_defaults(zone, question.gap, question.fold)
     instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
@@ -59,20 +59,23 @@ def ask(question: Question, now: datetime) -> Answer:
 def known_zone(default: DefaultZone) -> str:
     """Cities are understood too; what the machine says is only used when it is known."""
     try:
-        return zone_named(default.name, 0)
-    except InvalidSchedule:
+        return zone_named(default.name, None)
+    except InvalidSchedule as refusal:
         if default.origin == "machine":
             return "UTC"
-        return find_zone(default.name).name
+        if default.origin == "environment":
+            raise refuse("unknown_zone_setting", variable=default.source, value=default.name) from None
+        raise refusal from None
 
 
-def _instant(option: str, text: str, zone: str) -> datetime:
+def _instant(option: str, text: str, zone: str, *, last: bool = False) -> datetime:
+    """A date as the end includes its day, as it does in the text itself."""
     moment = read_moment(text.strip())
     if moment is None:
-        raise refuse(
-            "bad_value", key=f"--{option}", value=text, wanted="a time such as 2026-03-01T15:00 or 2026-03-01T15:00Z"
-        )
-    return to_datetime(first_instant(moment, find_zone(zone if is_wall(moment) else "UTC"))).astimezone(UTC)
+        wanted = "a time such as 2026-03-01T15:00 or 2026-03-01T15:00Z"
+        raise refuse("bad_value", key=f"--{option}", value=text, wanted=wanted)
+    resolve = last_instant if last else first_instant
+    return to_datetime(resolve(moment, find_zone(zone if is_wall(moment) else "UTC"))).astimezone(UTC)
 
 
 def _zone_was_assumed(default: DefaultZone) -> ScheduleWarning:

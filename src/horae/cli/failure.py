@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+from contextlib import suppress
 from typing import Final
 
 from ..choices import Language
 from ..errors import InvalidSchedule
 from .width import columns
 
+FAILED: Final = 1
 INVALID: Final = 6
+_CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _WIDEST: Final = 72
 
 
@@ -32,6 +36,14 @@ def show_refusal(refusal: InvalidSchedule, language: Language, *, as_json: bool)
     print("\n".join(lines), file=sys.stderr)  # noqa: T201 - this is the output
 
 
+def show_failure(error: OSError) -> None:
+    """The output could not be written: a full disk, a reader that went away."""
+    with suppress(OSError):
+        sys.stdout.close()
+    if not isinstance(error, BrokenPipeError):
+        print(f"horae: {error.strerror}", file=sys.stderr)  # noqa: T201 - this is the output
+
+
 def _pointed(refusal: InvalidSchedule) -> list[str]:
     """The text with a caret under the place, cut to what fits."""
     if refusal.source is None or refusal.position is None or not refusal.source.strip():
@@ -44,12 +56,17 @@ def _pointed(refusal: InvalidSchedule) -> list[str]:
 
 
 def wanted_language(arguments: list[str]) -> Language:
-    """From `--lang`, else from the environment; needed also when the arguments themselves are refused."""
+    """From `--lang`, else the language of the text, else of the environment; also when the text is refused."""
     for flag, value in zip(arguments, [*arguments[1:], ""], strict=False):
         chosen = value if flag == "--lang" else flag.removeprefix("--lang=") if flag.startswith("--lang=") else ""
         if chosen in ("en", "zh"):
             return "zh" if chosen == "zh" else "en"
-    return environment_language()
+    return language_for(" ".join(arguments))
+
+
+def language_for(text: str) -> Language:
+    """Who writes Chinese is answered in Chinese."""
+    return "zh" if _CHINESE.search(text) else environment_language()
 
 
 def environment_language() -> Language:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 import typer
 
 from .. import __version__
 from ..errors import InvalidSchedule
 from . import demo, schedules
-from .failure import INVALID, show_refusal, wanted_language, wants_json
+from .failure import FAILED, INVALID, show_failure, show_refusal, wanted_language, wants_json
 
 app = typer.Typer(
     name="horae",
@@ -41,11 +42,17 @@ def _options(
 def main() -> None:
     """Every refusal ends here: a sentence, a place, a hint, and exit code 6."""
     arguments = [_not_an_option(each) for each in sys.argv[1:]]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no Chinese is no reason to crash
     try:
         app(args=arguments)
     except InvalidSchedule as refusal:
         show_refusal(refusal, wanted_language(arguments), as_json=wants_json(arguments))
         sys.exit(INVALID)
+    except OSError as error:
+        show_failure(error)
+        sys.exit(FAILED)
 
 
 def _not_an_option(argument: str) -> str:

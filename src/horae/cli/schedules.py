@@ -6,7 +6,7 @@ import typer
 
 from ..choices import Fold, Gap, Language
 from ..clock import SystemClock
-from .failure import environment_language, wants_json
+from .failure import language_for, wants_json
 
 MOST_FIRES = 1000
 
@@ -19,7 +19,7 @@ _ZONE = typer.Option(
     help="Where the text names no zone: Europe/Berlin. Default: HORAE_ZONE, else this machine's.",
 )
 _AFTER = typer.Option(None, "--after", help="Look from here on (not included). Default: now.")
-_LANG = typer.Option(None, "--lang", help="Language of the answer. Default: from the environment.")
+_LANG = typer.Option(None, "--lang", help="Language of the answer. Default: that of the text, else of the environment.")
 _JSON = typer.Option(False, "--json", help="Answer as JSON.")
 
 
@@ -38,7 +38,8 @@ def next_fires(  # noqa: PLR0917 - typer calls it by name
     from .asking import Question, ask  # noqa: PLC0415 - `--help` does without
     from .render import show_fires, show_json  # noqa: PLC0415
 
-    question = Question(" ".join(text), zone, lang or environment_language(), after, until, number, gap, fold)
+    said = " ".join(text)
+    question = Question(said, zone, lang or language_for(said), after, until, number, gap, fold)
     answer = ask(question, SystemClock().now())
     show_json(answer) if json or wants_json([]) else show_fires(answer)
 
@@ -53,5 +54,6 @@ def explain(
     from .asking import Question, ask  # noqa: PLC0415 - `--help` does without
     from .render import show_explanation, show_json  # noqa: PLC0415
 
-    answer = ask(Question(" ".join(text), zone, lang or environment_language()), SystemClock().now())
+    said = " ".join(text)
+    answer = ask(Question(said, zone, lang or language_for(said)), SystemClock().now())
     show_json(answer) if json or wants_json([]) else show_explanation(answer)

@@ -77,7 +77,10 @@ Question: TypeAlias = Callable[[int], int | None]
 
 def plain_question(schedule: Schedule, zone: str | None, gap: Gap, fold: Fold) -> Question | None:
     """A function of whole seconds, where nothing but the pattern and the zone has to be looked at."""
-    known: Question | None = schedule._remembered.get((zone, gap, fold))  # noqa: SLF001 - the value's own memory
+    try:
+        known: Question | None = schedule._remembered.get((zone, gap, fold))  # noqa: SLF001 - the value's own memory
+    except TypeError:
+        known = None  # what cannot be a key is refused below, by name
     if known is not None or type(schedule) is not Cron or schedule.bounded:
         return known
     check_choices(gap, fold)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import ClassVar, Final
 
 from ..choices import Gap
+from ..errors import InvalidSchedule
 from .days import civil, day_number
 from .instants import DAY, SECOND, to_instant, wall_seconds
 from .recurrence import Rule as RecurrenceRule
@@ -43,6 +44,8 @@ class RRule(Schedule):
         Schedule.__post_init__(self)
         if self.start is not None and is_wall(self.start):
             RulePattern(self.parsed, _wall_start(self.start))
+        elif self.start is None:
+            _refuse_if_never(self.parsed)
 
     @property
     def parsed(self) -> RecurrenceRule:
@@ -58,6 +61,26 @@ class RRule(Schedule):
         moment = past.anchor if self.start is None else self.start
         instant = first_instant(moment, find_zone("UTC")) // SECOND
         return instant + setting.require_zone().offset(instant)
+
+
+# A leap day, a Monday in the middle of an odd year, and a year's end: starts that imply different parts of a rule.
+_SOME_STARTS: Final = tuple(
+    wall_seconds(each)
+    for each in (datetime(2024, 2, 29), datetime(2025, 7, 7, 13, 37, 1), datetime(2026, 12, 31, 23, 59, 59))  # noqa: DTZ001
+)
+
+
+def _refuse_if_never(rule: RecurrenceRule) -> None:
+    """Without a start, a rule is refused when it can come from none; its interval could miss what it does not count."""
+    plain = replace(rule, interval=1)
+    refusals = []
+    for start in _SOME_STARTS:
+        try:
+            RulePattern(plain, start)
+        except InvalidSchedule as refusal:
+            refusals.append(refusal)
+    if len(refusals) == len(_SOME_STARTS):
+        raise refusals[0]
 
 
 def _wall_start(start: Moment) -> int:

@@ -6,10 +6,11 @@ from bisect import bisect_right
 from typing import Final, Protocol
 
 from ..choices import Fold, Gap
-from .instants import LAST_INSTANT, SECOND
+from .instants import FIRST_INSTANT, LAST_INSTANT, SECOND
 from .wall import WallPattern
 from .zones import Segment, Zone
 
+_FIRST_SECOND: Final = FIRST_INSTANT // SECOND
 _LAST_SECOND: Final = LAST_INSTANT // SECOND
 
 
@@ -64,7 +65,8 @@ class WallRule:
         return self.decide(after)
 
     def decide(self, after: int) -> int | None:
-        """The careful way, needed only near a clock change."""
+        """The careful way, needed only near a clock change, and at the edges of the calendar."""
+        after = max(after, _FIRST_SECOND - 1)
         found = self._zone.next_match(self._pattern.next_local, after, self.gap, self.fold)
         return found if found is not None and found <= _LAST_SECOND else None
 

@@ -121,7 +121,7 @@ def check_choices(gap: str | None, fold: str | None) -> None:
 
 
 def _check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:
-    if given not in allowed:
+    if not isinstance(given, str | None) or given not in allowed:
         raise refuse("bad_choice", name=name, value=given, allowed=", ".join(str(each) for each in allowed if each))
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..choices import Fold, Gap
-from .instants import LAST_INSTANT, SECOND
+from .instants import FIRST_INSTANT, LAST_INSTANT, SECOND
 from .refusals import refuse
 from .tzif import History, read_history, zone_names
 
@@ -206,8 +206,8 @@ def _build(history: History, year: int) -> Table:
 
 
 def _clear(segment: Segment, begin: int, end: int) -> tuple[int, int, int]:
-    """No fast answer lies beyond the calendar."""
-    return segment.offset, begin, min(end, LAST_INSTANT // SECOND + 1)
+    """No fast answer lies beyond the calendar, nor before it."""
+    return segment.offset, max(begin, FIRST_INSTANT // SECOND), min(end, LAST_INSTANT // SECOND + 1)
 
 
 @cache

@@ -176,7 +176,7 @@ def test_a_zone_in_the_text_wins(text: str, zone: str) -> None:
         ("friday at 9:00", "once_or_weekly", 0, "every Friday"),
         ("every 2nd tuesday at 10:00", "nth_of_what", 0, "2nd Tuesday"),
         ("every 0.5s", "sub_second", 6, "whole seconds"),
-        ("every 10m on weekdays", "interval_and_days", 0, "between 09:00 and 18:00"),
+        ("every 10m on the 1st", "interval_and_days", 0, "between 09:00 and 18:00"),
         ("between 9:00 and 18:00", "window_without_step", 0, "every 10m"),
         ("2026-02-30 10:00", "bad_date", 0, "Check"),
         ("every day at 9:00 CST", "ambiguous_zone", 18, "America/Chicago or Asia/Shanghai"),

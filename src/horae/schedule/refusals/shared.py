@@ -55,6 +55,12 @@ SHARED: Final[dict[str, Entry]] = {
         "没有名为“{zone}”的时区。",
         "是不是 {nearest}？",
     ),
+    "unknown_zone_setting": (
+        '{variable} is set to "{value}", which is no zone.',
+        "Set it to a name such as Europe/Berlin, or pass --zone.",
+        "{variable} 设置为“{value}”，这不是时区。",
+        "请设置为 Asia/Shanghai 这样的名称，或使用 --zone。",
+    ),
     "bad_choice": (
         "{name} cannot be {value}.",
         "It is one of: {allowed}.",

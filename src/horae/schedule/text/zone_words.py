@@ -157,7 +157,7 @@ def _cities() -> dict[str, str]:
     return found | _NAMES
 
 
-def zone_named(word: str, place: int) -> str:
+def zone_named(word: str, place: int | None) -> str:
     """A zone from its name in any case, or from a city."""
     chinese = CHINESE_CITIES.get(word.strip().removesuffix("时间"))
     if chinese is not None:

@@ -85,6 +85,14 @@ class CronFields:
         return self.minute.starred or self.hour.starred
 
     @property
+    def is_one_date(self) -> bool:
+        """One day of one month, as 29 February."""
+        plain_day = len(self.day.values) == 1 and not (
+            self.day.last or self.day.last_working or self.day.nearest_working
+        )
+        return plain_day and len(self.month.values) == 1 and self.weekday.text == "*"
+
+    @property
     def both_day_fields(self) -> bool:
         """Whether a day must match both day fields, rather than either."""
         return self.day.starred or self.weekday.starred
@@ -226,6 +234,8 @@ def _number(text: str, place: int, kind: FieldKind) -> int:
 
 
 def _plain_number(text: str, place: int, kind: FieldKind) -> int:
+    if text == "?":
+        raise refuse("question_mark", place)
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
         raise refuse("not_a_number", place, field=kind.told, value=text, lowest=kind.lowest, highest=kind.highest)
     return int(text)

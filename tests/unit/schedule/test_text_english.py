@@ -151,6 +151,10 @@ def test_understood(text: str, expected: dict[str, Any]) -> None:
         ("every day at 9:00 in America/New_York", "America/New_York"),
         ("0 9 * * 1-5 Europe/Berlin", "Europe/Berlin"),
         ("RRULE:FREQ=DAILY Europe/Berlin", "Europe/Berlin"),
+        ("CRON_TZ=Europe/Berlin 0 9 * * *", "Europe/Berlin"),
+        ("every day at 9:00 in Berlin", "Europe/Berlin"),
+        ("every day at 9:00 Eastern time", "America/New_York"),
+        ("every day at 9:00 Beijing time", "Asia/Shanghai"),
     ],
 )
 def test_a_zone_in_the_text_wins(text: str, zone: str) -> None:
@@ -201,6 +205,36 @@ def test_refused_at_the_place_with_a_hint(text: str, code: str, position: int, h
     assert hint in refusal.value.hint
     assert refusal.value.message
     assert refusal.value.in_language("zh").message != refusal.value.message
+
+
+def test_a_recurrence_as_calendars_write_it() -> None:
+    text = """DTSTART;TZID=Europe/Berlin:20260105T090000
+RRULE:FREQ=WEEKLY;BYDAY=MO
+EXDATE;TZID=Europe/Berlin:20260112T090000"""
+    schedule = horae.parse(text, zone=ZONE)
+    assert to_json(schedule) == {
+        "kind": "rrule",
+        "rule": "FREQ=WEEKLY;BYDAY=MO",
+        "exclude": ["2026-01-12T09:00:00"],
+        "zone": "Europe/Berlin",
+        "start": "2026-01-05T09:00:00",
+    }
+    fires = horae.preview(schedule, after=datetime(2026, 1, 1, tzinfo=UTC), limit=2)
+    assert fires == [datetime(2026, 1, 5, 8, tzinfo=UTC), datetime(2026, 1, 19, 8, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DTSTART:20261399T000000",
+        "DTSTART:x",
+        "DTSTART:20260101",
+        "DTSTART:20260101T000000Z\nRRULE:FREQ=DAILY\nLOCATION:here",
+    ],
+)
+def test_a_broken_calendar_entry_is_refused(text: str) -> None:
+    with pytest.raises(horae.InvalidSchedule):
+        horae.parse(text, zone=ZONE)
 
 
 def test_relative_words_need_a_zone_to_be_read_in() -> None:

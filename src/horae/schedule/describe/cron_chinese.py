@@ -4,43 +4,45 @@ from __future__ import annotations
 
 from ..cron_fields import CronFields, Field
 from .chinese_words import WEEKDAYS
-from .moments import even_step, runs, whole_step
-
-_MOST_TIMES = 6
+from .moments import even_step, is_listed, runs, whole_step
 
 
 def cron_core(fields: CronFields) -> str:
-    times, days = _times(fields), _days(fields)
-    months = _months(fields.month)
+    times, days, months = _times(fields), _days(fields), _months(fields.month)
+    if fields.is_one_date:
+        return f"每年 {months} {min(fields.day.values)} 日 {times}"
     if months:
         days = days.removeprefix("每月").strip()
-        return f"{months}的{' ' if days[0].isdigit() else ''}{days} {times}"
+        return f"{months}的{_spaced(days)} {times}"
     return times if days == "每天" and times.startswith("每") else f"{days} {times}"
 
 
 def _times(fields: CronFields) -> str:
     seconds, minutes, hours = (sorted(each.values) for each in (fields.second, fields.minute, fields.hour))
-    if len(seconds) * len(minutes) * len(hours) <= _MOST_TIMES:
+    if is_listed(fields):
         return "、".join(_clock(h, m, s) for h in hours for m in minutes for s in seconds)
-    parts = [f"{_numbers(hours)} 点" if len(hours) < 24 else "每小时" if len(minutes) < 60 else ""]
-    minute_step = whole_step(minutes, 60)
-    if minute_step is None:
-        parts.append(f"第 {_numbers(minutes)} 分")
-    elif seconds == [0] or minute_step > 1:
-        parts = [part for part in parts if part != "每小时"]
-        parts.append("每分钟" if minute_step == 1 else f"每 {minute_step} 分钟")
-    if seconds != [0]:
-        second_step = whole_step(seconds, 60)
-        parts.append(
-            f"第 {_numbers(seconds)} 秒"
-            if second_step is None
-            else "每秒"
-            if second_step == 1
-            else f"每 {second_step} 秒"
-        )
-        if minute_step == 1 and second_step is None:
-            parts.insert(-1, "每分钟")
-    return " ".join(part for part in parts if part)
+    said = _minutes(minutes, hours)
+    if seconds == [0]:
+        return said
+    step = whole_step(seconds, 60)
+    if step is None:
+        return f"{said}的第 {_numbers(seconds)} 秒"
+    often = "每秒" if step == 1 else f"每 {step} 秒"
+    return often if said == "每分钟" else f"{said}内{often}"
+
+
+def _minutes(minutes: list[int], hours: list[int]) -> str:
+    step = whole_step(minutes, 60)
+    during = "" if len(hours) == 24 else f"{_numbers(hours)} 点"
+    if step is not None:
+        often = "每分钟" if step == 1 else f"每 {step} 分钟"
+        return f"{during}{often}" if during else often
+    if minutes == [0]:
+        hour_step = whole_step(hours, 24)
+        if hour_step is not None and hour_step > 1:
+            return f"每 {hour_step} 小时整点（从 0 点起）"
+        return f"{during}整点" if during else "每小时整点"
+    return f"{during or '每小时'}的第 {_numbers(minutes)} 分钟"
 
 
 def _clock(hour: int, minute: int, second: int) -> str:
@@ -58,11 +60,9 @@ def _days(fields: CronFields) -> str:
     by_weekday = None if fields.weekday.values == frozenset(range(7)) else _weekday_part(fields.weekday)
     if not fields.both_day_fields:
         return "每天" if by_day is None or by_weekday is None else f"每月{_spaced(by_day)}或{by_weekday}"
-    if by_day is None and by_weekday is None:
-        return "每天"
     if by_day is None:
-        return str(by_weekday)
-    return f"每月{_spaced(by_day)}" + ("" if by_weekday is None else f"且为{by_weekday}")
+        return by_weekday or "每天"
+    return f"每月{_spaced(by_day)}" + ("" if by_weekday is None else f"且为{by_weekday.removeprefix('每')}")
 
 
 def _spaced(text: str) -> str:
@@ -80,17 +80,16 @@ def _day_part(field: Field) -> str:
 
 
 def _weekday_part(field: Field) -> str:
-    from_monday = sorted((weekday - 1) % 7 for weekday in field.values)
-    said = [
-        f"{WEEKDAYS[first]}至{WEEKDAYS[last]}"
-        if last - first >= 2
-        else "、".join(WEEKDAYS[day] for day in range(first, last + 1))
-        for first, last in runs(from_monday)
-    ]
-    said += [f"每月第 {nth} 个{WEEKDAYS[(weekday - 1) % 7]}" for weekday, nth in sorted(field.nth)]
-    said += [f"每月最后一个{WEEKDAYS[(weekday - 1) % 7]}" for weekday in sorted(field.last_weekdays)]
-    joined = "、".join(said)
-    return joined if "至" in joined or joined.startswith("每月") else f"每{joined}"
+    said: list[str] = []
+    for first, last in runs(sorted((weekday - 1) % 7 for weekday in field.values)):
+        ranged = last - first >= 2
+        said += [f"{WEEKDAYS[first]}至{WEEKDAYS[last]}"] if ranged else list(WEEKDAYS[first : last + 1])
+    counted = [f"第 {nth} 个{WEEKDAYS[(weekday - 1) % 7]}" for weekday, nth in sorted(field.nth)]
+    counted += [f"最后一个{WEEKDAYS[(weekday - 1) % 7]}" for weekday in sorted(field.last_weekdays)]
+    if counted:
+        said.append("每月" + "、".join(counted))
+    plain = "、".join(said)
+    return plain if plain.startswith("每月") or ("至" in plain and "、" not in plain) else f"每{plain}"
 
 
 def _months(field: Field) -> str:

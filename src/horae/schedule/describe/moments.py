@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta, timezone
 from itertools import pairwise
+from typing import Final
 
+from ..cron_fields import CronFields
 from ..instants import SECOND, to_instant
 from ..value import Moment, Schedule, is_wall
 from ..zones import find_zone
@@ -43,6 +45,14 @@ def _reading(value: datetime) -> str:
     if value.microsecond:
         return value.isoformat(" ", "microseconds").rstrip("0")
     return value.isoformat(" ", "seconds" if value.second else "minutes")
+
+
+MOST_LISTED: Final = 6
+
+
+def is_listed(fields: CronFields) -> bool:
+    """Whether the times are few enough to be named one by one."""
+    return len(fields.second.values) * len(fields.minute.values) * len(fields.hour.values) <= MOST_LISTED
 
 
 def even_step(values: list[int]) -> int | None:

@@ -67,6 +67,12 @@ CRON: Final[dict[str, Entry]] = {
         "“{value}”在 {field} 字段中没有含义。",
         "请写 {lowest} 到 {highest} 之间的数、{lowest}-{highest} 这样的范围，或 *。",
     ),
+    "question_mark": (
+        "? is another dialect's way to leave a day field open.",
+        "Write * instead, and mind the weekdays: here 1 is Monday, there it is Sunday.",
+        "? 是另一种方言中留空日期字段的写法。",
+        "请改写为 *，并注意星期：这里 1 是周一，那里 1 是周日。",
+    ),
     "never": (
         "These dates never come: {expression}.",
         "Check the day against the months: 30 February, for example, does not exist.",

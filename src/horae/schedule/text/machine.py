@@ -22,7 +22,8 @@ _FIRST_FIELD: Final = re.compile(r"[\d*?,/-]+", re.ASCII)
 _WORD: Final = re.compile(r"\S+")
 _COUNT_WORDS: Final = ("times", "time", "次")
 _REPEATING: Final = re.compile(r"R(\d{0,9})/(?:([^/\s]+)/)?(P[^/\s]+)", re.ASCII | re.IGNORECASE)
-_RRULE_PREFIX: Final = "rrule:"
+_RRULE: Final = re.compile(r"\s*((?:rrule:\s*)?freq=\S*|rrule:\S*)", re.IGNORECASE)
+_ZONE_PREFIX: Final = re.compile(r"\s*(?:CRON_TZ|TZ)=(\S+)\s+", re.IGNORECASE)
 
 
 def split_cron(text: str) -> tuple[str, int] | None:
@@ -50,16 +51,21 @@ def _begins_like_cron(fields: list[str]) -> bool:
     return fields[0].startswith("*") or (len(fields) >= 2 and bool(_FIRST_FIELD.fullmatch(fields[1])))
 
 
+def split_zone_prefix(text: str) -> tuple[str, int] | None:
+    """(zone, where the rest begins) of `CRON_TZ=Europe/Berlin 0 9 * * *`."""
+    match = _ZONE_PREFIX.match(text)
+    return None if match is None else (match[1], match.end())
+
+
 def cron_offset(text: str) -> int:
     match = re.match(r"\s*cron\s+", text, re.IGNORECASE)
     return match.end() if match else 0
 
 
 def split_rrule(text: str) -> tuple[str, int] | None:
-    match = _WORD.search(text)
-    if match is None or not match.group().lower().startswith((_RRULE_PREFIX, "freq=")):
-        return None
-    return match.group(), match.end()
+    """(rule, where the modifiers begin); a blank after the prefix is forgiven."""
+    match = _RRULE.match(text)
+    return None if match is None else (match[1], match.end())
 
 
 def read_cron(expression: str, zone: str | None) -> Schedule:

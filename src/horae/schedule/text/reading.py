@@ -14,6 +14,7 @@ from ..rrule import RRule
 from ..value import Schedule
 from .assemble import assemble, modifiers_of
 from .draft import Draft
+from .icalendar import read_icalendar
 from .machine import (
     cron_offset,
     read_cron,
@@ -23,7 +24,9 @@ from .machine import (
     read_rrule,
     split_cron,
     split_rrule,
+    split_zone_prefix,
 )
+from .zone_words import zone_named
 
 LONGEST_TEXT: Final = 2000
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
@@ -82,6 +85,14 @@ def _read(text: str, zone: str | None, now: datetime) -> Reading:
     if text.lstrip().startswith("{"):
         schedule = read_json(text)
         return Reading(schedule.with_defaults(zone), named_zone=schedule.zone is not None)
+    calendar = read_icalendar(text, zone)
+    if calendar is not None:
+        return Reading(calendar[0], named_zone=calendar[1])
+    prefixed = split_zone_prefix(text)
+    if prefixed is not None:
+        name, begin = prefixed
+        rest = _read(" " * begin + text[begin:], zone_named(name, text.index(name)), now)
+        return replace(rest, named_zone=True)
     sourced = _SOURCE.search(text)
     if sourced is not None:
         return _read_sourced(text[: sourced.start()], sourced[1], zone, now)

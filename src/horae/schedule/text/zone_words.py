@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from ..cron_fields import ALIASES
 from ..refusals import refuse
 from ..tzif import zone_names
 from ..zones import nearest_zone
@@ -169,6 +170,8 @@ def zone_named(word: str, place: int | None) -> str:
         one, other = _ABBREVIATIONS[folded.upper()]
         raise refuse("ambiguous_zone", place, zone=word, one=one, other=other)
     found = _spellings().get(folded) or _cities().get(folded)
+    if found is None and folded in ("reboot", "fortnightly", "every_minute", "startup"):
+        raise refuse("unknown_alias", place, alias=f"@{word}", known=", ".join(ALIASES))
     if found is None:
         raise refuse("unknown_zone", place, zone=word, nearest=nearest_zone(word))
     return found

@@ -20,6 +20,10 @@ ZONES = (
     "Africa/Casablanca",
     "Pacific/Apia",
     "America/Santiago",
+    "EST",
+    "GMT",
+    "CST6CDT",
+    "Etc/GMT+5",
 )
 EXPRESSIONS = (
     "0 9 * * 1-5",
@@ -116,7 +120,7 @@ def schedules(draw: st.DrawFn, given: st.SearchStrategy[dict[str, Any]] = modifi
             case "cron":
                 return Cron(draw(st.sampled_from(EXPRESSIONS)), **chosen)
             case "rrule":
-                return RRule(draw(st.sampled_from(RULES)), tuple(draw(st.lists(dates, max_size=3))), **chosen)
+                return RRule(draw(st.sampled_from(RULES)), tuple(draw(st.lists(moments, max_size=3))), **chosen)
             case _:
                 return Calendar(**draw(calendar_parts()), **chosen)
     except InvalidSchedule:

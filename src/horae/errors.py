@@ -6,7 +6,7 @@ HoraeError
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from .choices import Language
@@ -33,8 +33,10 @@ class InvalidSchedule(HoraeError, ValueError):  # noqa: N818 - the public name s
         *,
         position: int | None = None,
         source: str | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> None:
         self.code = code
+        self.facts = dict(facts or {})
         self.sentences = dict(sentences)
         self.position = position
         self.source = source
@@ -54,4 +56,18 @@ class InvalidSchedule(HoraeError, ValueError):  # noqa: N818 - the public name s
     def located(self, source: str, offset: int = 0) -> InvalidSchedule:
         """The same refusal, pointing into the text that the person typed."""
         place = None if self.position is None else min(self.position + offset, len(source))
-        return InvalidSchedule(self.code, self.sentences, position=place, source=source)
+        return InvalidSchedule(self.code, self.sentences, position=place, source=source, facts=self.facts)
+
+    def __reduce__(self) -> tuple[Callable[..., InvalidSchedule], tuple[object, ...]]:
+        """Exceptions are copied by their arguments, and these have names."""
+        return _again, (self.code, self.sentences, self.position, self.source, self.facts)
+
+
+def _again(
+    code: str,
+    sentences: Mapping[Language, Sentence],
+    position: int | None,
+    source: str | None,
+    facts: Mapping[str, object],
+) -> InvalidSchedule:
+    return InvalidSchedule(code, sentences, position=position, source=source, facts=facts)

@@ -9,7 +9,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from .calendar_days import CountedPeriods, ExcludingDates, SpillingPattern, Unit, month_mask
 from .days import EVERY_MONTH, EVERY_WEEKDAY, Days, Weekly, day_number, monthly
-from .instants import DAY, SECOND, to_instant
+from .instants import DAY, FIRST_INSTANT, SECOND, to_instant
 from .refusals import refuse
 from .rules import Rule, WallRule, repeating_rule
 from .value import Past, Schedule, Setting, first_instant, is_wall, require
@@ -24,6 +24,7 @@ UNIT_NAMES: Final[dict[str, tuple[str, str]]] = {
     "hours": ("window of hours", "时间段"),
 }
 MOST_PERIODS: Final = 1000
+MOST_YEARS: Final = 100
 MOST_TIMES: Final = 1440
 MOST_DATES: Final = 1000
 
@@ -35,6 +36,10 @@ class NthWeekday:
     weekday: int
     nth: int
 
+    def __post_init__(self) -> None:
+        require("weekday", self.weekday, int, "a number from 0, Monday, to 6")
+        require("nth", self.nth, int, "a number from 1 to 5, or from -1 to -5")
+
 
 @dataclass(frozen=True, slots=True)
 class Hours:
@@ -43,6 +48,13 @@ class Hours:
     opens: time
     closes: time
     days: tuple[int, ...] = ()  # weekdays on which the stretch begins; empty: all
+
+    def __post_init__(self) -> None:
+        for name in ("opens", "closes"):
+            require(name, getattr(self, name), time, "a time of day")
+        require("days", self.days, (tuple, list), "weekdays")
+        for day in self.days:
+            require("days", day, int, "a number from 0, Monday, to 6")
 
 
 On: TypeAlias = int | NthWeekday
@@ -77,13 +89,13 @@ class Calendar(Schedule):
 
     def rule(self, setting: Setting, past: Past) -> Rule:
         origin = self._origin(setting, past) if self.every > 1 else 0
-        return self.remember((setting, origin), partial(_make_rule, self, setting, origin))  # type: ignore[no-any-return]
+        return self.remember((setting, origin), partial(_make_rule, self, setting, origin))
 
     def _origin(self, setting: Setting, past: Past) -> int:
         """The local day that periods are counted from: that of `start`, else of the anchor. It never drifts."""
         zone = setting.require_zone()
         if self.start is None:
-            instant = to_instant(past.anchor) // SECOND
+            instant = max(to_instant(past.anchor), FIRST_INSTANT) // SECOND
         elif is_wall(self.start):
             return day_number(date(self.start.year, self.start.month, self.start.day))
         else:
@@ -198,8 +210,9 @@ def check_types(calendar: Calendar) -> None:
 def check_calendar(calendar: Calendar) -> None:
     if calendar.unit not in ("day", "week", "month", "year"):
         raise refuse("bad_choice", name="unit", value=calendar.unit, allowed="day, week, month, year")
-    if not 1 <= calendar.every <= MOST_PERIODS:
-        raise refuse("bad_every", value=calendar.every, most=MOST_PERIODS)
+    most = MOST_YEARS if calendar.unit == "year" else MOST_PERIODS
+    if not 1 <= calendar.every <= most:
+        raise refuse("bad_every", value=calendar.every, most=most)
     if len(calendar.at) > MOST_TIMES or len(calendar.exclude) > MOST_DATES:
         raise refuse("too_many", times=MOST_TIMES, dates=MOST_DATES)
     if any(not 1 <= month <= 12 for month in calendar.months):

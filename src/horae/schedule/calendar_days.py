@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from .days import Days, civil, nth_weekday, weekday_days
+from .days import EVERY_WEEKDAY, Days, Weekly, civil, nth_weekday, weekday_days
 from .gregorian import first_of_month
 from .instants import DAY
-from .wall import Times
+from .wall import DaysAndTimes, Times
 
 Unit = Literal["day", "week", "month", "year"]
 
-_LONGEST_SEARCH: Final = 12 * 400
+_LONGEST_SEARCH: Final = 146_097  # days in 400 years, after which the calendar repeats
 
 
 def month_mask(
@@ -41,9 +41,7 @@ class CountedPeriods:
 
     def on_or_after(self, day: int) -> int | None:
         found = self.days.on_or_after(day)
-        for _ in range(_LONGEST_SEARCH):
-            if found is None:
-                return None
+        while found is not None and found <= day + _LONGEST_SEARCH:
             behind = (self._period(found) - self._period(self.origin)) % self.every
             if behind == 0:
                 return found
@@ -51,6 +49,8 @@ class CountedPeriods:
         return None
 
     def count(self, first: int, last: int) -> int:
+        if self.unit == "day" and self.days == Weekly(EVERY_WEEKDAY):
+            return max(0, (last - self.origin) // self.every - (first - 1 - self.origin) // self.every)
         total = 0
         found = self.on_or_after(first)
         while found is not None and found <= last:
@@ -109,8 +109,19 @@ class SpillingPattern:
             found = self._next_of_all((found // DAY + 1) * DAY - 1)
         return found
 
-    def count_local(self, first: int, last: int) -> int | None:  # noqa: ARG002 - two tables may not be added up
-        return None
+    def count_local(self, first: int, last: int) -> int | None:
+        """A window is shorter than a day: what runs late never meets what opens."""
+        total = self._count_all(first, last)
+        for day in self.excluded:
+            total -= self._count_all(max(first, day * DAY), min(last, day * DAY + DAY - 1))
+        return total
+
+    def _count_all(self, first: int, last: int) -> int:
+        if last < first:
+            return 0
+        on_the_day = DaysAndTimes(self.days, self.times).count_local(first, last)
+        late = DaysAndTimes(self.days, self.late).count_local(first - DAY, last - DAY)
+        return (on_the_day or 0) + (late or 0)
 
     def _next_of_all(self, local: int) -> int | None:
         day, second = divmod(local, DAY)

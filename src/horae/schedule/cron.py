@@ -45,10 +45,7 @@ class Cron(Schedule):
         return self.wall_rule(setting)
 
     def wall_rule(self, setting: Setting) -> WallRule:
-        known = self._remembered.get(setting)
-        if known is not None:
-            return known  # type: ignore[no-any-return]
-        return self.remember(setting, partial(_make_rule, self.expression, setting))  # type: ignore[no-any-return]
+        return self.remember(setting, partial(_make_rule, self.expression, setting))
 
 
 def _make_rule(expression: str, setting: Setting) -> WallRule:

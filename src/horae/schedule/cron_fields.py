@@ -126,7 +126,7 @@ def _at(place: int, word: str, kind: FieldKind) -> Field:
     try:
         return _read_field(word.upper(), kind)
     except InvalidSchedule as refusal:
-        raise InvalidSchedule(refusal.code, refusal.sentences, position=place + (refusal.position or 0)) from None
+        raise refusal.located(" " * place + word, place) from None
 
 
 @lru_cache(maxsize=4096)

@@ -6,13 +6,14 @@ such as "last working day" is 28 bit masks, computed once.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from typing import Final, Protocol
 
-from .gregorian import days_in_month
+from .gregorian import days_in_month, first_of_month
 
 _EPOCH_ORDINAL: Final = 719_163
 _LAST_DAY: Final = date.max.toordinal() - _EPOCH_ORDINAL
@@ -61,6 +62,7 @@ class Monthly:
     """Days that a rule picks in each month of a set of months."""
 
     masks: tuple[int, ...]  # 12 months x 28 shapes, see `monthly`
+    months: tuple[int, ...]  # those with a mask that is not empty
 
     def on_or_after(self, day: int) -> int | None:
         if day > _LAST_DAY:
@@ -70,14 +72,19 @@ class Monthly:
         rest = self._mask(first, year, month) >> number
         if rest:
             return day + _lowest(rest)
-        for _ in range(12 * 400):
-            first += days_in_month(year, month)
-            year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+        for _ in range(len(self.months) * 400):
+            year, month = self._following(year, month)
+            first = first_of_month(year, month)
             mask = self._mask(first, year, month)
             if mask:
                 found = first + _lowest(mask) - 1
                 return found if found <= _LAST_DAY else None
         return None
+
+    def _following(self, year: int, month: int) -> tuple[int, int]:
+        """The next month that can have a matching day at all."""
+        index = bisect_right(self.months, month)
+        return (year, self.months[index]) if index < len(self.months) else (year + 1, self.months[0])
 
     def count(self, first: int, last: int) -> int:
         total, month_first = 0, first
@@ -104,7 +111,8 @@ def monthly(months: int, mask: MonthMask) -> Monthly | None:
         for length in range(28, 32)
         for weekday in range(7)
     )
-    return Monthly(masks) if any(masks) else None
+    able = tuple(month for month in range(1, 13) if any(masks[month * 28 - 28 : month * 28]))
+    return Monthly(masks, able) if able else None
 
 
 @cache

@@ -40,16 +40,16 @@ def exact(text: str, place: int) -> timedelta:
         raise refuse("bad_duration", place, value=text)
     if re.fullmatch(r"\d+M", text):
         raise refuse("month_or_minute", place, value=text)
-    text, seconds, end = text.lower(), 0.0, 0
+    text, microseconds, end = text.lower(), 0, 0
     for match in _SPOKEN.finditer(text):
         whole, fraction, unit = match.groups()
-        seconds += float(f"{whole}.{(fraction or '0')[:6]}") * _SPOKEN_UNITS[unit[0]]
+        microseconds += _microseconds(f"{whole}.{(fraction or '0')[:6]}") * _SPOKEN_UNITS[unit[0]]
         end = match.end()
-    if end != len(text) or seconds > _LONGEST:
+    if end != len(text) or microseconds > _LONGEST * 1_000_000:
         raise refuse("bad_duration", place, value=text)
-    if seconds != int(seconds) or seconds < 1:
+    if microseconds % 1_000_000 or not microseconds:
         raise refuse("sub_second", place, value=re.sub(r"(?<=\d)(?=[a-z]{2})", " ", text))
-    return timedelta(seconds=int(seconds))
+    return timedelta(microseconds=microseconds)
 
 
 def _microseconds(number: str) -> int:

@@ -15,6 +15,7 @@ from .instants import DAY, EPOCH, FIRST_INSTANT, LAST_INSTANT, to_datetime, to_i
 from .now import Now
 from .once import Once
 from .refusals import refuse
+from .rrule import RRule
 from .rules import Rule
 from .value import Moment, Past, Schedule, Setting, check_choices, first_instant, is_wall, last_instant
 from .zones import Zone, find_zone
@@ -40,8 +41,9 @@ def next(schedule: Schedule, after: datetime, past: Past) -> datetime | None:  #
 
 def first(schedule: Schedule, past: Past) -> datetime | None:
     """The first occurrence of a task created at `past.anchor`: `now`, and a `once` in the past, are due at creation."""
-    inclusive = isinstance(schedule, Now | Once | Every)
-    return next(schedule, past.anchor - _MICROSECOND if inclusive else past.anchor, past)
+    inclusive = isinstance(schedule, Now | Once | Every | RRule) or schedule.start is not None
+    before = past.anchor - _MICROSECOND if inclusive and past.anchor.year > 1 else past.anchor
+    return next(schedule, before, past)
 
 
 def iterate(schedule: Schedule, after: datetime, past: Past, *, until: datetime | None = None) -> Iterator[datetime]:
@@ -56,13 +58,17 @@ def count(schedule: Schedule, after: datetime, until: datetime, past: Past) -> i
 
 
 def due(schedule: Schedule, planned: datetime, task_id: str, past: Past) -> datetime:
-    """When a planned instant really starts: jitter is one constant offset per task, never past the next occurrence."""
+    """When a planned instant really starts: jitter is one constant offset per task, never past the next occurrence.
+
+    The offset is a share of the jitter, or of the gap to the next occurrence where that is shorter, so that tasks stay
+    spread out there too. Repeats and the end of the window do not matter: asked again later, the answer is the same.
+    """
     if schedule.jitter is None:
         return planned
     share = int.from_bytes(blake2b(task_id.encode(), digest_size=6).digest()) / 2**48
-    spread = planned + schedule.jitter * share
-    following = next(schedule, planned, past)
-    return spread if following is None else min(spread, following - _MICROSECOND)
+    following = schedule.rule(schedule.setting(), past).after(to_instant(planned))
+    room = schedule.jitter if following is None else min(schedule.jitter, to_datetime(following) - planned)
+    return planned + room * share
 
 
 def advance(past: Past, fires: int = 1) -> Past:

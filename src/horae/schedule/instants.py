@@ -19,6 +19,8 @@ LAST_INSTANT: Final = int((datetime(9999, 12, 29, tzinfo=UTC) - EPOCH).total_sec
 
 def to_instant(moment: datetime) -> int:
     """Microseconds of an aware datetime; exact, since floats would round the last microsecond of a far year."""
+    if not isinstance(moment, datetime):
+        raise refuse("not_a_datetime", name="instant", value=type(moment).__name__)
     if moment.tzinfo is None:
         raise refuse("naive_instant", moment=moment.isoformat())
     return (moment - EPOCH) // _MICROSECOND

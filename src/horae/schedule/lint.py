@@ -26,6 +26,7 @@ from .zones import find_zone
 
 TWO_YEARS: Final = timedelta(days=731)
 _MOST_CHANGES: Final = 4
+_FIRES_LOOKED_AT: Final = 8
 _DAY: Final = timedelta(days=1)
 _MINUTE: Final = timedelta(minutes=1)
 
@@ -118,7 +119,7 @@ def _short_months(day: int, months: set[int]) -> list[int]:
 def _about_pace(schedule: Schedule, now: datetime, past: Past) -> Iterator[ScheduleWarning]:
     if isinstance(schedule, Every):
         yield from _about_interval(schedule, now)
-    fires = list(islice(iterate(schedule, now, past), 20))
+    fires = list(islice(iterate(schedule, now, past), _FIRES_LOOKED_AT))
     if any(later - earlier < _MINUTE for earlier, later in pairwise(fires)):
         yield warn("often")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar, Final
 
@@ -36,11 +36,15 @@ class RRule(Schedule):
         require("rule", self.recurrence, str, "a recurrence rule")
         require("exclude", self.exclude, (tuple, list), "dates")
         object.__setattr__(self, "recurrence", parse_rule(self.recurrence).text)
-        object.__setattr__(self, "exclude", tuple(sorted(set(self.exclude), key=str)))
+        object.__setattr__(self, "gap", self.gap or "skip")
+        if isinstance(self.start, datetime):
+            # A rule counts whole seconds, and so does its start.
+            object.__setattr__(self, "start", self.start.replace(microsecond=0))
         if len(self.exclude) > MOST_EXCEPTIONS:
             raise refuse("too_many", times=MOST_EXCEPTIONS, dates=MOST_EXCEPTIONS)
         for moment in self.exclude:
             check_moment(moment)
+        object.__setattr__(self, "exclude", tuple(sorted({_in_utc(each) for each in self.exclude}, key=str)))
         Schedule.__post_init__(self)
         if self.start is not None and is_wall(self.start):
             RulePattern(self.parsed, _wall_start(self.start))
@@ -49,18 +53,25 @@ class RRule(Schedule):
 
     @property
     def parsed(self) -> RecurrenceRule:
-        return self.remember("parsed", partial(parse_rule, self.recurrence))  # type: ignore[no-any-return]
+        return self.remember("parsed", partial(parse_rule, self.recurrence))
 
     def rule(self, setting: Setting, past: Past) -> Rule:
         start = self._start_local(setting, past)
-        return self.remember((setting, start), partial(_make_rule, self, setting, start))  # type: ignore[no-any-return]
+        return self.remember((setting, start), partial(_make_rule, self, setting, start))
 
     def _start_local(self, setting: Setting, past: Past) -> int:
         if self.start is not None and is_wall(self.start):
             return _wall_start(self.start)
-        moment = past.anchor if self.start is None else self.start
-        instant = first_instant(moment, find_zone("UTC")) // SECOND
+        # Without a start the rule begins with the first whole second of the task's life.
+        given = self.first_second(setting)
+        instant = -(-to_instant(past.anchor) // SECOND) if given is None else given
         return instant + setting.require_zone().offset(instant)
+
+    def first_second(self, setting: Setting) -> int | None:
+        if self.start is None:
+            return None
+        zone = setting.require_zone() if is_wall(self.start) else find_zone("UTC")
+        return first_instant(self.start, zone) // SECOND
 
 
 # A leap day, a Monday in the middle of an odd year, and a year's end: starts that imply different parts of a rule.
@@ -72,7 +83,7 @@ _SOME_STARTS: Final = tuple(
 
 def _refuse_if_never(rule: RecurrenceRule) -> None:
     """Without a start, a rule is refused when it can come from none; its interval could miss what it does not count."""
-    plain = replace(rule, interval=1)
+    plain = replace(rule, interval=1, until=None, count=None)
     refusals = []
     for start in _SOME_STARTS:
         try:
@@ -81,6 +92,11 @@ def _refuse_if_never(rule: RecurrenceRule) -> None:
             refusals.append(refusal)
     if len(refusals) == len(_SOME_STARTS):
         raise refusals[0]
+
+
+def _in_utc(moment: Moment) -> Moment:
+    aware = isinstance(moment, datetime) and moment.tzinfo is not None
+    return moment.astimezone(UTC) if isinstance(moment, datetime) and aware else moment
 
 
 def _wall_start(start: Moment) -> int:
@@ -93,7 +109,8 @@ def _make_rule(schedule: RRule, setting: Setting, start: int) -> Rule:
         setting.require_zone(), RulePattern(rule, start), setting.gap, setting.fold, flowing=rule.flowing
     )
     if rule.count is not None:
-        found = CountedRule(found, rule.count, (start - _TWO_DAYS) * SECOND)
+        opens = schedule.first_second(setting)
+        found = CountedRule(found, rule.count, (start - _TWO_DAYS if opens is None else opens) * SECOND - 1)
     last = to_instant(rule.until) if isinstance(rule.until, datetime) and rule.until.tzinfo is not None else None
     if last is None and not schedule.exclude:
         return found
@@ -127,15 +144,20 @@ class CountedRule:
     def _through(self, instant: int) -> tuple[int, ...]:
         """All that are known, with at least one beyond `instant` where there is one."""
         known = list(self._found)
-        while len(known) < self._count and (not known or known[-1] <= instant):
+        # A quarter more than was asked for, so that walking on does not copy the list at every step.
+        wanted = len(known) + len(known) // 4 + 1
+        while len(known) < self._count and (
+            not known or known[-1] <= instant or len(self._found) < len(known) < wanted
+        ):
             following = self.rule.after(known[-1] if known else self._begin)
             if following is None:
                 self._count = len(known)
                 break
             known.append(following)
-        if len(known) > len(self._found):
-            self._found = tuple(known)
-        return self._found
+        found = tuple(known)
+        if len(found) > len(self._found):
+            self._found = found
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +190,10 @@ class _Exceptions:
         day = self._local(instant) // DAY
         if day not in self.days:
             return instant
-        return max(instant, first_instant(civil(day + 1), self.setting.require_zone()) - 1)
+        zone = self.setting.require_zone()
+        # A clock that goes back at midnight shows the day before once more: not beyond the change, then.
+        end = min(first_instant(civil(day + 1), zone) - 1, zone.segment(instant // SECOND).end * SECOND - 1)
+        return max(instant, end)
 
     def _local(self, instant: int) -> int:
         second = instant // SECOND

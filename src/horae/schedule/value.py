@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
-from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
+from datetime import date, datetime, timedelta
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar
 
 from ..choices import Fold, Gap
 from .instants import FIRST_INSTANT, LAST_INSTANT, SECOND, to_instant, wall_seconds
@@ -21,6 +21,7 @@ Counting = Literal["run", "planned"]
 MOST_REPEATS: Final = 1_000_000_000
 LONGEST_JITTER: Final = timedelta(days=1)
 _MOST_REMEMBERED: Final = 64
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,10 @@ class Schedule(ABC):
             raise refuse("empty_window", start=self.start, end=self.end)
 
     def _window_is_empty(self, start: Moment, end: Moment) -> bool:
-        zone = self.zone or "UTC"
-        return first_instant(start, find_zone(zone)) > last_instant(end, find_zone(zone))
+        if self.zone is None and is_wall(start) != is_wall(end):
+            return False  # only a zone can tell; whoever fills it in asks again
+        zone = find_zone(self.zone or "UTC")
+        return first_instant(start, zone) > last_instant(end, zone)
 
     def with_defaults(self, zone: str | None, gap: Gap | None = None, fold: Fold | None = None) -> Self:
         """The same schedule, with what it leaves open filled in."""
@@ -105,14 +108,21 @@ class Schedule(ABC):
         """Whether a window or a number of repeats has to be looked at."""
         return self.start is not None or self.end is not None or self.repeat is not None
 
-    def remember(self, key: object, make: Callable[[], Any]) -> Any:
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: object) -> Self:
+        """A value is its own copy; what it remembers need not be made twice."""
+        return self
+
+    def remember(self, key: object, make: Callable[[], _T]) -> _T:
         """Derived things, kept beside the value that they follow from; the amount is bounded."""
         try:
-            return self._remembered[key]
+            return self._remembered[key]  # type: ignore[no-any-return]
         except KeyError:
             if len(self._remembered) >= _MOST_REMEMBERED:
                 self._remembered.clear()
-            return self._remembered.setdefault(key, make())
+            return self._remembered.setdefault(key, make())  # type: ignore[no-any-return]
 
 
 def check_choices(gap: str | None, fold: str | None) -> None:
@@ -127,7 +137,7 @@ def _check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None
 
 def require(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
     """Values may be built by hand as well: what has the wrong type is refused like wrong text. A bool is no number."""
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+    if not isinstance(value, kind) or isinstance(value, bool):
         raise refuse("bad_value", key=name, value=value, wanted=wanted)
 
 
@@ -158,7 +168,7 @@ def last_instant(moment: Moment, zone: Zone) -> int:
     if isinstance(moment, datetime):
         return _resolve(moment, zone, "last")
     tomorrow = moment + timedelta(days=1)
-    return _resolve(datetime(tomorrow.year, tomorrow.month, tomorrow.day), zone, "first") - 1  # noqa: DTZ001
+    return _resolve(datetime(tomorrow.year, tomorrow.month, tomorrow.day), zone, "last") - 1  # noqa: DTZ001
 
 
 def _resolve(moment: datetime, zone: Zone, fold: Fold) -> int:
@@ -176,7 +186,3 @@ def _resolve(moment: datetime, zone: Zone, fold: Fold) -> int:
 
 def clamp(instant: int) -> int:
     return max(FIRST_INSTANT, min(LAST_INSTANT, instant))
-
-
-def as_utc(moment: datetime) -> datetime:
-    return moment.astimezone(UTC)

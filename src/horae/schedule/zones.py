@@ -152,9 +152,10 @@ class Zone:
         return table
 
     def _grown(self, table: Table) -> Table:
-        if self.table.year <= table.year < _HORIZONS[-1]:
-            self.table = _build(self._history, _HORIZONS[_HORIZONS.index(table.year) + 1])
-        return self.table
+        known = self.table
+        if known.year <= table.year < _HORIZONS[-1]:
+            known = self.table = _build(self._history, _HORIZONS[_HORIZONS.index(table.year) + 1])
+        return known if known.year > table.year else table
 
 
 def _first_in(segment: Segment, next_local: NextLocal, after: int, gap: Gap, fold: Fold) -> int | None:

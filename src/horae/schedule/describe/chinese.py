@@ -15,7 +15,7 @@ from ..rrule import RRule
 from ..value import Schedule
 from .chinese_words import WEEKDAYS
 from .cron_chinese import cron_core
-from .moments import clock, moment, runs, wall_start
+from .moments import clock, moment, runs, wall_start, zone_word
 from .recurrence import rule_sentence
 
 SEPARATOR: Final = "，"
@@ -63,7 +63,7 @@ def modifiers(schedule: Schedule) -> list[str]:
     if schedule.fold is not None:
         said.append(_FOLDS[schedule.fold])
     if schedule.zone is not None:
-        said.append(schedule.zone)
+        said.append(zone_word(schedule.zone))
     return said
 
 

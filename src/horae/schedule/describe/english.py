@@ -15,7 +15,7 @@ from ..rrule import RRule
 from ..value import Schedule
 from .cron_english import cron_core
 from .english_words import MONTHS, WEEKDAYS, joined, ordinal
-from .moments import clock, moment, runs, wall_start
+from .moments import clock, moment, runs, wall_start, zone_word
 from .recurrence import rule_sentence
 
 SEPARATOR: Final = ", "
@@ -61,7 +61,7 @@ def modifiers(schedule: Schedule) -> list[str]:
     if schedule.fold is not None:
         said.append(f"fold {schedule.fold}")
     if schedule.zone is not None:
-        said.append(schedule.zone)
+        said.append(zone_word(schedule.zone))
     return said
 
 

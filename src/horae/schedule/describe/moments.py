@@ -75,6 +75,11 @@ def wall_start(schedule: Schedule) -> datetime | None:
     return start if isinstance(start, datetime) else datetime.combine(start, time())
 
 
+def zone_word(zone: str) -> str:
+    """A name that could be an abbreviation is marked as the exact name that it is."""
+    return zone if "/" in zone or zone == "UTC" else f"@{zone}"
+
+
 def runs(values: list[int]) -> list[tuple[int, int]]:
     """Neighbours gathered: 1, 2, 3, 7 becomes (1, 3), (7, 7)."""
     found: list[tuple[int, int]] = []

@@ -30,6 +30,7 @@ def refuse(code: str, position: int | None = None, **facts: object) -> InvalidSc
             "zh": Sentence(message_zh.format_map(chinese), hint_zh.format_map(chinese)),
         },
         position=position,
+        facts=facts,
     )
 
 

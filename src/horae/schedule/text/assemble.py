@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 
 from ..calendar import UNIT_NAMES, Calendar, Hours
@@ -15,7 +15,7 @@ from ..once import Once
 from ..refusals import refuse
 from ..value import Moment, Schedule
 from ..zones import find_zone
-from .dates import DayOfMonthAhead, DaysAhead, MonthDay, NamedDay, WeekdayAhead, to_date
+from .dates import DayOfMonthAhead, DaysAhead, MonthDay, NamedDay, WeekdayAhead, exact_moment, to_date
 from .draft import ALWAYS_ALLOWED, Bound, Draft, NamedMoment, Period, slot_name
 
 _CALENDAR_SLOTS: Final = (
@@ -104,10 +104,16 @@ def _calendar(draft: Draft, setting: _Moments) -> Calendar:
         every=every,
         on=on or (),
         months=draft.months or (),
-        exclude=draft.exclude or (),
+        exclude=tuple(_whole_day(each, draft) for each in draft.exclude or ()),
         **_times(draft, unit),
         **modifiers,
     )
+
+
+def _whole_day(moment: Moment, draft: Draft) -> date:
+    if isinstance(moment, datetime):
+        raise refuse("does_not_fit", draft.place("exclude"), what=slot_name("exclude"))
+    return moment
 
 
 def _settle_days(draft: Draft) -> None:
@@ -203,7 +209,7 @@ class _Moments:
         if offset is not None:
             if not isinstance(day, date):
                 raise refuse("offset_without_date")
-            return (datetime.combine(day, at, tzinfo=UTC) - offset).astimezone(UTC)
+            return exact_moment(day, at, offset)
         if isinstance(day, date):
             return datetime.combine(day, at)
         found = to_date(day, self._today()) if day is not None else self._today()

@@ -9,9 +9,10 @@ from typing import Final
 
 from ...errors import InvalidSchedule
 from ..refusals import refuse
+from ..value import Moment
 from .chinese_days import Days
 from .chinese_words import FOLDS, GAPS, NUMBER, PERIODS, SECONDS, VOCABULARY
-from .dates import DaysAhead
+from .dates import DaysAhead, exact_moment
 from .draft import Draft, NamedMoment, Period
 
 _EACH: Final = re.compile(r"每个?|天天")
@@ -138,13 +139,14 @@ class _Grammar(Days):
         if weekdays:
             self.draft.put("without", weekdays, place)
         else:
-            self.draft.put("exclude", tuple(sorted(set(dates))), place)
+            self.draft.put("exclude", tuple(dates), place)
         return True
 
-    def _dates(self, *, needed: bool) -> list[date]:
-        found: list[date] = []
+    def _dates(self, *, needed: bool) -> list[Moment]:
+        found: list[Moment] = []
         while (each := self.calendar_date()) is not None:
-            found.append(each)
+            at = self.time_of_day()
+            found.append(each if at is None else exact_moment(each, at, self.offset()))
             if not self.list_goes_on():
                 return found
         if needed:

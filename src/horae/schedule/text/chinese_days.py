@@ -13,7 +13,7 @@ from .chinese_times import Times
 from .chinese_words import DAYS_WITH_PARTS, NAMED_DAYS, NUMBER, WEEK, WEEKDAY_SIGNS
 from .dates import ComingWeekday, DayOfMonthAhead, DaysAhead, MonthDay, NamedDay, WeekdayAhead, a_date
 from .draft import NamedMoment
-from .zone_words import CHINESE_CITIES, zone_named
+from .zone_words import CHINESE_CITIES, zone_marked
 
 _ISO_DATE: Final = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _CHINESE_DATE: Final = re.compile(rf"({NUMBER})年\s*({NUMBER})月\s*({NUMBER})[日号]")
@@ -22,7 +22,7 @@ _DAY_OF_MONTH: Final = re.compile(rf"(下个?月|本月|这个月|当月)\s*({NU
 _SIGN: Final = f"[{''.join(WEEKDAY_SIGNS)}]"
 _WEEKDAY_ITEM: Final = re.compile(rf"{WEEK}({_SIGN}|[1-7](?![\d:点时次]))(?!个)")
 _WEEKDAY_REST: Final = re.compile(rf"(?:{_SIGN}|[1-7](?![\d:]))(?![年月日天周个号点时分秒小刻次])")
-_ZONE: Final = re.compile(r"@?[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+|@[A-Za-z][A-Za-z_]*|(?:UTC|GMT)(?![A-Za-z])")
+_ZONE: Final = re.compile(r"@?[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+|@[A-Za-z][A-Za-z0-9_+-]*|(?:UTC|GMT)(?![A-Za-z])")
 _CITY_TIME: Final = re.compile(rf"({choice(CHINESE_CITIES)})时间")
 _DAY_ITEM: Final = re.compile(rf"({NUMBER})\s*[日号]|第\s*({NUMBER})\s*天")
 _DAY_OF_LIST: Final = re.compile(rf"({NUMBER})(?=\s*[、,和到至-]\s*{NUMBER}(?:\s*[、,和到至-]\s*{NUMBER})*\s*[日号])")
@@ -225,7 +225,7 @@ class Days(Times):
         if match is None:
             return None
         self.take("时间")
-        return zone_named(match.group().lstrip("@"), place)
+        return zone_marked(match.group(), place)
 
 
 def _weekday(sign: str) -> int:

@@ -46,15 +46,14 @@ class Times(Cursor):
 
     def _duration_part(self, match: re.Match[str]) -> timedelta:
         number, fraction, middle_half, leading_half, unit, trailing_half = match.groups()
-        whole = 0.0 if leading_half else float(self.number(number))
-        if fraction:
-            whole += float(f"0.{fraction[:6]}")
+        millionths = 0 if leading_half else self.number(number) * 1_000_000
+        millionths += int((fraction or "")[:6].ljust(6, "0"))
         if middle_half or leading_half or trailing_half:
-            whole += 0.5
-        seconds = whole * _UNITS[unit.lower()]
-        if seconds > 10**12:
+            millionths += 500_000
+        microseconds = millionths * _UNITS[unit.lower()]
+        if microseconds > 10**18:
             raise refuse("bad_duration", self.place, value=match.group())
-        return timedelta(seconds=seconds)
+        return timedelta(microseconds=microseconds)
 
     # --- times of day --------------------------------------------------------------------------------------------
 

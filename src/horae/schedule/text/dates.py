@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TypeAlias
 
 from ..refusals import refuse
@@ -78,6 +78,13 @@ def _next_month_day(wanted: MonthDay, today: date) -> date:
         if found >= today:
             return found
     raise refuse("bad_moment", value=f"{wanted.month:02}-{wanted.day:02}")
+
+
+def exact_moment(day: date, at: time, offset: timedelta | None) -> datetime:
+    """Wall time, or with an offset an instant."""
+    if offset is None:
+        return datetime.combine(day, at)
+    return datetime.combine(day, at, tzinfo=UTC) - offset
 
 
 def a_date(year: int, month: int, day: int, place: int | None) -> date:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from datetime import date, time, timedelta
+from datetime import time, timedelta
 from typing import Any, Final, TypeAlias
 
 from ...choices import Fold, Gap
@@ -58,7 +58,7 @@ class Draft:
     end: Bound | None = None
     repeat: int | None = None
     counting: Counting | None = None
-    exclude: tuple[date, ...] | None = None
+    exclude: tuple[Moment, ...] | None = None
     jitter: timedelta | None = None
     gap: Gap | None = None
     fold: Fold | None = None

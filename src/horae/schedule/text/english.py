@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import timedelta
 
 from ..calendar import NthWeekday
 from ..refusals import refuse
-from .dates import DaysAhead
+from ..value import Moment
+from .dates import DaysAhead, exact_moment
 from .draft import Draft, Period
 from .english_days import Days
 from .english_words import ADVERBS, DAY_PARTS, MONTHS, ORDINALS, PERIODS, QUARTER, SECONDS, WEEKDAYS
@@ -237,7 +238,7 @@ class _Grammar(Days):
             raise refuse("day_expected", self.place, value=self.shown)
 
     def _days_of_months(self, place: int) -> bool:
-        found = self.month_day()
+        found = self.month_day(clamped=True)
         if found is None:
             return False
         self.draft.put("months", (found.month,), place)
@@ -350,15 +351,21 @@ class _Grammar(Days):
         if weekdays is not None:
             self.draft.put("without", weekdays, place)
             return
-        dates: list[date] = []
+        moments: list[Moment] = []
         while True:
-            found = self.calendar_date()
-            if found is None:
-                raise refuse("date_expected", self.place, value=self.shown)
-            dates.append(found)
+            found = self._excluded()
+            moments.append(found)
             if not self.list_goes_on("date"):
                 break
-        self.draft.put("exclude", tuple(sorted(set(dates))), place)
+        self.draft.put("exclude", tuple(moments), place)
+
+    def _excluded(self) -> Moment:
+        """A date, or for a recurrence rule one of its times."""
+        day = self.calendar_date()
+        if day is None:
+            raise refuse("date_expected", self.place, value=self.shown)
+        at = self.time_of_day() if self.peek().kind == "time" else None
+        return day if at is None else exact_moment(day, at, self.offset())
 
     def _with(self, place: int) -> None:
         del place

@@ -10,7 +10,7 @@ from .dates import ComingWeekday, DaysAhead, MonthDay, NamedDay, WeekdayAhead, a
 from .draft import NamedMoment
 from .english_times import Times
 from .english_words import DAY_PARTS, MONTHS, ORDINALS, WEEKDAY_GROUPS, WEEKDAYS, WORKING
-from .zone_words import is_city, looks_like_zone, zone_named
+from .zone_words import is_city, looks_like_zone, zone_marked, zone_named
 
 _ENDINGS = "stndrhSTNDRH"
 
@@ -70,7 +70,7 @@ class Days(Times):
         self._index = before
         return None
 
-    def month_day(self) -> MonthDay | None:
+    def month_day(self, *, clamped: bool = False) -> MonthDay | None:
         """`24 Dec`, `December 24th`, `the 24th of December`."""
         before, place = self._index, self.place
         self.take("the")
@@ -83,7 +83,8 @@ class Days(Times):
         if day is None or month is None or self.list_goes_on(words=MONTHS):
             self._index = before
             return None
-        if not 1 <= day <= (29 if MONTHS[month] == 2 else 30 if MONTHS[month] in (4, 6, 9, 11) else 31):
+        longest = 29 if MONTHS[month] == 2 else 30 if MONTHS[month] in (4, 6, 9, 11) else 31
+        if not 1 <= day <= (31 if clamped else longest):
             raise refuse("bad_date", place, value=f"{day} {month.capitalize()}")
         return MonthDay(MONTHS[month], day)
 
@@ -236,7 +237,7 @@ class Days(Times):
         token = self.peek()
         if token.kind == "zone":
             self._index += 1
-            return zone_named(token.text.lstrip("@"), token.place)
+            return zone_marked(token.text, token.place)
         if token.word and looks_like_zone(token.word):
             self._index += 1
             self.take("time")

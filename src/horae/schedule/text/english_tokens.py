@@ -17,9 +17,9 @@ _PATTERNS: Final[tuple[tuple[TokenKind, str], ...]] = (
     ("time", r"\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?"),
     ("past", r":\d\d(?!\d)"),  # `at :30`
     ("offset", r"(?:[+-]\d\d:?\d\d|Z)(?=$|[\s,;)])"),
-    ("zone", r"@?[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+|@[A-Za-z][A-Za-z_]*"),
+    ("zone", r"@?[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+|@[A-Za-z][A-Za-z0-9_+-]*"),
     ("ordinal", r"\d+(?:st|nd|rd|th)(?![A-Za-z0-9])"),
-    ("duration", rf"(?:\d+(?:\.\d+)?(?:{_UNITS}))+(?![A-Za-z0-9])"),
+    ("duration", rf"(?:\d{{1,12}}(?:\.\d{{1,6}})?(?:{_UNITS})){{1,5}}(?![A-Za-z0-9])"),
     ("number", r"\d+(?:\.\d+)?"),
     ("word", r"[A-Za-z]+(?:'s)?"),
     ("mark", r"[,;&()@–—~-]"),
@@ -43,7 +43,7 @@ class Token:
 def tokens_of(text: str, offset: int = 0) -> list[Token]:
     """The tokens, with number words as numbers; `offset` is where the text stands in what the person typed."""
     found: list[Token] = []
-    place = 0
+    place, dated = 0, False
     while place < len(text):
         blank = _BLANK.match(text, place)
         if blank is None and found and found[-1].kind == "date":
@@ -55,12 +55,13 @@ def tokens_of(text: str, offset: int = 0) -> list[Token]:
         if match is None:
             raise refuse("unknown_sign", place + offset, sign=text[place])
         kind: TokenKind = match.lastgroup  # type: ignore[assignment]
-        found += _cut(Token(kind, match.group(), place + offset), found)
+        dated = dated or kind == "date"
+        found += _cut(Token(kind, match.group(), place + offset), dated=dated)
         place = match.end()
     return _with_numbers(found)
 
 
-def _cut(token: Token, before: list[Token]) -> list[Token]:
+def _cut(token: Token, *, dated: bool) -> list[Token]:
     """Two signs that look like one thing and are another: mon/wed/fri is no zone, 9:00-17:00 has no offset."""
     parts = token.text.split("/")
     if token.kind == "zone" and all(part.lower() in WEEKDAYS for part in parts):
@@ -69,7 +70,6 @@ def _cut(token: Token, before: list[Token]) -> list[Token]:
             [Token("mark", ",", place), Token("word", part, place)] for part, place in zip(parts, places, strict=True)
         ]
         return [each for pair in words for each in pair][1:]
-    dated = any(each.kind == "date" for each in before)
     if token.kind == "offset" and token.text.startswith("-") and ":" in token.text and not dated:
         return [Token("mark", "-", token.place), Token("time", token.text[1:], token.place + 1)]
     return [token]

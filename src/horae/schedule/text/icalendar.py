@@ -35,7 +35,9 @@ def read_icalendar(text: str, zone: str | None) -> tuple[RRule, bool] | None:
         else:
             start = _moment(value, match.start(3))
     if text[end:].strip():
-        raise refuse("not_understood", end + len(text[end:]) - len(text[end:].lstrip()), word=text[end:].split(maxsplit=1)[0])
+        raise refuse(
+            "not_understood", end + len(text[end:]) - len(text[end:].lstrip()), word=text[end:].split(maxsplit=1)[0]
+        )
     return RRule(rule, tuple(exclude), start=start, zone=named or zone), named is not None
 
 

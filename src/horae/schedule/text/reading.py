@@ -29,6 +29,7 @@ from .machine import (
 from .zone_words import zone_named
 
 LONGEST_TEXT: Final = 2000
+_MOST_PARTS: Final = 64  # more than any sentence has commas
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _SOURCE: Final = re.compile(r"\s*\((cron\s[^()]*|rrule:[^()]*)\)\s*$", re.IGNORECASE)
 # Full-width letters, digits and signs, one for one, so that places stay the same.
@@ -148,6 +149,8 @@ def _read_sourced(front: str, source: str, zone: str | None, now: datetime) -> R
     """A description with its source in brackets: the source counts, and the words must say the same."""
     reading = _read_machine(source, zone, now)
     ends = [match.start() for match in re.finditer(",|$", front)] if reading else []
+    if len(ends) > _MOST_PARTS:
+        raise refuse("source_differs", 0)
     for end in ends:
         # The words up to here would be the core, and what follows its modifiers; a start may change the core.
         candidate = _if_modifiers(reading, front, end, now) if reading else None

@@ -158,6 +158,12 @@ def _cities() -> dict[str, str]:
     return found | _NAMES
 
 
+def zone_marked(word: str, place: int) -> str:
+    """After @ an exact name counts first: @EST is the zone of that name."""
+    name = word.removeprefix("@")
+    return name if word.startswith("@") and name in zone_names() else zone_named(name, place)
+
+
 def zone_named(word: str, place: int | None) -> str:
     """A zone from its name in any case, or from a city."""
     chinese = CHINESE_CITIES.get(word.strip().removesuffix("时间"))

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..choices import Fold, Gap
+from .gregorian import new_year
 from .instants import FIRST_INSTANT, LAST_INSTANT, SECOND
 from .refusals import refuse
 from .tzif import History, read_history, zone_names
@@ -25,9 +26,12 @@ NextLocal = Callable[[int], int | None]
 DATE_LINE_JUMP: Final = 3 * 3600
 _LONG_AGO: Final = -(10**15)
 _TWO_DAYS: Final = 2 * 86_400
-_HORIZONS: Final = (2100, 2500, 10_000)
-# The calendar repeats after 400 years: what has not come by then does not come.
-LOOK_AHEAD: Final = 146_097 * 86_400
+# The calendar repeats after 400 years: what has not come by then does not come, and clock changes come again.
+CYCLE: Final = 146_097 * 86_400
+_NEAR_YEAR: Final = 2100
+_FAR_YEAR: Final = _NEAR_YEAR + 401
+_CYCLE_BEGIN: Final = new_year(_NEAR_YEAR) * 86_400
+_LAST_CHANGE: Final = new_year(10_002) * 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,9 @@ class Segment:
         """With fold `last`, what the next segment shows again is left to it."""
         return self.local_end + min(self.next_jump, 0) if fold == "last" else self.local_end
 
+    def later(self, seconds: int) -> Segment:
+        return Segment(self.start + seconds, self.end + seconds, self.offset, self.jump, self.next_jump)
+
     @property
     def gap(self) -> range:
         """The wall times that the change into this segment left out."""
@@ -64,7 +71,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A zone's segments up to a horizon, with what the fast paths look up; immutable, replaced whole when it grows."""
+    """A zone's segments up to a year, with what the fast paths look up."""
 
     year: int
     segments: tuple[Segment, ...]
@@ -76,30 +83,53 @@ class Table:
 
 
 class Zone:
-    """One IANA zone. Compare zones by name: their tables grow on demand."""
+    """One IANA zone. Compare zones by name.
 
-    __slots__ = ("_history", "name", "table")
+    The near table reaches as far as people plan; the far one, made when somebody asks, covers a whole cycle of the
+    calendar. What lies beyond is the same cycle again, 400 years later for each turn.
+    """
+
+    __slots__ = ("_far", "_history", "name", "table")
 
     def __init__(self, name: str, history: History) -> None:
         self.name = name
         self._history = history
-        self.table = _build(history, _HORIZONS[0])
+        self.table = _build(history, _NEAR_YEAR)
+        self._far: Table | None = None
 
     def segment(self, instant: int) -> Segment:
         return next(self.segments_from(instant))
 
     def segments_from(self, instant: int) -> Iterator[Segment]:
         """The segment that holds `instant` and all that follow, for as long as the calendar goes."""
-        table = self._reaching(instant)
-        index = bisect_right(table.starts, instant) - 1
+        near = self.table
+        index = bisect_right(near.starts, instant) - 1
+        # The last segment of a table may end behind its horizon: the far table knows where.
+        while index < len(near.segments) - 1:
+            yield near.segments[index]
+            index += 1
+        if self._history.footer.saving is None:
+            yield near.segments[-1]
+            return
+        yield from self._far_segments(max(instant, near.starts[-1]))
+
+    def _far_segments(self, instant: int) -> Iterator[Segment]:
+        if self._far is None:
+            self._far = _build(self._history, _FAR_YEAR)
+        starts, segments = self._far.starts, self._far.segments
+        begin = bisect_right(starts, _CYCLE_BEGIN)  # the first change of the cycle, and how many it has
+        length = bisect_right(starts, _CYCLE_BEGIN + CYCLE) - begin
+        if length == 0:
+            yield segments[-1]
+            return
+        turns = max(0, (instant - _CYCLE_BEGIN) // CYCLE)
+        index = bisect_right(starts, instant - turns * CYCLE) - 1 + turns * length
         while True:
-            if index >= len(table.segments) - 1:
-                # The last segment of a table ends at its horizon, not at a change: never hand that one out
-                # unless there is nothing beyond.
-                table = self._grown(table)
-                if index >= len(table.segments):
-                    return
-            yield table.segments[index]
+            turn, place = divmod(max(index - begin, 0), length)
+            segment = segments[begin + place if index >= begin else index]
+            if segment.start + turn * CYCLE > _LAST_CHANGE:
+                return
+            yield segment if turn == 0 else segment.later(turn * CYCLE)
             index += 1
 
     def offset(self, instant: int) -> int:
@@ -131,7 +161,7 @@ class Zone:
         """
         quiet_until = _LONG_AGO
         for number, segment in enumerate(self.segments_from(after)):
-            if segment.start > after + LOOK_AHEAD:
+            if segment.start > after + CYCLE:
                 return None
             if segment.end <= quiet_until and number > 1:
                 continue
@@ -144,18 +174,6 @@ class Zone:
             if upcoming is not None:
                 quiet_until = upcoming - _TWO_DAYS
         return None
-
-    def _reaching(self, instant: int) -> Table:
-        table = self.table
-        while instant >= table.starts[-1] and table.year < _HORIZONS[-1]:
-            table = self._grown(table)
-        return table
-
-    def _grown(self, table: Table) -> Table:
-        known = self.table
-        if known.year <= table.year < _HORIZONS[-1]:
-            known = self.table = _build(self._history, _HORIZONS[_HORIZONS.index(table.year) + 1])
-        return known if known.year > table.year else table
 
 
 def _first_in(segment: Segment, next_local: NextLocal, after: int, gap: Gap, fold: Fold) -> int | None:

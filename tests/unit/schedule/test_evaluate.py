@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import islice, pairwise
 
 import pytest
@@ -226,6 +226,56 @@ def test_jitter_never_passes_the_next_occurrence() -> None:
     planned = at("2026-03-01T00:00:05Z")
     for number in range(50):
         assert planned <= due(schedule, planned, f"tsk_{number}", past) < planned + timedelta(seconds=5)
+
+
+def test_jitter_stays_the_same_whatever_was_counted() -> None:
+    schedule = Cron("* * * * *", zone="UTC", repeat=1, end=at("2026-03-01T00:00:00Z"), jitter=timedelta(hours=1))
+    planned = at("2026-03-01T00:00:00Z")
+    assert len({due(schedule, planned, "tsk_1", Past(planned, counted=counted)) for counted in range(3)}) == 1
+
+
+def test_jitter_longer_than_the_interval_still_spreads() -> None:
+    schedule = Every(timedelta(seconds=5), jitter=timedelta(hours=1))
+    planned = at("2026-03-01T00:00:05Z")
+    past = Past(at("2026-03-01T00:00:00Z"))
+    assert len({due(schedule, planned, f"tsk_{number}", past) for number in range(50)}) == 50
+
+
+def test_an_rrule_without_a_start_counts_from_creation() -> None:
+    schedule = RRule("FREQ=DAILY;COUNT=1", zone="Asia/Shanghai")
+    for anchor in (at("2026-03-01T00:00:00Z"), at("2026-03-01T00:00:00.25Z")):
+        found = first(schedule, Past(anchor))
+        assert found is not None
+        assert timedelta(0) <= found - anchor < timedelta(seconds=1)
+
+
+def test_an_rrule_start_on_the_second_pass_of_a_fold_counts_from_there() -> None:
+    schedule = RRule("FREQ=DAILY;COUNT=3", start=at("2026-11-01T06:30:00Z"), zone="America/New_York", fold="last")
+    begin = at("2026-10-01T00:00:00Z")
+    assert len(list(iterate(schedule, begin, Past(begin)))) == 3
+
+
+def test_an_rrule_may_end_in_the_past() -> None:
+    assert RRule("FREQ=DAILY;UNTIL=20230101", zone="UTC").parsed.until is not None
+
+
+def test_a_day_left_out_ends_with_the_clock_that_shows_it() -> None:
+    """Casey's clock went back over midnight: the day before came again and is not left out."""
+    schedule = RRule(
+        "FREQ=MINUTELY;INTERVAL=15", (date(2010, 3, 5),), start=datetime(2010, 3, 4, 0, 0), zone="Antarctica/Casey"
+    )
+    begin = at("2010-03-04T14:00:00Z")
+    fires = list(iterate(schedule, begin, Past(begin), until=at("2010-03-04T16:00:00Z")))
+    assert at("2010-03-04T15:00:00Z") in fires
+    assert at("2010-03-04T15:45:00Z") in fires
+
+
+def test_a_window_between_two_sorts_of_moments_waits_for_its_zone() -> None:
+    window = {"start": "2026-03-01T12:00:00Z", "end": "2026-03-01T10:00:00"}
+    schedule = horae.parse({"kind": "cron", "expression": "0 * * * *", **window}, zone="America/New_York")
+    assert len(horae.preview(schedule, after=at("2026-03-01T00:00:00Z"), limit=9)) == 4
+    with pytest.raises(horae.InvalidSchedule):
+        horae.parse({"kind": "cron", "expression": "0 * * * *", **window}, zone="UTC")
 
 
 def test_never_within_the_calendar_is_never() -> None:

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -158,6 +159,15 @@ def test_hostile_rules(rule: str, start: str) -> None:
         "(cron " * 300,
         "(" * 900 + ")" * 900,
         "a" * 1999,
+        "," * 1980 + " (cron 0 9 * * *)",
+        "every day, " * 170 + "(cron 0 9 * * *)",
+        "1h" * 999 + "1",
+        "every 12 months on the 1st at 9:00 in February",
+        "every 100 years on the 1st of January at 9:00",
+        "every 700 days at 9:00",
+        "fifth wednesday of february at 9:00",
+        "on the 5th wednesday of every month in February at 9:00",
+        "0 0 * 2 3#5",
         "ev\x00ery 5m",
         "\x00",
         "٣ * * * *",
@@ -194,6 +204,13 @@ def test_hostile_texts(text: str) -> None:
 )
 def test_things_that_are_no_schedule(value: Any) -> None:
     expect_answers(value)
+
+
+def test_far_away_is_no_further() -> None:
+    for zone in ("Europe/Paris", "America/Havana", "Australia/Sydney"):
+        for year in (2099, 2101, 2500, 2501, 9000):
+            after = datetime(year, 1, 1, tzinfo=UTC)
+            assert_survives(partial(horae.preview, "30 2 * * *", zone=zone, after=after))
 
 
 def test_mangled_schedules_survive() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
 from string import Formatter
@@ -39,6 +40,13 @@ def test_a_long_or_strange_fact_is_cut_and_made_printable() -> None:
     refusal = refuse("unknown_zone", zone="x\x1b[2J" + "y" * 10_000, nearest="UTC")
     assert len(refusal.message) < 200
     assert "\x1b" not in refusal.message
+
+
+def test_a_refusal_can_be_copied_and_keeps_its_facts() -> None:
+    refusal = refuse("unknown_zone", 3, zone="Mars", nearest="UTC").located("at Mars")
+    for twin in (copy.copy(refusal), copy.deepcopy(refusal)):
+        assert (twin.code, twin.position, twin.source, twin.facts) == ("unknown_zone", 3, "at Mars", refusal.facts)
+        assert twin.message == refusal.message
 
 
 def test_a_refusal_speaks_both_languages() -> None:

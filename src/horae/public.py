@@ -10,7 +10,7 @@ from .choices import Fold, Gap, Language
 from .clock import SystemClock
 from .schedule import Calendar, Cron, Every, Now, Once, RRule
 from .schedule.canonical import from_json
-from .schedule.evaluate import Occurrences, answer, plain_question
+from .schedule.evaluate import Occurrences, Question, answer, plain_question
 from .schedule.refusals import refuse
 from .schedule.text import read
 from .schedule.value import Past, Schedule, check_choices
@@ -20,6 +20,7 @@ MOST_FIRES: Final = 1_000_000
 _MOST_READINGS: Final = 1024
 _KINDS: Final = frozenset({Now, Once, Every, Cron, Calendar, RRule})
 _readings: dict[tuple[str, str | None], Schedule] = {}
+_asked: dict[str, dict[tuple[str | None, str, str], Question]] = {}
 
 
 def parse(
@@ -57,6 +58,15 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
     `zone`, `gap` and `fold` apply only where the schedule itself says nothing. The schedule is taken as created at
     `after` (by default this moment), and `every … after end` as if each run ended when it began.
     """
+    if limit == 1 and until is None and after.__class__ is datetime:
+        # The short way: a cron that was asked before, as a value or as text. One look-up, and nothing left to check.
+        try:
+            asked = schedule_or_text._remembered if schedule_or_text.__class__ is Cron else _asked[schedule_or_text]  # type: ignore[index]  # noqa: SLF001
+            found = answer(asked[zone, gap, fold], after)
+        except (KeyError, TypeError):
+            pass
+        else:
+            return [] if found is None else [found]
     if zone.__class__ is not str and zone is not None:
         zone = _zone_name(zone)
     after = SystemClock().now() if after is None else _check_instant("after", after)
@@ -64,6 +74,8 @@ def preview(  # noqa: PLR0913 - one question, with everything that may qualify i
     known = schedule_or_text.__class__ in _KINDS
     schedule = cast("Schedule", schedule_or_text) if known else parse(schedule_or_text, zone=zone, now=after)
     if limit == 1 and until is None and (question := plain_question(schedule, zone, gap, fold)) is not None:
+        if schedule_or_text.__class__ is str and (schedule_or_text, zone) in _readings:
+            _asked.setdefault(schedule_or_text, {})[zone, gap, fold] = question
         found = answer(question, after)
         return [] if found is None else [found]
     check_choices(gap, fold)
@@ -92,6 +104,7 @@ def _read(text: str, zone: str | None, now: datetime | None) -> Schedule:
     if not reading.relative:
         if len(_readings) >= _MOST_READINGS:
             _readings.clear()
+            _asked.clear()
         _readings[text, zone] = reading.schedule
     return reading.schedule
 

@@ -24,7 +24,7 @@ UNIT_NAMES: Final[dict[str, tuple[str, str]]] = {
     "hours": ("window of hours", "时间段"),
 }
 MOST_PERIODS: Final = 1000
-MOST_YEARS: Final = 100
+MOST_YEARS: Final = 400  # the calendar's own cycle: nobody looks further
 MOST_TIMES: Final = 1440
 MOST_DATES: Final = 1000
 

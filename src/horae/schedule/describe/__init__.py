@@ -5,19 +5,30 @@ A sentence is the core (what kind of schedule), then its modifiers, then for cro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final, assert_never, cast
+
 from ...choices import Language
+from ..calendar import Calendar
 from ..cron import Cron
+from ..every import Every
+from ..now import Now
+from ..once import Once
 from ..rrule import RRule
 from ..value import Schedule
-from . import chinese, english
+from .chinese import Chinese
+from .english import English
+from .moments import moment, wall_start, zone_word
+from .words import Words
+
+_LANGUAGES: Final[dict[Language, Words]] = {"en": English(), "zh": Chinese()}
 
 
 def sentence(schedule: Schedule, language: Language) -> str:
     """Says when a schedule fires, exactly; the schedule language understands it again."""
-    if language == "en":
-        said = english.SEPARATOR.join([english.core(schedule), *english.modifiers(schedule)])
-    else:
-        said = chinese.SEPARATOR.join([chinese.core(schedule), *chinese.modifiers(schedule)])
+    words = _LANGUAGES[language]
+    said = words.separator.join([core_sentence(schedule, language), *_modifiers(schedule, words)])
     match schedule:
         case Cron(expression=expression):
             return f"{said} (cron {expression})"
@@ -29,4 +40,41 @@ def sentence(schedule: Schedule, language: Language) -> str:
 
 def core_sentence(schedule: Schedule, language: Language) -> str:
     """The sentence without modifiers and source."""
-    return english.core(schedule) if language == "en" else chinese.core(schedule)
+    words = _LANGUAGES[language]
+    known = cast("Now | Once | Every | Cron | Calendar | RRule", schedule)
+    match known:
+        case Now():
+            return words.now
+        case Once():
+            return words.once(moment(known.at, known.zone))
+        case Every():
+            return words.every(known.interval, known.since)
+        case Cron():
+            return words.cron(known.fields)
+        case Calendar():
+            return words.calendar(known)
+        case RRule():
+            return words.rule(known.parsed, wall_start(known))
+        case _:
+            assert_never(known)
+
+
+def _modifiers(schedule: Schedule, words: Words) -> Iterator[str]:
+    if isinstance(schedule, Calendar | RRule) and schedule.exclude:
+        yield words.exclude([moment(each, schedule.zone) for each in schedule.exclude])
+    if schedule.start is not None:
+        yield words.start(moment(schedule.start, schedule.zone))
+    if schedule.end is not None:
+        yield words.end(moment(schedule.end, schedule.zone), whole_day=not isinstance(schedule.end, datetime))
+    if schedule.repeat is not None:
+        yield words.repeat(schedule.repeat)
+    if schedule.counting == "planned":
+        yield words.skipped_count
+    if schedule.jitter is not None:
+        yield words.jitter(schedule.jitter)
+    if schedule.gap is not None and not (isinstance(schedule, RRule) and schedule.gap == "skip"):
+        yield words.gap(schedule.gap)
+    if schedule.fold is not None:
+        yield words.fold(schedule.fold)
+    if schedule.zone is not None:
+        yield zone_word(schedule.zone)

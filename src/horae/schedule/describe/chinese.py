@@ -3,79 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import Final, assert_never, cast
+from datetime import datetime, timedelta
+from typing import Final, cast
 
+from ...choices import Fold, Gap
 from ..calendar import Calendar, NthWeekday, On
-from ..cron import Cron
-from ..every import Every
-from ..now import Now
-from ..once import Once
-from ..rrule import RRule
-from ..value import Schedule
+from ..cron_fields import CronFields
+from ..every import From
+from ..recurrence import Rule
 from .chinese_words import WEEKDAYS
 from .cron_chinese import cron_core
-from .moments import clock, moment, runs, wall_start, zone_word
+from .moments import clock, duration_parts, runs
 from .recurrence import rule_sentence
 
-SEPARATOR: Final = "，"
-_GAPS: Final = {"next": "跳变时顺延", "shift": "跳变时平移", "skip": "跳变时跳过"}
-_FOLDS: Final = {"first": "重复时取首次", "last": "重复时取末次", "both": "重复时取两次"}
+_GAPS: Final[dict[Gap, str]] = {"next": "跳变时顺延", "shift": "跳变时平移", "skip": "跳变时跳过"}
+_FOLDS: Final[dict[Fold, str]] = {"first": "重复时取首次", "last": "重复时取末次", "both": "重复时取两次"}
 
 
-def core(schedule: Schedule) -> str:
-    known = cast("Now | Once | Every | Cron | Calendar | RRule", schedule)
-    match known:
-        case Now():
-            return "现在"
-        case Once():
-            return moment(known.at, known.zone)
-        case Every():
-            return ("上次结束后" if known.since == "end" else "") + _interval(known.interval)
-        case Cron():
-            return cron_core(known.fields)
-        case Calendar():
-            return calendar_core(known)
-        case RRule():
-            return rule_sentence(known.parsed, wall_start(known), "zh")
-        case _:
-            assert_never(known)
+class Chinese:
+    separator = "，"
+    now = "现在"
+    skipped_count = "含跳过的"
 
+    def once(self, moment: str) -> str:
+        return moment
 
-def modifiers(schedule: Schedule) -> list[str]:
-    said: list[str] = []
-    exclude = getattr(schedule, "exclude", ())
-    if exclude:
-        said.append(f"除 {'、'.join(moment(each, schedule.zone) for each in exclude)} 外")
-    if schedule.start is not None:
-        said.append(f"从 {moment(schedule.start, schedule.zone)} 起")
-    if schedule.end is not None:
-        whole_day = "" if hasattr(schedule.end, "hour") else " 当天"
-        said.append(f"直到 {moment(schedule.end, schedule.zone)}{whole_day}")
-    if schedule.repeat is not None:
-        said.append(f"共 {schedule.repeat} 次")
-    if schedule.counting == "planned":
-        said.append("含跳过")
-    if schedule.jitter is not None:
-        said.append(f"抖动不超过 {duration(schedule.jitter)}")
-    if schedule.gap is not None and not (isinstance(schedule, RRule) and schedule.gap == "skip"):
-        said.append(_GAPS[schedule.gap])
-    if schedule.fold is not None:
-        said.append(_FOLDS[schedule.fold])
-    if schedule.zone is not None:
-        said.append(zone_word(schedule.zone))
-    return said
+    def every(self, interval: timedelta, since: From) -> str:
+        return ("上次结束后" if since == "end" else "") + _interval(interval)
+
+    def cron(self, fields: CronFields) -> str:
+        return cron_core(fields)
+
+    def calendar(self, calendar: Calendar) -> str:
+        return calendar_core(calendar)
+
+    def rule(self, rule: Rule, start: datetime | None) -> str:
+        return rule_sentence(rule, start, "zh")
+
+    def exclude(self, moments: Sequence[str]) -> str:
+        return f"除 {'、'.join(moments)} 外"
+
+    def start(self, moment: str) -> str:
+        return f"从 {moment} 起"
+
+    def end(self, moment: str, *, whole_day: bool) -> str:
+        return f"直到 {moment}{' 当天' if whole_day else ''}"
+
+    def repeat(self, times: int) -> str:
+        return f"共 {times} 次"
+
+    def jitter(self, length: timedelta) -> str:
+        return f"抖动不超过 {duration(length)}"
+
+    def gap(self, gap: Gap) -> str:
+        return _GAPS[gap]
+
+    def fold(self, fold: Fold) -> str:
+        return _FOLDS[fold]
 
 
 def duration(length: timedelta) -> str:
-    """小时 is the largest unit, since 天 would sound like the calendar's."""
-    hours, rest = divmod(length.days * 86_400 + length.seconds, 3600)
-    minutes, seconds = divmod(rest, 60)
-    fraction = f".{length.microseconds:06}".rstrip("0") if length.microseconds else ""
-    if seconds and not hours and minutes == 1 and not fraction:
-        minutes, seconds = 0, seconds + 60
-    parts = [(str(hours), "小时"), (str(minutes), "分钟"), (f"{seconds}{fraction}", "秒")]
-    return " ".join(f"{amount} {unit}" for amount, unit in parts if amount != "0")
+    units = ("小时", "分钟", "秒")
+    return " ".join(f"{amount} {units[unit]}" for amount, unit in duration_parts(length))
 
 
 def _interval(length: timedelta) -> str:

@@ -3,77 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
-from typing import Final, assert_never, cast
+from datetime import datetime, timedelta
+from typing import cast
 
+from ...choices import Fold, Gap
 from ..calendar import Calendar, NthWeekday, On
-from ..cron import Cron
-from ..every import Every
-from ..now import Now
-from ..once import Once
-from ..rrule import RRule
-from ..value import Schedule
+from ..cron_fields import CronFields
+from ..every import From
+from ..recurrence import Rule
 from .cron_english import cron_core
 from .english_words import MONTHS, WEEKDAYS, joined, ordinal
-from .moments import clock, moment, runs, wall_start, zone_word
+from .moments import clock, duration_parts, runs
 from .recurrence import rule_sentence
 
-SEPARATOR: Final = ", "
 
+class English:
+    separator = ", "
+    now = "now"
+    skipped_count = "including skipped"
 
-def core(schedule: Schedule) -> str:
-    known = cast("Now | Once | Every | Cron | Calendar | RRule", schedule)
-    match known:
-        case Now():
-            return "now"
-        case Once():
-            return f"at {moment(known.at, known.zone)}"
-        case Every():
-            return f"every {_interval(known.interval)}" + (" after end" if known.since == "end" else "")
-        case Cron():
-            return cron_core(known.fields)
-        case Calendar():
-            return calendar_core(known)
-        case RRule():
-            return rule_sentence(known.parsed, wall_start(known), "en")
-        case _:
-            assert_never(known)
+    def once(self, moment: str) -> str:
+        return f"at {moment}"
 
+    def every(self, interval: timedelta, since: From) -> str:
+        return f"every {_interval(interval)}" + (" after end" if since == "end" else "")
 
-def modifiers(schedule: Schedule) -> list[str]:
-    said: list[str] = []
-    exclude = getattr(schedule, "exclude", ())
-    if exclude:
-        said.append(f"except {joined([moment(each, schedule.zone) for each in exclude])}")
-    if schedule.start is not None:
-        said.append(f"from {moment(schedule.start, schedule.zone)}")
-    if schedule.end is not None:
-        whole_day = not hasattr(schedule.end, "hour")
-        said.append(f"{'through' if whole_day else 'until'} {moment(schedule.end, schedule.zone)}")
-    if schedule.repeat is not None:
-        said.append(f"{schedule.repeat} time{'s' if schedule.repeat > 1 else ''}")
-    if schedule.counting == "planned":
-        said.append("including skipped")
-    if schedule.jitter is not None:
-        said.append(f"with jitter up to {duration(schedule.jitter)}")
-    if schedule.gap is not None and not (isinstance(schedule, RRule) and schedule.gap == "skip"):
-        said.append(f"gap {schedule.gap}")
-    if schedule.fold is not None:
-        said.append(f"fold {schedule.fold}")
-    if schedule.zone is not None:
-        said.append(zone_word(schedule.zone))
-    return said
+    def cron(self, fields: CronFields) -> str:
+        return cron_core(fields)
+
+    def calendar(self, calendar: Calendar) -> str:
+        return calendar_core(calendar)
+
+    def rule(self, rule: Rule, start: datetime | None) -> str:
+        return rule_sentence(rule, start, "en")
+
+    def exclude(self, moments: Sequence[str]) -> str:
+        return f"except {joined(moments)}"
+
+    def start(self, moment: str) -> str:
+        return f"from {moment}"
+
+    def end(self, moment: str, *, whole_day: bool) -> str:
+        return f"{'through' if whole_day else 'until'} {moment}"
+
+    def repeat(self, times: int) -> str:
+        return f"{times} time{'s' if times > 1 else ''}"
+
+    def jitter(self, length: timedelta) -> str:
+        return f"with jitter up to {duration(length)}"
+
+    def gap(self, gap: Gap) -> str:
+        return f"gap {gap}"
+
+    def fold(self, fold: Fold) -> str:
+        return f"fold {fold}"
 
 
 def duration(length: timedelta) -> str:
-    """Hours are the largest unit, since "a day" would sound like the calendar's."""
-    hours, rest = divmod(length.days * 86_400 + length.seconds, 3600)
-    minutes, seconds = divmod(rest, 60)
-    fraction = f".{length.microseconds:06}".rstrip("0") if length.microseconds else ""
-    if seconds and not hours and minutes == 1 and not fraction:
-        minutes, seconds = 0, seconds + 60  # "90 seconds" reads better than "1 minute 30 seconds"
-    parts = [(str(hours), "hour"), (str(minutes), "minute"), (f"{seconds}{fraction}", "second")]
-    said = [f"{amount} {unit}{'' if amount == '1' else 's'}" for amount, unit in parts if amount != "0"]
+    units = ("hour", "minute", "second")
+    said = [f"{amount} {units[unit]}{'' if amount == '1' else 's'}" for amount, unit in duration_parts(length)]
     return " ".join(said)
 
 

@@ -75,6 +75,17 @@ def wall_start(schedule: Schedule) -> datetime | None:
     return start if isinstance(start, datetime) else datetime.combine(start, time())
 
 
+def duration_parts(length: timedelta) -> list[tuple[str, int]]:
+    """(amount, unit) with unit 0 for hours, 1 for minutes, 2 for seconds; a day would sound like the calendar's."""
+    hours, rest = divmod(length.days * 86_400 + length.seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
+    fraction = f".{length.microseconds:06}".rstrip("0") if length.microseconds else ""
+    if seconds and not hours and minutes == 1 and not fraction:
+        minutes, seconds = 0, seconds + 60  # "90 seconds" reads better than "1 minute 30 seconds"
+    parts = [(str(hours), 0), (str(minutes), 1), (f"{seconds}{fraction}", 2)]
+    return [(amount, unit) for amount, unit in parts if amount != "0"]
+
+
 def zone_word(zone: str) -> str:
     """A name that could be an abbreviation is marked as the exact name that it is."""
     return zone if "/" in zone or zone == "UTC" else f"@{zone}"

@@ -41,8 +41,8 @@ class Weekly:
         weekday = (day + 3) % 7
         rest = self.weekdays >> weekday
         if rest:
-            return day + _lowest(rest)
-        return day + 7 - weekday + _lowest(self.weekdays)
+            return day + lowest_bit(rest)
+        return day + 7 - weekday + lowest_bit(self.weekdays)
 
     def count(self, first: int, last: int) -> int:
         if last < first:
@@ -71,13 +71,13 @@ class Monthly:
         first = day - number + 1
         rest = self._mask(first, year, month) >> number
         if rest:
-            return day + _lowest(rest)
+            return day + lowest_bit(rest)
         for _ in range(len(self.months) * 400):
             year, month = self._following(year, month)
             first = first_of_month(year, month)
             mask = self._mask(first, year, month)
             if mask:
-                found = first + _lowest(mask) - 1
+                found = first + lowest_bit(mask) - 1
                 return found if found <= _LAST_DAY else None
         return None
 
@@ -153,5 +153,5 @@ def _civil(day: int) -> tuple[int, int, int]:
     return found.year, found.month, found.day
 
 
-def _lowest(mask: int) -> int:
+def lowest_bit(mask: int) -> int:
     return (mask & -mask).bit_length() - 1

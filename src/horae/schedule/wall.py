@@ -27,6 +27,8 @@ class Times(Protocol):
     @property
     def first(self) -> int: ...
 
+    def at(self, index: int) -> int: ...
+
     def after(self, second: int) -> int | None:
         """The first time of day strictly after `second`."""
 
@@ -48,6 +50,9 @@ class ListedTimes:
     @property
     def first(self) -> int:
         return self.seconds[0]
+
+    def at(self, index: int) -> int:
+        return self.seconds[index]
 
     def after(self, second: int) -> int | None:
         index = bisect_right(self.seconds, second)
@@ -73,6 +78,10 @@ class TimesOfDay:
     @property
     def first(self) -> int:
         return self.minutes[0] * 60 + self.seconds[0]
+
+    def at(self, index: int) -> int:
+        minute, second = divmod(index, len(self.seconds))
+        return self.minutes[minute] * 60 + self.seconds[second]
 
     def after(self, second: int) -> int | None:
         minute, rest = divmod(second, 60)

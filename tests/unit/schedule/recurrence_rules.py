@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from random import Random
 
+from horae.schedule.instants import wall_reading, wall_seconds
 from horae.schedule.recurrence import RulePattern, parse_rule
-from horae.schedule.recurrence.spans import datetime_of, local_of
 
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _FREQUENCIES = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY")
@@ -17,15 +17,15 @@ def wall(text: str) -> datetime:
 
 
 def pattern(rule: str, start: datetime) -> RulePattern:
-    return RulePattern(parse_rule(rule), local_of(start))
+    return RulePattern(parse_rule(rule), wall_seconds(start))
 
 
 def walk(pattern: RulePattern, after: datetime | None, most: int) -> list[datetime]:
     """The next so many occurrences after a wall time, or from the start."""
     found: list[datetime] = []
-    local = pattern.start - 1 if after is None else local_of(after)
+    local = pattern.start - 1 if after is None else wall_seconds(after)
     while len(found) < most and (following := pattern.next_local(local)) is not None:
-        found.append(datetime_of(following))
+        found.append(wall_reading(following))
         local = following
     return found
 

@@ -6,7 +6,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from horae.schedule.recurrence.spans import LAST_LOCAL, datetime_of, local_of
+from horae.schedule.instants import wall_reading, wall_seconds
+from horae.schedule.recurrence.spans import LAST_LOCAL
 from tests.unit.schedule.recurrence_rules import pattern, walk, wall
 
 NINE = "1997-09-02T09:00"  # a Tuesday; the start of nearly every example there
@@ -187,7 +188,7 @@ def test_until_includes_what_it_names(until: str, last: str) -> None:
     daily = pattern(f"FREQ=DAILY;UNTIL={until}", wall("2026-01-01T09:00"))
 
     assert walk(daily, None, 100)[-1] == wall(last)
-    assert daily.next_local(local_of(wall(last))) is None
+    assert daily.next_local(wall_seconds(wall(last))) is None
 
 
 def test_count_and_an_until_in_utc_are_left_to_the_instants() -> None:
@@ -215,10 +216,10 @@ def _iso_weeks(day: date) -> tuple[int, int]:
 def test_asking_from_anywhere_needs_no_way_there() -> None:
     daily = pattern("FREQ=DAILY;INTERVAL=3;BYHOUR=9", wall("0001-01-01"))
 
-    found = daily.next_local(local_of(wall("9999-12-20T09:00")))
+    found = daily.next_local(wall_seconds(wall("9999-12-20T09:00")))
 
     assert found is not None
-    assert (datetime_of(found) - wall("0001-01-01T09:00")) % timedelta(days=3) == timedelta(0)
+    assert (wall_reading(found) - wall("0001-01-01T09:00")) % timedelta(days=3) == timedelta(0)
 
 
 @pytest.mark.parametrize("freq", ["YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"])

@@ -15,8 +15,8 @@ import dateutil.rrule
 import pytest
 
 from horae.errors import InvalidSchedule
+from horae.schedule.instants import wall_reading, wall_seconds
 from horae.schedule.recurrence import Frequency, Rule, RulePattern, parse_rule
-from horae.schedule.recurrence.spans import datetime_of, local_of
 from tests.unit.schedule.recurrence_oracle import occurrences
 from tests.unit.schedule.recurrence_rules import pattern, random_rule, random_start, walk, wall
 
@@ -158,7 +158,7 @@ def drawn(seed: int, rules: int) -> Iterator[tuple[Rule, datetime, RulePattern |
             continue
         found, code = None, None
         try:
-            found = RulePattern(rule, local_of(start))
+            found = RulePattern(rule, wall_seconds(start))
         except InvalidSchedule as refusal:
             code = refusal.code
         assert code in (None, "rrule_never")
@@ -179,9 +179,9 @@ def check(found: RulePattern | None, start: datetime, expected: list[datetime], 
     for after in afters:
         index = bisect_right(expected, after)
         if index < len(expected):
-            following = found.next_local(local_of(after))
+            following = found.next_local(wall_seconds(after))
             assert following is not None
-            assert datetime_of(following) == expected[index], (found.rule.text, start, after)
+            assert wall_reading(following) == expected[index], (found.rule.text, start, after)
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
@@ -220,7 +220,7 @@ def test_what_comes_is_after_what_was_asked(shard: int) -> None:
         if found is None:
             continue
         for _ in range(5):
-            after = local_of(start) + random.randint(-(10**9), 10**10)
+            after = wall_seconds(start) + random.randint(-(10**9), 10**10)
             following = found.next_local(after)
             if following is None:
                 continue

@@ -5,95 +5,27 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
+from ..instants import DAY
+from ..wall import ListedTimes, Times, TimesOfDay
 from .rule import Frequency, Rule
-from .spans import DAY
 
 # Days of one period: a day to count from, and how far each of them lies behind it, in order.
 Days: TypeAlias = tuple[int, Sequence[int]]
 
 
-class Moments(Protocol):
-    """Seconds since the beginning of the day, hour, minute or second, in order; there is at least one."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def first(self) -> int: ...
-
-    @property
-    def last(self) -> int: ...
-
-    def at(self, index: int) -> int: ...
-
-    def on_or_after(self, second: int) -> int | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    seconds: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return len(self.seconds)
-
-    @property
-    def first(self) -> int:
-        return self.seconds[0]
-
-    @property
-    def last(self) -> int:
-        return self.seconds[-1]
-
-    def at(self, index: int) -> int:
-        return self.seconds[index]
-
-    def on_or_after(self, second: int) -> int | None:
-        index = bisect_left(self.seconds, second)
-        return self.seconds[index] if index < len(self.seconds) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Combined:
-    """All combinations of some minutes and some seconds: two short tables stand for up to 86,400 moments."""
-
-    minutes: tuple[int, ...]
-    seconds: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return len(self.minutes) * len(self.seconds)
-
-    @property
-    def first(self) -> int:
-        return self.minutes[0] * 60 + self.seconds[0]
-
-    @property
-    def last(self) -> int:
-        return self.minutes[-1] * 60 + self.seconds[-1]
-
-    def at(self, index: int) -> int:
-        minute, second = divmod(index, len(self.seconds))
-        return self.minutes[minute] * 60 + self.seconds[second]
-
-    def on_or_after(self, second: int) -> int | None:
-        minute, rest = divmod(second, 60)
-        index = bisect_left(self.minutes, minute) * len(self.seconds)
-        if index < len(self) and self.at(index) // 60 == minute:
-            index += bisect_left(self.seconds, rest)
-        return self.at(index) if index < len(self) else None
-
-
 _LONGEST_LIST = 1440
 
 
-def moments_of(rule: Rule) -> Moments:
+def moments_of(rule: Rule) -> Times:
     """What the completed rule expands one period (a day, for longer periods) into, before any set positions."""
     if rule.freq is Frequency.SECONDLY:
-        return Listed((0,))
+        return ListedTimes((0,))
     hours = rule.by_hour if not rule.flowing else (0,)
     minutes = rule.by_minute if rule.freq is not Frequency.MINUTELY else (0,)
-    found = Combined(tuple(hour * 60 + minute for hour in hours for minute in minutes), rule.by_second)
-    return Listed(tuple(map(found.at, range(len(found))))) if len(found) <= _LONGEST_LIST else found
+    found = TimesOfDay(tuple(hour * 60 + minute for hour in hours for minute in minutes), rule.by_second)
+    return ListedTimes(tuple(map(found.at, range(len(found))))) if len(found) <= _LONGEST_LIST else found
 
 
 class SetPositions:
@@ -117,7 +49,7 @@ class SetPositions:
 class EveryMoment:
     """Every moment of every day of a period."""
 
-    moments: Moments
+    moments: Times
 
     def first(self, days: Days) -> int | None:
         begin, offsets = days
@@ -128,7 +60,7 @@ class EveryMoment:
         day, second = divmod(local, DAY)
         index = bisect_left(offsets, day - begin)
         if index < len(offsets) and offsets[index] == day - begin:
-            time = self.moments.on_or_after(second)
+            time = self.moments.after(second - 1)
             if time is not None:
                 return day * DAY + time
             index += 1
@@ -139,7 +71,7 @@ class EveryMoment:
 class ChosenMoments:
     """Only those moments of a period whose place in it is among the set positions."""
 
-    moments: Moments
+    moments: Times
     positions: SetPositions
 
     def first(self, days: Days) -> int | None:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from ..days import day_number
+from ..instants import DAY, wall_reading, wall_seconds
 from ..refusals import refuse
 from .periods import PeriodSearch
 from .rule import Frequency, Rule, completed
-from .spans import DAY, FIRST_LOCAL, LAST_LOCAL, datetime_of, day_of, local_of
+from .spans import FIRST_LOCAL, LAST_LOCAL
 from .strides import StrideSearch
 
 
@@ -41,7 +43,7 @@ class RulePattern:
             raise refuse("rrule_never", rule=self.rule.text)
         object.__setattr__(self, "_last", _last_local(self.rule))
         if first > self._last:
-            raise refuse("rrule_ends_before_first", first=datetime_of(first), until=self.rule.until)
+            raise refuse("rrule_ends_before_first", first=wall_reading(first), until=self.rule.until)
 
     def next_local(self, local: int) -> int | None:
         """The first occurrence strictly after `local`, and not before the start."""
@@ -56,7 +58,7 @@ class RulePattern:
 
 
 def _search_for(rule: Rule, start: int) -> Search:
-    told = completed(rule, datetime_of(start))
+    told = completed(rule, wall_reading(start))
     if rule.freq is Frequency.DAILY or rule.flowing:
         return StrideSearch(told, start)
     return PeriodSearch(told, start)
@@ -67,5 +69,5 @@ def _last_local(rule: Rule) -> int:
     if until is None:
         return LAST_LOCAL
     if not isinstance(until, datetime):
-        return day_of(until) * DAY + DAY - 1
-    return local_of(until) if until.tzinfo is None else LAST_LOCAL
+        return day_number(until) * DAY + DAY - 1
+    return wall_seconds(until) if until.tzinfo is None else LAST_LOCAL

@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import gcd
 from typing import Final, Protocol
 
+from ..days import civil
 from ..gregorian import days_in_month, first_of_month, is_leap, new_year, weekday
+from ..instants import DAY
 from .moments import ChosenMoments, Days, EveryMoment, SetPositions, moments_of
 from .rule import Frequency, Rule
-from .spans import ALL_SHAPES, DAY, FIRST_DAY, LAST_DAY, LAST_YEAR, bits, date_of
+from .spans import ALL_SHAPES, FIRST_DAY, LAST_DAY, LAST_YEAR, bits
 from .year_days import DayChoice, YearDays, month_mask
 
 _MARGIN: Final = 7  # a year of weeks reaches at most three days into its neighbours
@@ -49,7 +51,7 @@ class Weeks:
         return first, [offset for offset in self._offsets if self._in_months(first + offset)]
 
     def _in_months(self, day: int) -> bool:
-        return FIRST_DAY <= day <= LAST_DAY and date_of(day).month in self._months
+        return FIRST_DAY <= day <= LAST_DAY and civil(day).month in self._months
 
 
 class Months:
@@ -62,7 +64,7 @@ class Months:
         self._shapes: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def number(self, day: int) -> int:
-        found = date_of(day)
+        found = civil(day)
         return found.year * 12 + found.month - 1
 
     def days(self, number: int) -> Days:
@@ -86,7 +88,7 @@ class Years:
         self._shapes: dict[int, tuple[int, ...]] = {}
 
     def number(self, day: int) -> int:
-        return date_of(day).year
+        return civil(day).year
 
     def days(self, number: int) -> Days:
         mask = self._days.mask(number)
@@ -113,7 +115,7 @@ class WeekYears:
         self._shapes: dict[int, tuple[int, ...]] = {}
 
     def number(self, day: int) -> int:
-        year = date_of(day).year
+        year = civil(day).year
         if day < self._begin(year):
             return year - 1
         return year + (day >= self._begin(year + 1))

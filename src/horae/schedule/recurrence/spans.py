@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from typing import Final
 
-DAY: Final = 86_400
-_EPOCH_ORDINAL: Final = 719_163
-FIRST_DAY: Final = date.min.toordinal() - _EPOCH_ORDINAL
-LAST_DAY: Final = date.max.toordinal() - _EPOCH_ORDINAL
+from ..days import day_number
+from ..instants import DAY
+
+FIRST_DAY: Final = day_number(date.min)
+LAST_DAY: Final = day_number(date.max)
 LAST_YEAR: Final = date.max.year
 FIRST_LOCAL: Final = FIRST_DAY * DAY
 LAST_LOCAL: Final = LAST_DAY * DAY + DAY - 1
 DAYS_OF_400_YEARS: Final = 146_097  # after so many days the calendar repeats, weekdays included
 ALL_SHAPES: Final = 40  # so many successive years hold every shape of year: weekdays, leap years, and those beside them
-
-
-def date_of(day: int) -> date:
-    return date.fromordinal(day + _EPOCH_ORDINAL)
-
-
-def day_of(day: date) -> int:
-    return day.toordinal() - _EPOCH_ORDINAL
-
-
-def local_of(moment: datetime) -> int:
-    return day_of(moment) * DAY + moment.hour * 3600 + moment.minute * 60 + moment.second
-
-
-def datetime_of(local: int) -> datetime:
-    day, second = divmod(local, DAY)
-    found = date_of(day)
-    return datetime(found.year, found.month, found.day, second // 3600, second // 60 % 60, second % 60)  # noqa: DTZ001
-
-
-def lowest_bit(mask: int) -> int:
-    return (mask & -mask).bit_length() - 1
 
 
 def bits(mask: int) -> tuple[int, ...]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from .moments import Listed, Moments, SetPositions, moments_of
+from ..days import lowest_bit
+from ..instants import DAY
+from ..wall import ListedTimes, Times
+from .moments import SetPositions, moments_of
 from .rule import Frequency, Rule
 from .sieve import Rotation, first_common
-from .spans import DAY, DAYS_OF_400_YEARS, FIRST_LOCAL, LAST_DAY, LAST_LOCAL, lowest_bit
+from .spans import DAYS_OF_400_YEARS, FIRST_LOCAL, LAST_DAY, LAST_LOCAL
 from .year_days import DayChoice, YearDays, flags
 
 _UNIT_SECONDS: Final = {
@@ -45,7 +48,7 @@ class StrideSearch:
         if moments is None:
             return None
         unit, second = divmod(local, self._unit)
-        rest = moments.on_or_after(second)
+        rest = moments.after(second - 1)
         found = self._first_unit(unit if rest is not None else unit + 1)
         if found is None:
             return None
@@ -116,13 +119,13 @@ class StrideSearch:
         )
 
 
-def _chosen(rule: Rule) -> Moments | None:
+def _chosen(rule: Rule) -> Times | None:
     """The moments that remain of a unit after BYSETPOS, the same for every unit; None when none does."""
     moments = moments_of(rule)
     if not rule.by_set_position:
         return moments
     kept = SetPositions(rule.by_set_position).of(len(moments))
-    return Listed(tuple(map(moments.at, kept))) if kept else None
+    return ListedTimes(tuple(map(moments.at, kept))) if kept else None
 
 
 def _allowed_times(rule: Rule) -> int | None:

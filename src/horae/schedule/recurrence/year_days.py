@@ -8,9 +8,10 @@ from functools import cache, lru_cache, reduce
 from operator import or_
 from typing import Final
 
+from ..days import civil, lowest_bit
 from ..gregorian import is_leap, new_year, weekday
 from .rule import Rule
-from .spans import ALL_SHAPES, DAYS_OF_400_YEARS, LAST_DAY, LAST_YEAR, date_of, lowest_bit
+from .spans import ALL_SHAPES, DAYS_OF_400_YEARS, LAST_DAY, LAST_YEAR
 
 _MONTHS: Final = range(1, 13)
 _BYTES_OF_DIGITS: Final = bytes.maketrans(b"01", b"\x00\x01")
@@ -52,7 +53,7 @@ class YearDays:
     def on_or_after(self, day: int) -> int | None:
         if day > LAST_DAY:
             return None
-        year = date_of(day).year
+        year = civil(day).year
         rest = self.mask(year) >> day - new_year(year)
         if rest:
             return day + lowest_bit(rest)
@@ -64,7 +65,7 @@ class YearDays:
 
     def flags(self, day: int) -> bytes:
         """One byte for each of the 146,097 days from `day` on: 1 where the day is allowed, 0 where not."""
-        year = date_of(day).year
+        year = civil(day).year
         shapes: dict[tuple[int, int], bytes] = {}
         whole = b"".join(self._flags_of_year(each, shapes) for each in range(year, year + 401))
         before = day - new_year(year)

@@ -27,12 +27,14 @@ class Rule(Protocol):
 class WallRule:
     """A pattern of wall times in a zone."""
 
-    __slots__ = ("_flowing", "_pattern", "_zone", "fold", "gap", "keeps_pace")
+    __slots__ = ("_clear_parts", "_flowing", "_pattern", "_starts", "_zone", "fold", "gap", "keeps_pace")
 
     def __init__(self, zone: Zone, pattern: WallPattern, gap: Gap, fold: Fold, *, flowing: bool) -> None:
         self._zone = zone
         self._pattern = pattern
         self._flowing = flowing
+        self._starts = zone.table.starts
+        self._clear_parts = zone.table.whole if flowing else zone.table.unambiguous
         self.keeps_pace = False  # whether the real time between fires stays the same, whatever the clock does
         self.gap: Gap = "skip" if flowing else gap
         self.fold: Fold = "both" if flowing else fold
@@ -55,9 +57,7 @@ class WallRule:
 
     def next_second(self, after: int) -> int | None:
         """The same question in whole seconds, which is all that a wall pattern can tell apart."""
-        table = self._zone.table
-        index = bisect_right(table.starts, after) - 1
-        offset, clear_from, clear_until = (table.whole if self._flowing else table.unambiguous)[index]
+        offset, clear_from, clear_until = self._clear_parts[bisect_right(self._starts, after) - 1]
         if after >= clear_from:
             local = self._pattern.next_local(after + offset)
             if local is not None and local - offset < clear_until:
@@ -123,10 +123,7 @@ class PeriodicRule(WallRule):
         self.keeps_pace = flowing and 3600 % self._period == 0
 
     def next_second(self, after: int) -> int | None:
-        table = self._zone.table
-        offset, clear_from, clear_until = (table.whole if self._flowing else table.unambiguous)[
-            bisect_right(table.starts, after) - 1
-        ]
+        offset, clear_from, clear_until = self._clear_parts[bisect_right(self._starts, after) - 1]
         if after >= clear_from:
             phase = (after + offset) % self._period
             found = after - phase + self._offsets[bisect_right(self._offsets, phase)]
@@ -141,10 +138,7 @@ class StrideRule(PeriodicRule):
     __slots__ = ()
 
     def next_second(self, after: int) -> int | None:
-        table = self._zone.table
-        offset, clear_from, clear_until = (table.whole if self._flowing else table.unambiguous)[
-            bisect_right(table.starts, after) - 1
-        ]
+        offset, clear_from, clear_until = self._clear_parts[bisect_right(self._starts, after) - 1]
         if after >= clear_from:
             period = self._period
             upcoming = after + period - (after + offset - self._offsets[0]) % period

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from ..choices import Language
 from ..clock import Clock
-from ..schedule.describe import sentence
+from ..schedule.describe import core_sentence
 from ..schedule.evaluate import next as next_after
 from ..schedule.preview import fires_in, in_words
 from ..schedule.text import read
 from ..schedule.value import Past, Schedule
 from ..settings import default_zone
 from .asking import known_zone
+from .render import offset, reading, weekday
 from .width import padded
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _watch_lines(clock: Clock, language: Language, rows: list[Row], end: datetim
     now = clock.now()
     for row in rows:
         _print(
-            f"{_local(row.upcoming, row)}  {padded(_ahead(row, now, language), 16)} {sentence(row.schedule, language)}"
+            f"{_local(row.upcoming, row, language)}  {padded(_ahead(row, now, language), 16)} {_said(row, language)}"
         )
     while end is None or clock.now() < end:
         clock.sleep(_pause(rows, clock.now(), 1.0))
@@ -94,9 +95,7 @@ def _watch_lines(clock: Clock, language: Language, rows: list[Row], end: datetim
         fired = [row.at(now) for row in rows]
         for before, row in zip(rows, fired, strict=True):
             if row is not before and row.lateness is not None:
-                _print(
-                    f"{_local(row.last, row)}  +{_milliseconds(row.lateness)} ms  {sentence(row.schedule, language)}"
-                )
+                _print(f"{_local(row.last, row, language)}  +{_milliseconds(row.lateness)} ms  {_said(row, language)}")
         rows = fired
 
 
@@ -118,17 +117,23 @@ def _table(rows: list[Row], now: datetime, language: Language) -> Table:
     ):
         table.add_column(name, overflow="fold")
     for row in rows:
-        utc = "" if row.upcoming is None else f"{row.upcoming:%m-%d %H:%M:%S}Z"
+        utc = "" if row.upcoming is None else f"{row.upcoming:%Y-%m-%d %H:%M}Z"
         table.add_row(
-            sentence(row.schedule, language), _local(row.upcoming, row), utc, _ahead(row, now, language), _last(row)
+            _said(row, language), _local(row.upcoming, row, language), utc, _ahead(row, now, language), _last(row)
         )
     return table
 
 
-def _local(moment: datetime | None, row: Row) -> str:
+def _local(moment: datetime | None, row: Row, language: Language) -> str:
     if moment is None or row.schedule.zone is None:
         return "-"
-    return f"{fires_in(row.schedule.zone, [moment])[0].local:%a %Y-%m-%d %H:%M:%S %z}"
+    local = fires_in(row.schedule.zone, [moment])[0].local.replace(microsecond=0)
+    return f"{weekday(local, language)} {reading(local)} {offset(local)}"
+
+
+def _said(row: Row, language: Language) -> str:
+    """What it means and where, without the source: a table has little room."""
+    return f"{core_sentence(row.schedule, language)}{', ' if language == 'en' else '，'}{row.schedule.zone}"
 
 
 def _ahead(row: Row, now: datetime, language: Language) -> str:

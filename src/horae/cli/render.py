@@ -23,6 +23,10 @@ _LABELS: Final = {
 }
 
 
+# True of every interval without a start: worth explaining, not worth repeating.
+_ONLY_EXPLAINED: Final = ("anchored",)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Everything that was found out about one text."""
@@ -42,6 +46,8 @@ def show_fires(answer: Answer) -> None:
     for number, line in enumerate(_fire_lines(answer)):
         _print(_row(labels["next"] if number == 0 else "", line))
     for warning in answer.warnings:
+        if warning.code in _ONLY_EXPLAINED:
+            continue
         print(_row("!", warning.in_language(answer.language)), file=sys.stderr)  # noqa: T201 - this is the output
 
 
@@ -62,6 +68,7 @@ def show_json(answer: Answer) -> None:
         "schedule": answer.canonical,
         "zone": answer.schedule.zone,
         "after": _utc(answer.after),
+        "due_at_creation": answer.schedule.kind == "now" or any(each.code == "in_the_past" for each in answer.warnings),
         "fires": [
             {
                 "at": _utc(fire.utc),
@@ -80,21 +87,21 @@ def _fire_lines(answer: Answer) -> list[str]:
         labels = _LABELS[answer.language]
         return [labels["now"] if answer.schedule.kind == "now" else labels["none"]]
     return [
-        f"{_weekday(fire.local, answer.language)} {_reading(fire.local)} {_offset(fire.local)}  {padded(fire.relative(answer.after, answer.language), 16)}  {_reading(fire.utc)}Z"
+        f"{weekday(fire.local, answer.language)} {reading(fire.local)} {offset(fire.local)}  {padded(fire.relative(answer.after, answer.language), 16)}  {reading(fire.utc)}Z"
         for fire in answer.fires
     ]
 
 
-def _weekday(moment: datetime, language: Language) -> str:
+def weekday(moment: datetime, language: Language) -> str:
     return CHINESE_WEEKDAYS[moment.weekday()] if language == "zh" else WEEKDAYS[moment.weekday()][:3]
 
 
-def _reading(moment: datetime) -> str:
+def reading(moment: datetime) -> str:
     plain = moment.replace(tzinfo=None)
     return plain.isoformat(" ", "auto" if plain.microsecond else "seconds" if plain.second else "minutes")
 
 
-def _offset(moment: datetime) -> str:
+def offset(moment: datetime) -> str:
     """`+08:00`; with seconds where a zone once had them."""
     return moment.isoformat()[len(moment.replace(tzinfo=None).isoformat()) :]
 

@@ -59,9 +59,10 @@ def _about_fields(schedule: Schedule) -> Iterator[ScheduleWarning]:
             ):
                 yield warn("clamps", day=day)
         case RRule():
-            yield from _about_days(
-                set(schedule.parsed.by_month_day), set(schedule.parsed.by_month) or set(range(1, 13))
-            )
+            rule = schedule.parsed
+            if schedule.start is None and not (rule.by_hour and rule.by_minute and rule.by_second):
+                yield warn("rule_anchor")
+            yield from _about_days(set(rule.by_month_day), set(rule.by_month) or set(range(1, 13)))
 
 
 _UNITS: Final = {
@@ -122,6 +123,8 @@ def _about_pace(schedule: Schedule, now: datetime, past: Past) -> Iterator[Sched
     fires = list(islice(iterate(schedule, now, past), _FIRES_LOOKED_AT))
     if any(later - earlier < _MINUTE for earlier, later in pairwise(fires)):
         yield warn("often")
+    if schedule.jitter is not None and any(later - earlier < schedule.jitter for earlier, later in pairwise(fires)):
+        yield warn("jitter_too_long")
 
 
 def _about_interval(schedule: Every, now: datetime) -> Iterator[ScheduleWarning]:

@@ -89,6 +89,14 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         'Counted from the moment of creation; to fix the grid, add a start such as "from 08:00".',
         "从创建时刻起计；要固定起点，请加上“从8点起”。",
     ),
+    "rule_anchor": (
+        'What the rule leaves unsaid is taken from the moment of creation; add a start such as "from 2026-03-01 09:00".',
+        "规则没有写明的部分取自创建时刻；可加上起点，例如“从 2026-03-01 09:00 起”。",
+    ),
+    "jitter_too_long": (
+        "The jitter is longer than the time between two fires: only a part of it can be used.",
+        "抖动比两次执行之间的时间还长：只能用上一部分。",
+    ),
     "nothing_left": (
         "Nothing is left to fire.",
         "不会再执行。",

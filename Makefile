@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-BENCH_READY := $(VENV)/.bench-ready
+PEERS_READY := $(VENV)/.peers-ready
 
 .DEFAULT_GOAL := help
 .PHONY: help up test lint types contracts check pytest bench conformance format clean
@@ -33,10 +33,10 @@ contracts: $(READY) ## Imports point down only
 pytest: $(READY) ## Only the tests
 	@echo "== tests"; $(BIN)/pytest -n 2
 
-bench: $(BENCH_READY) ## Measure against peers, side by side in one run
+bench: $(READY) ## Measure against peers, side by side in one run
 	@$(BIN)/python -m bench
 
-conformance: $(BENCH_READY) ## Score Horae and the known libraries on the conformance cases
+conformance: $(PEERS_READY) ## Score Horae and the known libraries on the conformance cases
 	@$(BIN)/python conformance/score.py --all
 
 format: $(READY) ## Let ruff rewrite what it can
@@ -56,6 +56,6 @@ $(READY): pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench]'
 	@touch $@
 
-$(BENCH_READY): $(READY)
+$(PEERS_READY): $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,bench,conformance]'
 	@touch $@

@@ -76,6 +76,57 @@ def test_wall_times_in_options_are_read_in_the_zone() -> None:
     assert answer["fires"][0]["at_local"] == "2026-03-08T09:00:00+08:00"
 
 
+def test_relative_words_count_from_after() -> None:
+    done = horae("next", "today at 9:00", "--zone", "UTC", "--after", "2020-01-01T08:00Z", "--json")
+    assert [fire["at"] for fire in json.loads(done.stdout)["fires"]] == ["2020-01-01T09:00:00Z"]
+
+
+def test_the_last_day_named_is_included() -> None:
+    done = horae("next", "0 9 * * *", "--zone", "UTC", "--after", "2026-11-13", "--until", "2026-11-14", "--json")
+    assert [fire["at"] for fire in json.loads(done.stdout)["fires"]] == ["2026-11-13T09:00:00Z", "2026-11-14T09:00:00Z"]
+
+
+def test_a_zone_in_the_text_is_the_zone_of_the_options() -> None:
+    done = horae("next", "每天9点 北京时间", "--after", "2026-11-13T12:00", "-n", "1", "--json")
+    assert json.loads(done.stdout)["after"] == "2026-11-13T04:00:00Z"
+
+
+def test_who_writes_chinese_is_answered_in_chinese() -> None:
+    assert "可能是一次" in horae("next", "周一9点").stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "zone"),
+    [
+        ("TZ", ":/usr/share/zoneinfo/Asia/Tokyo", "Asia/Tokyo"),
+        ("TZ", "Europe/Paris", "Europe/Paris"),
+        ("HORAE_ZONE", "Berlin", "Europe/Berlin"),
+    ],
+)
+def test_zones_from_the_environment(variable: str, value: str, zone: str) -> None:
+    assert json.loads(horae("next", "0 9 * * *", "--json", **{variable: value}).stdout)["zone"] == zone
+
+
+def test_a_setting_that_is_no_zone_is_named() -> None:
+    done = horae("next", "0 9 * * *", HORAE_ZONE="garbage")
+    assert done.returncode == 6
+    assert 'HORAE_ZONE is set to "garbage"' in done.stderr
+
+
+def test_a_terminal_without_chinese_and_a_full_disk_are_no_crash() -> None:
+    assert "Traceback" not in horae("next", "每天9点", PYTHONIOENCODING="ascii", PYTHONUTF8="0").stderr
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device
+        done = subprocess.run(
+            [sys.executable, "-m", "horae", "next", "every 5m"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
 def test_explain_says_meaning_json_and_warnings() -> None:
     done = horae("explain", "*/7 * * * *", "--zone", "Europe/Berlin")
     assert done.returncode == 0

@@ -43,8 +43,7 @@ def ask(question: Question, now: datetime) -> Answer:
     default = default_zone(question.zone, os.environ)
     zone = known_zone(default)
     text = question.text.strip()
-    # A zone in the text is also the zone of wall times in the options; it is known only once the text is read.
-    local_zone = read(text, zone=zone, now=now).schedule.zone or zone
+    local_zone = _zone_in(text, now) or zone
     after = now if question.after is None else _instant("after", question.after, local_zone)
     until = None if question.until is None else _instant("until", question.until, local_zone, last=True)
     reading = read(text, zone=zone, now=after)
@@ -54,6 +53,14 @@ def ask(question: Question, now: datetime) -> Answer:
     if default.origin != "flag" and not reading.named_zone:
         warnings.insert(0, _zone_was_assumed(default))
     return Answer(text, schedule, fires_in(local_zone, instants), warnings, after, question.language, to_json(schedule))
+
+
+def _zone_in(text: str, now: datetime) -> str | None:
+    """A zone in the text is also the zone of wall times in the options; it is known only once the text is read."""
+    try:
+        return read(text, zone=None, now=now).schedule.zone
+    except InvalidSchedule:
+        return None  # whatever is wrong with it is said when it is read in earnest
 
 
 def known_zone(default: DefaultZone) -> str:

@@ -37,7 +37,7 @@ _FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
 _TRADITIONAL: Final = str.maketrans(
     "週點鐘個號後從開時間結復執總兩禮過現馬隔運請這無", "周点钟个号后从开时间结复执总两礼过现马隔运请这无"
 )
-_QUOTES: Final = "\"'“”‘’「」"
+_DRESSED: Final = re.compile(r"""\s*["'“”‘’「」]?(.*?)[.!。]?["'“”‘’「」]?[.!。]?\s*""", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,11 @@ def read(text: str, *, zone: str | None, now: datetime) -> Reading:
 def _plain(text: str) -> str:
     """The same text in plain signs, sign for sign; quotes around it and a full stop after it become blanks."""
     plain = text.translate(_FULL_WIDTH).translate(_TRADITIONAL)
-    stripped = plain.strip()
-    if len(stripped) > 1 and stripped[0] in _QUOTES and stripped[-1] in _QUOTES:
-        begin = plain.index(stripped)
-        plain = plain[:begin] + " " + stripped[1:-1] + " " + plain[begin + len(stripped) :]
-    end = plain.rstrip()
-    return (
-        end[:-1] + " " * (len(plain) - len(end) + 1)
-        if end[-1:] in ("!", "。") or end.endswith(("m.", "s.", "y.", "0."))
-        else plain
-    )
+    match = _DRESSED.fullmatch(plain)
+    if match is None:
+        return plain
+    begin, end = match.span(1)
+    return " " * begin + plain[begin:end] + " " * (len(plain) - end)
 
 
 def _read(text: str, zone: str | None, now: datetime) -> Reading:

@@ -285,6 +285,8 @@ class _Grammar(Days):
         return True
 
     def _month_days(self, place: int) -> bool:
+        if self.take("最后一个工作日", "最后一个工作天") is not None:
+            raise refuse("last_working_day", place)
         days = self.month_days()
         if days is None:
             return False

@@ -110,6 +110,7 @@ def test_a_zone_in_the_text_wins(text: str, zone: str) -> None:
         ("每天早上20点", "hour_does_not_fit", 4),
         ("节假日除外 每天9点", "no_holidays", 0),
         ("每月32号9点", "no_such_day", 2),
+        ("每月最后一个工作日17点", "last_working_day", 2),
         ("每月第6个周一9点", "bad_nth", 2),
         ("周五到周一9点", "backwards_weekdays", 2),
         ("每天吃饭", "not_understood", 2),

@@ -284,6 +284,8 @@ class _Grammar(Days):
             self._period(self.whole_number(), place)
         elif self.take("other") is not None:
             self._period(2, place)
+        elif self.take("fortnight") is not None:
+            self._put_period(2, "week", place)
         elif self.peek_word() in PERIODS or self.peek_word() in QUARTER:
             self._period(1, place)
         else:

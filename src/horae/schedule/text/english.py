@@ -168,6 +168,8 @@ class _Grammar(Days):
         elif self.peek_word() in DAY_PARTS:
             self._take_part()
             self._put_period(1, "day", place)
+        elif self.take("fortnight") is not None:
+            self._put_period(2, "week", place)
         elif (
             self.peek_word() in PERIODS
             or self.peek_word() in QUARTER
@@ -284,8 +286,6 @@ class _Grammar(Days):
             self._period(self.whole_number(), place)
         elif self.take("other") is not None:
             self._period(2, place)
-        elif self.take("fortnight") is not None:
-            self._put_period(2, "week", place)
         elif self.peek_word() in PERIODS or self.peek_word() in QUARTER:
             self._period(1, place)
         else:

@@ -97,6 +97,10 @@ WORKING = ["MON", "TUE", "WED", "THU", "FRI"]
         ("mondays at 9:00", calendar("week", on=["MON"], at=["09:00"])),
         ("every monday at 9:00", calendar("week", on=["MON"], at=["09:00"])),
         ("every 2 weeks on Mon,Thu at 18:30", calendar("week", 2, on=["MON", "THU"], at=["18:30"])),
+        (
+            "on the last friday of every quarter at 17:00",
+            calendar("month", on=[{"weekday": "FRI", "nth": -1}], months=[3, 6, 9, 12], at=["17:00"]),
+        ),
         ("every fortnight on monday at 9:00", calendar("week", 2, on=["MON"], at=["09:00"])),
         ("weekly on friday at 17:00", calendar("week", on=["FRI"], at=["17:00"])),
         ("on the 1st at 8:00", calendar("month", on=[1], at=["08:00"])),

@@ -119,23 +119,29 @@ def _whole_day(moment: Moment, draft: Draft) -> date:
 def _settle_days(draft: Draft) -> None:
     """Quarters become months, weekdays left out become weekdays, an interval on certain days gets the whole day."""
     if draft.quarterly:
-        first = any(day == 1 or not isinstance(day, int) for day in draft.month_days or ())
-        at_the_end = (
-            draft.month_days is not None
-            and not first
-            and all(isinstance(day, int) and day < 0 for day in draft.month_days)
-        )
-        draft.put("months", (3, 6, 9, 12) if at_the_end else (1, 4, 7, 10), draft.places["quarterly"])
-        draft.quarterly = None
-        draft.period = draft.period or Period(1, "month")
+        _settle_quarter(draft)
     if draft.without is not None:
-        kept = tuple(day for day in draft.weekdays or range(7) if day not in draft.without)
-        plain = draft.period is None or draft.period in (Period(1, "day"), Period(1, "week"))
-        if not kept or not plain or draft.month_days:
-            raise refuse("does_not_fit", draft.place("without"), what=slot_name("without"))
-        draft.weekdays, draft.without, draft.period = kept, None, None
+        _settle_without(draft, draft.without)
     if draft.interval is not None and draft.window is None and draft.weekdays and draft.times is None:
         draft.window = (time(0), time(23, 59, 59))
+
+
+def _settle_quarter(draft: Draft) -> None:
+    """What is counted from the beginning lies in a quarter's first month, what is counted from its end in the last."""
+    numbers = [day if isinstance(day, int) else day.nth for day in draft.month_days or ()]
+    from_the_end = [number < 0 for number in numbers]
+    if any(from_the_end) and not all(from_the_end):
+        raise refuse("does_not_fit", draft.place("quarterly"), what=slot_name("quarterly"))
+    draft.put("months", (3, 6, 9, 12) if any(from_the_end) else (1, 4, 7, 10), draft.places["quarterly"])
+    draft.quarterly, draft.period = None, draft.period or Period(1, "month")
+
+
+def _settle_without(draft: Draft, without: tuple[int, ...]) -> None:
+    kept = tuple(day for day in draft.weekdays or range(7) if day not in without)
+    plain = draft.period in (None, Period(1, "day"), Period(1, "week"))
+    if not kept or not plain or draft.month_days:
+        raise refuse("does_not_fit", draft.place("without"), what=slot_name("without"))
+    draft.weekdays, draft.without, draft.period = kept, None, None
 
 
 def _unit(draft: Draft) -> tuple[Any, int]:

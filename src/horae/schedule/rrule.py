@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import ClassVar, Final
 
 from ..choices import Gap
@@ -14,6 +14,7 @@ from .days import civil, day_number
 from .instants import DAY, SECOND, to_instant, wall_seconds
 from .recurrence import Rule as RecurrenceRule
 from .recurrence import RulePattern, parse_rule
+from .recurrence.effort import is_too_costly
 from .refusals import refuse
 from .rules import Rule, WallRule
 from .value import Moment, Past, Schedule, Setting, check_moment, first_instant, is_wall, require
@@ -47,9 +48,27 @@ class RRule(Schedule):
         object.__setattr__(self, "exclude", tuple(sorted({_in_utc(each) for each in self.exclude}, key=str)))
         Schedule.__post_init__(self)
         if self.start is not None and is_wall(self.start):
-            RulePattern(self.parsed, _wall_start(self.start))
+            _pattern(self.parsed, _wall_start(self.start))
         elif self.start is None:
             _refuse_if_never(self.parsed)
+        self._refuse_if_costly()
+
+    def _refuse_if_costly(self) -> None:
+        """Counting and leaving out follow a rule through all that they count or leave out."""
+        times = max(self.parsed.count or 0, len(self.exclude))
+        if self.start is not None:
+            starts = [_wall_start(self.start)]
+        else:
+            starts = [each for each in _SOME_STARTS if self._can_start(each)][:1]
+        if times and any(_is_too_costly(self.parsed, start, times) for start in starts):
+            raise refuse("rrule_too_costly", times=times)
+
+    def _can_start(self, start: int) -> bool:
+        try:
+            _pattern(self.parsed, start)
+        except InvalidSchedule:
+            return False
+        return True
 
     @property
     def parsed(self) -> RecurrenceRule:
@@ -74,6 +93,10 @@ class RRule(Schedule):
         return first_instant(self.start, zone) // SECOND
 
 
+# A value is often made anew, with its zone filled in; what its rule needs is worth keeping for a while.
+_pattern = lru_cache(maxsize=256)(RulePattern)
+_is_too_costly = lru_cache(maxsize=256)(is_too_costly)
+
 # A leap day, a Monday in the middle of an odd year, and a year's end: starts that imply different parts of a rule.
 _SOME_STARTS: Final = tuple(
     wall_seconds(each)
@@ -87,7 +110,7 @@ def _refuse_if_never(rule: RecurrenceRule) -> None:
     refusals = []
     for start in _SOME_STARTS:
         try:
-            RulePattern(plain, start)
+            _pattern(plain, start)
         except InvalidSchedule as refusal:
             refusals.append(refusal)
     if len(refusals) == len(_SOME_STARTS):
@@ -106,7 +129,7 @@ def _wall_start(start: Moment) -> int:
 def _make_rule(schedule: RRule, setting: Setting, start: int) -> Rule:
     rule = schedule.parsed
     found: Rule = WallRule(
-        setting.require_zone(), RulePattern(rule, start), setting.gap, setting.fold, flowing=rule.flowing
+        setting.require_zone(), _pattern(rule, start), setting.gap, setting.fold, flowing=rule.flowing
     )
     if rule.count is not None:
         opens = schedule.first_second(setting)

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from ..choices import Fold, Gap
 from .instants import FIRST_INSTANT, LAST_INSTANT, SECOND
 from .wall import WallPattern
-from .zones import Segment, Zone
+from .zones import NextLocal, Segment, Zone
 
 _FIRST_SECOND: Final = FIRST_INSTANT // SECOND
 _LAST_SECOND: Final = LAST_INSTANT // SECOND
@@ -58,16 +58,17 @@ class WallRule:
     def next_second(self, after: int) -> int | None:
         """The same question in whole seconds, which is all that a wall pattern can tell apart."""
         offset, clear_from, clear_until = self._clear_parts[bisect_right(self._starts, after) - 1]
-        if after >= clear_from:
-            local = self._pattern.next_local(after + offset)
-            if local is not None and local - offset < clear_until:
-                return local - offset
-        return self.decide(after)
+        if after < clear_from:
+            return self.decide(after)
+        local = self._pattern.next_local(after + offset)
+        if local is not None and local - offset < clear_until:
+            return local - offset
+        return self.decide(after, (after + offset, local))
 
-    def decide(self, after: int) -> int | None:
+    def decide(self, after: int, known: tuple[int, int | None] | None = None) -> int | None:
         """The careful way, needed only near a clock change, and at the edges of the calendar."""
         after = max(after, _FIRST_SECOND - 1)
-        found = self._zone.next_match(self._pattern.next_local, after, self.gap, self.fold)
+        found = self._zone.next_match(_asking_once(self._pattern.next_local, known), after, self.gap, self.fold)
         return found if found is not None and found <= _LAST_SECOND else None
 
     def count(self, after: int, until: int) -> int | None:
@@ -101,6 +102,21 @@ class WallRule:
             total += 1
             found = self.decide(found)
         return total
+
+
+def _asking_once(next_local: NextLocal, known: tuple[int, int | None] | None) -> NextLocal:
+    """The same question, remembering its last answer: from anywhere before that, it is the answer still.
+
+    The careful way asks about one stretch of the wall from several sides, and for a rare rule each time is a search.
+    """
+
+    def ask(local: int) -> int | None:
+        nonlocal known
+        if known is None or local < known[0] or (known[1] is not None and local >= known[1]):
+            known = (local, next_local(local))
+        return known[1]
+
+    return ask
 
 
 class PeriodicRule(WallRule):

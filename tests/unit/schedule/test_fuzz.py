@@ -117,6 +117,11 @@ HOSTILE = [
     "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=366",
     "FREQ=YEARLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYHOUR=" + ",".join(map(str, range(24))) + ";BYSETPOS=-366",
     "FREQ=YEARLY;BYHOUR=" + ",".join(map(str, range(24))) + ";BYMINUTE=" + ",".join(map(str, range(60))),
+    "FREQ=SECONDLY;INTERVAL=1000003;BYMONTH=2,4;BYDAY=MO,TU;BYMINUTE=0;COUNT=300",
+    "FREQ=SECONDLY;INTERVAL=100003;BYMONTH=12;BYMINUTE=57;BYSECOND=20;COUNT=9",
+    "FREQ=SECONDLY;INTERVAL=7001;BYDAY=MO;BYHOUR=23;BYMINUTE=59;COUNT=10000",
+    "FREQ=MINUTELY;INTERVAL=1441;BYMONTH=2;BYMONTHDAY=29;COUNT=10000",
+    "FREQ=HOURLY;INTERVAL=5;BYDAY=MO;COUNT=10000",
     "FREQ=DAILY;UNTIL=00000000",
     "FREQ=DAILY;UNTIL=99999999T999999Z",
 ]
@@ -129,6 +134,22 @@ HOSTILE = [
 def test_hostile_rules(rule: str, start: str) -> None:
     expect_answer({"kind": "rrule", "rule": rule, "start": start})
     expect_answer(f"RRULE:{rule}")
+
+
+def test_many_exceptions_to_a_rare_rule() -> None:
+    rule = "FREQ=SECONDLY;INTERVAL=1000003;BYMONTH=2,4;BYDAY=MO,TU;BYMINUTE=0"
+    fires = horae.preview(f"RRULE:{rule} from 2020-01-01 00:00", zone="UTC", after=NOW, limit=150)
+    exclude = [fire.strftime("%Y-%m-%dT%H:%M:%S") for fire in fires]
+    for most in (5, 150):
+        expect_answer({"kind": "rrule", "rule": rule, "start": "2020-01-01T00:00:00", "exclude": exclude[:most]})
+
+
+def test_an_ordinary_stride_may_count() -> None:
+    rule = "FREQ=HOURLY;INTERVAL=2;BYDAY=MO,TU,WE,TH,FR;COUNT=500"
+    fires = horae.preview(
+        {"kind": "rrule", "rule": rule, "start": "2026-11-16T09:00:00"}, zone="UTC", after=NOW, limit=600
+    )
+    assert len(fires) == 500
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,12 @@ from typing import Final
 from .entry import Entry
 
 RECURRENCE: Final[dict[str, Entry]] = {
+    "rrule_too_costly": (
+        "This rule comes so rarely that {times} occurrences cannot be followed in a moment.",
+        "Use UNTIL or a repeat limit instead of COUNT, leave out fewer dates, or say it by days, months or years.",
+        "这条规则出现得太少，无法在瞬间数到第 {times} 次。",
+        "请用 UNTIL 或次数限制代替 COUNT，减少排除的日期，或改用按日、月、年的规则。",
+    ),
     "rrule_empty": (
         "There is no recurrence rule here.",
         'Write one that begins with FREQ, for example "FREQ=WEEKLY;BYDAY=MO,TH".',

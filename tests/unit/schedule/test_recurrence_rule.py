@@ -246,7 +246,7 @@ def test_a_start_outside_the_calendar_is_refused(start: int) -> None:
     assert refusal.value.code == "rrule_start_out_of_range"
 
 
-def _only_refusals(text: str, start: int) -> None:
+def assert_only_refusals(text: str, start: int) -> None:
     """Whatever else is raised here fails the test."""
     position: int | None = 0
     try:
@@ -273,14 +273,14 @@ PARTS = st.tuples(st.sampled_from(NAMES), VALUES).map("=".join)
 @settings(max_examples=600, deadline=None)
 @given(st.lists(PARTS, max_size=6).map(";".join), st.integers(FIRST_LOCAL, LAST_LOCAL))
 def test_nothing_but_a_refusal_escapes_from_parts(text: str, start: int) -> None:
-    _only_refusals(text, start)
-    _only_refusals(f"FREQ=MONTHLY;{text}", start)
+    assert_only_refusals(text, start)
+    assert_only_refusals(f"FREQ=MONTHLY;{text}", start)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(st.text(max_size=60), st.binary(max_size=60).map(lambda raw: raw.decode("latin-1"))))
 def test_nothing_but_a_refusal_escapes_from_any_text(text: str) -> None:
-    _only_refusals(text, 0)
+    assert_only_refusals(text, 0)
 
 
 @pytest.mark.parametrize("text", ["\0" * 10_000, ";" * 10_000, "=" * 10_000, "FREQ=" * 2_000, "9" * 10**6, "\ud800=1"])
@@ -298,4 +298,4 @@ def test_single_characters_changed_anywhere_do_not_break_the_parser() -> None:
         text = list(random_rule(seeded))
         for _ in range(seeded.randint(1, 3)):
             text[seeded.randrange(len(text))] = seeded.choice(letters)
-        _only_refusals("".join(text), seeded.randint(FIRST_LOCAL, LAST_LOCAL))
+        assert_only_refusals("".join(text), seeded.randint(FIRST_LOCAL, LAST_LOCAL))

@@ -1,13 +1,21 @@
 """Every exception that Horae raises, as one tree.
 
 HoraeError
-└── InvalidSchedule     a schedule that cannot be understood, or that can never fire
+├── Refusal                 something that was asked cannot be done: a stable code, a sentence and a hint, in two languages
+│   ├── InvalidSchedule     a schedule that cannot be understood, or that can never fire
+│   ├── InvalidTask         a task whose parts do not fit: payload too large, policy out of range, unknown target
+│   ├── NotFound            no such task or run; a foreign one answers exactly alike
+│   └── Conflict            it is there, but its state does not allow this now
+└── StoreError              the store broke a promise, and nothing of the request was kept
+    ├── StoreUnavailable    it cannot be reached, or is closed
+    ├── StoreFull           no space left for another write
+    └── StoreDamaged        an integrity check failed, or the file is not ours
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from .choices import Language
 
@@ -20,11 +28,11 @@ class Sentence(NamedTuple):
 
 
 class HoraeError(Exception):
-    """The root: catching this catches everything that Horae refuses."""
+    """The root: catching this catches everything that Horae raises."""
 
 
-class InvalidSchedule(HoraeError, ValueError):  # noqa: N818 - the public name says what it is about
-    """A refusal: a stable code for programs, a sentence and a hint for people, a place in the text."""
+class Refusal(HoraeError):
+    """A stable code for programs, a sentence and a hint for people, a place in the text where there is one."""
 
     def __init__(
         self,
@@ -53,21 +61,54 @@ class InvalidSchedule(HoraeError, ValueError):  # noqa: N818 - the public name s
     def in_language(self, language: Language) -> Sentence:
         return self.sentences[language]
 
-    def located(self, source: str, offset: int = 0) -> InvalidSchedule:
+    def located(self, source: str, offset: int = 0) -> Self:
         """The same refusal, pointing into the text that the person typed."""
         place = None if self.position is None else min(self.position + offset, len(source))
-        return InvalidSchedule(self.code, self.sentences, position=place, source=source, facts=self.facts)
+        return type(self)(self.code, self.sentences, position=place, source=source, facts=self.facts)
 
-    def __reduce__(self) -> tuple[Callable[..., InvalidSchedule], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Refusal], tuple[object, ...]]:
         """Exceptions are copied by their arguments, and these have names."""
-        return _again, (self.code, self.sentences, self.position, self.source, self.facts)
+        return _again, (type(self), self.code, self.sentences, self.position, self.source, self.facts)
 
 
 def _again(
+    kind: type[Refusal],
     code: str,
     sentences: Mapping[Language, Sentence],
     position: int | None,
     source: str | None,
     facts: Mapping[str, object],
-) -> InvalidSchedule:
-    return InvalidSchedule(code, sentences, position=position, source=source, facts=facts)
+) -> Refusal:
+    return kind(code, sentences, position=position, source=source, facts=facts)
+
+
+class InvalidSchedule(Refusal, ValueError):
+    """A schedule that cannot be understood, or that can never fire."""
+
+
+class InvalidTask(Refusal, ValueError):
+    """A task whose parts do not fit together."""
+
+
+class NotFound(Refusal, LookupError):
+    """No such task or run. What belongs to somebody else answers exactly alike."""
+
+
+class Conflict(Refusal):
+    """It is there, but its state does not allow this now."""
+
+
+class StoreError(HoraeError):
+    """The store broke a promise: nothing of the request was kept, unless the message says that it cannot know."""
+
+
+class StoreUnavailable(StoreError):
+    """It cannot be reached, or it is closed."""
+
+
+class StoreFull(StoreError):
+    """No space is left for another write; reads go on."""
+
+
+class StoreDamaged(StoreError):
+    """An integrity check failed, or what was opened is not a store of ours."""

@@ -1,0 +1,119 @@
+"""A run reports how it ended: its last row, a retry or the end of the occurrence, and what was waiting for that."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import assert_never
+
+from ..model.change import Change, Facts
+from ..model.entry import Entry, EntryKind
+from ..model.event import Event, EventKind
+from ..model.ids import share_of
+from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
+from ..model.reason import Reason
+from ..model.run import Run, RunState
+from .agenda import retry_entry
+from .ending import DEADLINE_SLOT, deadline_slots, end_occurrence, may_continue, others, summary
+from .overlap import released
+from .telling import told
+
+
+def settle(facts: Facts, run: Run, report: Settlement) -> Change:
+    """The run is live and the token fits: the store has seen to that."""
+    outcome = _as_asked(run, report.outcome)
+    if isinstance(outcome, Waiting):
+        return _handed_on(run, outcome, report)
+    ended = _ended(run, outcome, report)
+    retry_at = _retry_at(facts, run, outcome, report.ended)
+    if retry_at is None:
+        poisoned = isinstance(outcome, Failed) and outcome.died_alone
+        return end_occurrence(facts, run, ended, report.ended, quarantine=poisoned)
+    return _tried_again(facts, run, ended, retry_at, report.ended)
+
+
+def _as_asked(run: Run, outcome: Outcome) -> Outcome:
+    """Somebody asked for its end: unless it had succeeded already, however it came to an end is just that."""
+    if run.cancel is None or isinstance(outcome, Succeeded | Cancelled):
+        return outcome
+    return Cancelled(outcome.error if isinstance(outcome, Failed | TimedOut) else "")
+
+
+def _ended(run: Run, outcome: Outcome, report: Settlement) -> Run:
+    state, reason, result, error = _verdict(run, outcome)
+    return run._replace(
+        state=state,
+        reason=reason,
+        result=result,
+        error=error,
+        started=report.started if report.started is not None else run.started,
+        ended=report.ended,
+        deadline=None,
+    )
+
+
+def _verdict(run: Run, outcome: Outcome) -> tuple[RunState, Reason | None, str | None, str | None]:
+    match outcome:
+        case Succeeded(result=result):
+            return RunState.SUCCEEDED, None, result, None
+        case Failed(error=error, reason=reason, died_alone=died):
+            return RunState.FAILED, Reason.QUARANTINED if died else reason, None, error
+        case TimedOut(error=error):
+            return RunState.TIMED_OUT, Reason.DEADLINE, None, error or None
+        case Cancelled(error=error):
+            return RunState.CANCELLED, run.cancel or Reason.CANCELLED, None, error or None
+        case Skipped(note=note, reason=reason):
+            return RunState.SKIPPED, reason, None, note or None
+        case Waiting():
+            return RunState.WAITING, None, None, None
+        case never:
+            assert_never(never)
+
+
+def _retry_at(facts: Facts, run: Run, outcome: Outcome, now: datetime) -> datetime | None:
+    """When to try again; None when this was the last attempt."""
+    match outcome:
+        case Failed(permanent=False, died_alone=False, retry_after=wanted):
+            pass
+        case TimedOut():
+            wanted = None
+        case _:
+            return None
+    policies = facts.task.policies
+    attempts = 1 if policies.guarantee == "at_most_once" else policies.retry.attempts
+    if not may_continue(facts, run) or (attempts is not None and run.tries >= attempts):
+        return None
+    # Full jitter: a share of the longest wait that belongs to the run, so that failures do not march in step.
+    return now + (wanted if wanted is not None else policies.retry.longest_wait(run.tries) * share_of(run.id))
+
+
+def _tried_again(facts: Facts, run: Run, ended: Run, at: datetime, now: datetime) -> Change:
+    retry = retry_entry(facts.task, facts.standing, run, at)
+    again = Event(EventKind.RUN_RETRYING, now, run.owner, run.task_id, run.id, at.isoformat())
+    return Change(
+        standing=facts.standing._replace(last_result=summary(ended)),
+        moved=(ended,),
+        put=(retry, *released(facts, others(facts, run))),
+        dropped=deadline_slots(run),
+        events=(told(ended, now), again),
+    )
+
+
+def _handed_on(run: Run, waiting: Waiting, report: Settlement) -> Change:
+    """Somebody else goes on with it: no node's death ends it any more, only an answer or the deadline."""
+    moved = run._replace(
+        state=RunState.WAITING,
+        node=None,
+        deadline=waiting.deadline,
+        started=report.started if report.started is not None else run.started,
+    )
+    entry = Entry(
+        task_id=run.task_id,
+        slot=DEADLINE_SLOT + run.id,
+        kind=EntryKind.DEADLINE,
+        due=waiting.deadline,
+        planned=run.planned,
+        owner=run.owner,
+        origin=run.origin,
+        run_id=run.id,
+    )
+    return Change(moved=(moved,), put=(entry,), events=(told(moved, report.ended),))

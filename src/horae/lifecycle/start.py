@@ -1,0 +1,65 @@
+"""A run is born: its row, its seats in lanes, its token."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from ..model.change import Facts
+from ..model.entry import Entry
+from ..model.event import Event, EventKind
+from ..model.ids import run_id
+from ..model.run import Run, RunState
+
+DEATHS_BEFORE_ALONE: Final = 2
+"""A run whose process died so often goes alone in a child process."""
+
+
+class Claimant(NamedTuple):
+    """Who claims, at which instant, and how late is late: beyond the poll ceiling an occurrence was missed."""
+
+    node: str
+    now: datetime
+    poll_ceiling: timedelta
+
+
+def born(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Run:
+    """`at_most_once` is claimed first and started by a write of its own; everything else runs from here."""
+    task = facts.task
+    careful = task.policies.guarantee == "at_most_once"
+    return Run(
+        run_id(task.id, entry.origin, entry.planned, entry.attempt),
+        task.id,
+        task.owner,
+        entry.origin,
+        entry.planned,
+        entry.due,
+        entry.attempt,
+        RunState.CLAIMED if careful else RunState.RUNNING,
+        None,
+        token,
+        claim.node,
+        claim.now,
+        None if careful else claim.now,
+        None,
+        None,
+        entry.span,
+        entry.forgiven,
+        entry.deaths,
+        entry.deaths >= DEATHS_BEFORE_ALONE,
+        entry.in_order,
+        None,
+        tuple(lane.name for lane in facts.lanes),
+    )
+
+
+def started(run: Run, at: datetime) -> Event:
+    return Event(EventKind.RUN_STARTED, at, run.owner, run.task_id, run.id)
+
+
+def full_lane(facts: Facts) -> str | None:
+    """The first of its lanes that has no seat left."""
+    for lane in facts.lanes:
+        if lane.full:
+            return lane.name
+    return None

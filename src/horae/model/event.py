@@ -1,0 +1,44 @@
+"""What happened, as it is told: written with the change it tells of, numbered by the store, never missed by a reader."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class EventKind(StrEnum):
+    TASK_CREATED = "task.created"
+    TASK_EDITED = "task.edited"
+    TASK_PAUSED = "task.paused"
+    TASK_RESUMED = "task.resumed"
+    TASK_COMPLETED = "task.completed"
+    TASK_FAILED = "task.failed"
+    TASK_CANCELLED = "task.cancelled"
+    TASK_DELETED = "task.deleted"
+    TASK_REPLANNED = "task.replanned"
+    RUN_STARTED = "run.started"
+    RUN_WAITING = "run.waiting"
+    RUN_SUCCEEDED = "run.succeeded"
+    RUN_FAILED = "run.failed"
+    RUN_TIMED_OUT = "run.timed_out"
+    RUN_LOST = "run.lost"
+    RUN_CANCELLED = "run.cancelled"
+    RUN_SKIPPED = "run.skipped"
+    RUN_RETRYING = "run.retrying"
+
+
+class Event(NamedTuple):
+    """`detail` is a short text: a reason, an instant, a state."""
+
+    kind: EventKind
+    at: datetime
+    owner: str
+    task_id: str
+    run_id: str | None = None
+    detail: str | None = None
+
+
+class Numbered(NamedTuple):
+    number: int
+    event: Event

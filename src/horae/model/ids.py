@@ -1,0 +1,48 @@
+"""Names of things: prefixed, ordered by time, not to be guessed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Final
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+ENTROPY: Final = 10
+"""Bytes of randomness in the name of a task or node: 80 bits."""
+
+
+def microseconds(instant: datetime) -> int:
+    """An instant as a whole number: what stores keep, exact in both directions."""
+    elapsed = instant - EPOCH
+    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+
+
+def instant(number: int) -> datetime:
+    return EPOCH + timedelta(microseconds=number)
+
+
+def named(prefix: str, at: datetime, entropy: bytes) -> str:
+    """`tsk_0199f3…`: twelve digits of milliseconds, then the randomness that was given."""
+    return f"{prefix}_{max(0, microseconds(at) // 1000):012x}{entropy.hex()}"
+
+
+def run_id(task_id: str, origin: str, planned: datetime, attempt: int) -> str:
+    """A run's name is its identity: the same attempt at the same occurrence can never be written twice.
+
+    It cannot be guessed by whom does not know the task's own name, and it orders by planned instant.
+    """
+    number = microseconds(planned)
+    digest = blake2b(f"{task_id}/{origin}/{number}/{attempt}".encode(), digest_size=ENTROPY)
+    return f"run_{max(0, number // 1000):012x}{digest.hexdigest()}"
+
+
+def occurrence_key(task_id: str, origin: str, planned: datetime) -> str:
+    """The idempotency key: the same for every attempt at one occurrence, and for no other occurrence."""
+    digest = blake2b(f"{task_id}/{origin}/{microseconds(planned)}".encode(), digest_size=16)
+    return f"occ_{digest.hexdigest()}"
+
+
+def share_of(name: str) -> float:
+    """A number in [0, 1) that belongs to a name: chance that a replay repeats."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=6).digest()) / 2**48

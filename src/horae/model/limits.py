@@ -1,0 +1,25 @@
+"""How large things may be: every resource is bounded, and each bound is named once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PAYLOAD_BYTES: Final = 256 * 1024
+RESULT_BYTES: Final = 64 * 1024
+ERROR_CHARACTERS: Final = 4_000
+NAME_CHARACTERS: Final = 200
+KEY_CHARACTERS: Final = 200
+LABELS: Final = 32
+LABEL_CHARACTERS: Final = 100
+NOTE_CHARACTERS: Final = 500
+SUMMARY_CHARACTERS: Final = 200
+LOG_LINES: Final = 1_000
+LOG_LINE_CHARACTERS: Final = 4_000
+BULK_TASKS: Final = 1_000
+BACKFILL_OCCURRENCES: Final = 10_000
+CLAIM_SLICE: Final = 128
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or its beginning with an ellipsis that shows that something is missing."""
+    return text if len(text) <= most else text[: most - 1] + "…"

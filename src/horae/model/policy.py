@@ -1,0 +1,150 @@
+"""The policies of a task: what becomes of what was missed, what overlaps, what fails, what never answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
+from typing import Any, Final, Literal, TypeAlias
+
+from ..schedule import Now, Once, Schedule
+from .checks import check_choice, check_duration, check_number
+from .refusals import refuse
+
+MissedMode: TypeAlias = Literal["skip", "latest", "all", "merge"]
+Overlap: TypeAlias = Literal["skip", "queue", "queue_all", "replace", "parallel"]
+Guarantee: TypeAlias = Literal["at_least_once", "at_most_once"]
+
+MISSED_MODES: Final[tuple[MissedMode, ...]] = ("skip", "latest", "all", "merge")
+OVERLAPS: Final[tuple[Overlap, ...]] = ("skip", "queue", "queue_all", "replace", "parallel")
+GUARANTEES: Final[tuple[Guarantee, ...]] = ("at_least_once", "at_most_once")
+
+LONGEST: Final = timedelta(days=3660)
+LONGEST_BACKOFF: Final = timedelta(days=30)
+LONGEST_TIMEOUT: Final = timedelta(days=30)
+MOST_CAUGHT_UP: Final = 10_000
+MOST_ATTEMPTS: Final = 1_000
+HIGHEST_PRIORITY: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """For occurrences that came due while nothing could run."""
+
+    mode: MissedMode = "latest"
+    within: timedelta | None = timedelta(hours=24)
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        check_choice("missed", self.mode, MISSED_MODES)
+        if self.within is not None:
+            check_duration("within", self.within, LONGEST)
+        check_number("limit", self.limit, 1, MOST_CAUGHT_UP)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """`attempts` counts the first one too; None means: for ever."""
+
+    attempts: int | None = 4
+    backoff: timedelta = timedelta(seconds=60)
+    factor: float = 2.0
+    max: timedelta = timedelta(hours=1)
+
+    def __post_init__(self) -> None:
+        if self.attempts is not None:
+            check_number("attempts", self.attempts, 1, MOST_ATTEMPTS)
+        check_duration("backoff", self.backoff, LONGEST_BACKOFF, least=timedelta(0))
+        check_duration("max", self.max, LONGEST_BACKOFF, least=timedelta(0))
+        check_number("factor", self.factor, 1, 100)
+
+    def longest_wait(self, tries: int) -> timedelta:
+        """The wait after so many tries; the real one is a random share of it, so that failures do not march in step."""
+        # Beyond 64 doublings every wait is the longest, and floats would overflow.
+        seconds = self.backoff.total_seconds() * self.factor ** min(tries - 1, 64)
+        return self.max if seconds >= self.max.total_seconds() else timedelta(seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    missed: Missed = Missed()
+    overlap: Overlap = "skip"
+    retry: Retry = Retry()
+    give_up_after: int | None = 10
+    timeout: timedelta = timedelta(seconds=300)
+    max_duration: timedelta | None = None
+    guarantee: Guarantee = "at_least_once"
+    priority: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice("overlap", self.overlap, OVERLAPS)
+        check_choice("guarantee", self.guarantee, GUARANTEES)
+        if self.give_up_after is not None:
+            check_number("give_up_after", self.give_up_after, 1, 1_000_000)
+        check_duration("timeout", self.timeout, LONGEST_TIMEOUT)
+        if self.max_duration is not None:
+            check_duration("max_duration", self.max_duration, LONGEST)
+        check_number("priority", self.priority, -HIGHEST_PRIORITY, HIGHEST_PRIORITY)
+
+
+ORDINARY: Final = Policies()
+ONE_SHOT: Final = Policies(missed=Missed(within=None), give_up_after=1)
+"""What fires once is run however late, and one failed occurrence is all that it has."""
+
+
+def policies_for(schedule: Schedule, chosen: Mapping[str, Any] | None = None) -> Policies:
+    """The defaults that fit a schedule, with what was chosen laid over them."""
+    defaults = ONE_SHOT if isinstance(schedule, Now | Once) else ORDINARY
+    if not chosen:
+        return defaults
+    unknown = sorted(set(chosen) - {each.name for each in fields(Policies)})
+    if unknown:
+        raise refuse("unknown_policy", name=unknown[0])
+    return replace(defaults, **chosen)
+
+
+def to_json(policies: Policies) -> dict[str, Any]:
+    """The shape that stores and wires carry; durations are seconds."""
+    return {
+        "missed": {
+            "mode": policies.missed.mode,
+            "within": _seconds(policies.missed.within),
+            "limit": policies.missed.limit,
+        },
+        "overlap": policies.overlap,
+        "retry": {
+            "attempts": policies.retry.attempts,
+            "backoff": _seconds(policies.retry.backoff),
+            "factor": policies.retry.factor,
+            "max": _seconds(policies.retry.max),
+        },
+        "give_up_after": policies.give_up_after,
+        "timeout": _seconds(policies.timeout),
+        "max_duration": _seconds(policies.max_duration),
+        "guarantee": policies.guarantee,
+        "priority": policies.priority,
+    }
+
+
+def from_json(value: Mapping[str, Any]) -> Policies:
+    missed, retry = value["missed"], value["retry"]
+    return Policies(
+        missed=Missed(missed["mode"], _span(missed["within"]), missed["limit"]),
+        overlap=value["overlap"],
+        retry=Retry(
+            retry["attempts"], timedelta(seconds=retry["backoff"]), retry["factor"], timedelta(seconds=retry["max"])
+        ),
+        give_up_after=value["give_up_after"],
+        timeout=timedelta(seconds=value["timeout"]),
+        max_duration=_span(value["max_duration"]),
+        guarantee=value["guarantee"],
+        priority=value["priority"],
+    )
+
+
+def _seconds(span: timedelta | None) -> float | None:
+    return None if span is None else span.total_seconds()
+
+
+def _span(seconds: float | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=seconds)

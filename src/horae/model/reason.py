@@ -1,0 +1,88 @@
+"""Why something did not run, or ended as it did: a closed list, each with a sentence in two languages."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from ..choices import Language
+
+
+class Reason(StrEnum):
+    OVERLAP = "overlap"
+    SUPERSEDED = "superseded"
+    REPLACED = "replaced"
+    STALE = "stale"
+    MISSED_SKIPPED = "missed_skipped"
+    MERGED = "merged"
+    PAUSED = "paused"
+    SKIP_REQUESTED = "skip_requested"
+    EXCLUDED = "excluded"
+    QUOTA = "quota"
+    OWNER_REVOKED = "owner_revoked"
+    TARGET_UNKNOWN = "target_unknown"
+    TARGET_FAILED = "target_failed"
+    NO_ANSWER = "no_answer"
+    DEADLINE = "deadline"
+    LEASE_LOST = "lease_lost"
+    CANCELLED = "cancelled"
+    QUARANTINED = "quarantined"
+    RELEASED = "released"
+    GATE_CLOSED = "gate_closed"
+    AWAITING_APPROVAL = "awaiting_approval"
+
+
+SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
+    Reason.OVERLAP: (
+        "An earlier run of this task was still going, and its overlap policy does not start a second one.",
+        "该任务的上一次运行仍在进行,其重叠策略不允许同时再启动一次。",
+    ),
+    Reason.SUPERSEDED: (
+        "A newer occurrence came due before this one could be tried again, and took its place.",
+        "在再次尝试之前,更新的一次已经到期,并取代了它。",
+    ),
+    Reason.REPLACED: (
+        "A newer occurrence came due, and the overlap policy replaces the run that was going.",
+        "更新的一次已经到期,重叠策略用它替换了正在进行的运行。",
+    ),
+    Reason.STALE: (
+        "It was found later than its missed policy allows, so it was not worth running any more.",
+        "发现它时已超出补跑策略允许的时限,不再值得运行。",
+    ),
+    Reason.MISSED_SKIPPED: (
+        "It came due while nothing could run it, and the missed policy does not make up for that.",
+        "到期时没有可用的执行者,而补跑策略不会补跑。",
+    ),
+    Reason.MERGED: (
+        "It came due while nothing could run it, and one later run stands for the whole stretch.",
+        "到期时没有可用的执行者,由之后的一次运行代表整段。",
+    ),
+    Reason.PAUSED: ("The task was paused at that time.", "当时任务处于暂停状态。"),
+    Reason.SKIP_REQUESTED: ("Somebody asked to skip it.", "有人要求跳过这一次。"),
+    Reason.EXCLUDED: ("A holiday calendar excludes that date.", "节假日日历排除了这一天。"),
+    Reason.QUOTA: ("The owner's quota was used up.", "所有者的配额已用完。"),
+    Reason.OWNER_REVOKED: ("The owner's rights had been revoked.", "所有者的权限已被撤销。"),
+    Reason.TARGET_UNKNOWN: ("Its target is not known to this deployment.", "此部署中没有它的目标。"),
+    Reason.TARGET_FAILED: ("The target ran and failed.", "目标已运行,但失败了。"),
+    Reason.NO_ANSWER: ("The target gave no usable answer.", "目标没有给出可用的答复。"),
+    Reason.DEADLINE: ("It said nothing until its deadline had passed.", "直到截止时间它都没有任何回应。"),
+    Reason.LEASE_LOST: (
+        "The process that carried it died, or could no longer prove that it was alive.",
+        "执行它的进程已经死亡,或无法再证明自己存活。",
+    ),
+    Reason.CANCELLED: ("It was cancelled.", "它被取消了。"),
+    Reason.QUARANTINED: (
+        "It took its process down again and again, even alone in a process of its own; a person must look.",
+        "它一再使其进程崩溃,即使单独放在自己的进程里也是如此;需要人来处理。",
+    ),
+    Reason.RELEASED: (
+        "Its process was stopping and handed it back, to be run again at once.",
+        "执行它的进程正在停止,已将其交还,将立即重新运行。",
+    ),
+    Reason.GATE_CLOSED: ("The target looked and said that there was nothing to do.", "目标查看后表示这次无事可做。"),
+    Reason.AWAITING_APPROVAL: ("The task waits for somebody's approval.", "任务正在等待批准。"),
+}
+
+
+def sentence(reason: Reason, language: Language = "en") -> str:
+    return SENTENCES[reason][0 if language == "en" else 1]

@@ -1,0 +1,183 @@
+"""Every way in which a task or a wish about one is refused: code, sentence and hint in two languages."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from ..errors import Conflict, InvalidTask, NotFound, Refusal, Sentence
+
+_LONGEST_FACT: Final = 80
+
+
+class Entry(NamedTuple):
+    kind: type[Refusal]
+    message: str
+    hint: str
+    message_zh: str
+    hint_zh: str
+
+
+CATALOGUE: Final[dict[str, Entry]] = {
+    "unknown_policy": Entry(
+        InvalidTask,
+        "There is no policy called '{name}'.",
+        "The policies are missed, overlap, retry, give_up_after, timeout, max_duration, guarantee, priority.",
+        "没有名为“{name}”的策略。",
+        "可用的策略:missed、overlap、retry、give_up_after、timeout、max_duration、guarantee、priority。",
+    ),
+    "bad_choice": Entry(
+        InvalidTask,
+        "'{value}' is not a choice for {name}.",
+        "Choose one of: {allowed}.",
+        "“{value}”不是 {name} 的可选值。",
+        "请选择其中之一:{allowed}。",
+    ),
+    "bad_number": Entry(
+        InvalidTask,
+        "{name} cannot be '{value}'.",
+        "Give a whole number from {least} to {most}.",
+        "{name} 不能是“{value}”。",
+        "请给出 {least} 到 {most} 之间的整数。",
+    ),
+    "bad_duration": Entry(
+        InvalidTask,
+        "{name} cannot be '{value}'.",
+        "Give a duration from {least} to {most}, for example '90s', '2m' or a timedelta.",
+        "{name} 不能是“{value}”。",
+        "请给出 {least} 到 {most} 之间的时长,例如“90s”“2m”或 timedelta。",
+    ),
+    "bad_text": Entry(
+        InvalidTask,
+        "{name} cannot be '{value}'.",
+        "Give a text of 1 to {most} printable characters.",
+        "{name} 不能是“{value}”。",
+        "请给出 1 到 {most} 个可打印字符的文本。",
+    ),
+    "bad_labels": Entry(
+        InvalidTask,
+        "These labels cannot be kept: {value}.",
+        "Labels are at most {most} pairs of short texts, for example {{'source': 'import'}}.",
+        "无法保存这些标签:{value}。",
+        "标签最多 {most} 对短文本,例如 {{'source': 'import'}}。",
+    ),
+    "bad_payload": Entry(
+        InvalidTask,
+        "The payload is not JSON: {value}.",
+        "Use texts, numbers, booleans, None, lists and dictionaries with text keys.",
+        "负载不是 JSON:{value}。",
+        "请只使用文本、数字、布尔值、None、列表和以文本为键的字典。",
+    ),
+    "payload_too_large": Entry(
+        InvalidTask,
+        "The payload has {size} bytes; at most {most} are kept.",
+        "Store the data elsewhere and pass a reference to it.",
+        "负载有 {size} 字节;最多保存 {most} 字节。",
+        "请把数据存放在别处,只传递引用。",
+    ),
+    "never_fires": Entry(
+        InvalidTask,
+        "Created now, this schedule has no occurrence left.",
+        "Check its start, end and repeat; `horae explain` shows what it means.",
+        "以现在创建,该计划不会再有任何一次触发。",
+        "请检查它的起止时间和重复次数;`horae explain` 会说明其含义。",
+    ),
+    "no_such_task": Entry(
+        NotFound,
+        "There is no task '{id}'.",
+        "Check the id; it may have been deleted.",
+        "没有任务“{id}”。",
+        "请检查标识;它可能已被删除。",
+    ),
+    "no_such_run": Entry(
+        NotFound,
+        "There is no run '{id}'.",
+        "Check the id; old runs are removed by retention.",
+        "没有运行“{id}”。",
+        "请检查标识;旧的运行会按保留策略删除。",
+    ),
+    "task_cancelled": Entry(
+        Conflict,
+        "The task is cancelled, and that is final.",
+        "Create a new task instead.",
+        "任务已取消,且不可恢复。",
+        "请改为新建任务。",
+    ),
+    "task_over": Entry(
+        Conflict,
+        "The task is {state}: nothing of it is left to {wish}.",
+        "Run it once more with 'run now', or give it a new schedule.",
+        "任务处于 {state} 状态,没有可以{wish_zh}的内容。",
+        "可以“立即运行”一次,或为它设置新的计划。",
+    ),
+    "already_running": Entry(
+        Conflict,
+        "The task is running, and its overlap policy does not start a second run.",
+        "Wait for it, cancel it, or choose another overlap policy.",
+        "任务正在运行,其重叠策略不允许再启动一次。",
+        "请等待它结束、取消它,或选择其他重叠策略。",
+    ),
+    "still_running": Entry(
+        Conflict,
+        "The task is still running, so its history cannot be removed yet.",
+        "Cancel it first; delete it when its run has ended.",
+        "任务仍在运行,暂时无法删除其历史。",
+        "请先取消它,待运行结束后再删除。",
+    ),
+    "run_over": Entry(
+        Conflict,
+        "The run has already ended as {state}.",
+        "Terminal states are final; use 'run now' for another one.",
+        "该运行已以 {state} 结束。",
+        "终态不可更改;如需再次运行请使用“立即运行”。",
+    ),
+    "backfill_from_end": Entry(
+        Conflict,
+        "A schedule that counts from the end of the last run has no past instants to backfill.",
+        "Use 'run now' instead.",
+        "从上次运行结束起计时的计划没有可以回填的历史时刻。",
+        "请改用“立即运行”。",
+    ),
+    "backfill_range": Entry(
+        InvalidTask,
+        "There is nothing to backfill between {first} and {last}.",
+        "Give a range in the past, at most {most} occurrences long.",
+        "{first} 与 {last} 之间没有可回填的内容。",
+        "请给出过去的区间,最多 {most} 次。",
+    ),
+    "until_past": Entry(
+        InvalidTask,
+        "A pause until {until} would already be over.",
+        "Give a later instant, or none for a pause without end.",
+        "暂停到 {until} 已经过去。",
+        "请给出更晚的时刻,或不给时刻表示无限期暂停。",
+    ),
+    "key_taken": Entry(
+        Conflict,
+        "Another task of this owner already has the key '{key}'.",
+        "Choose another key, or edit that task.",
+        "该所有者的另一个任务已使用键“{key}”。",
+        "请换一个键,或修改那个任务。",
+    ),
+}
+
+
+def refuse(code: str, **facts: object) -> Refusal:
+    """Build the refusal for `code`; the caller raises it."""
+    entry = CATALOGUE[code]
+    told = {name: _shorten(str(fact)) for name, fact in facts.items()}
+    return entry.kind(
+        code,
+        {
+            "en": Sentence(entry.message.format_map(told), entry.hint.format_map(told)),
+            "zh": Sentence(entry.message_zh.format_map(told), entry.hint_zh.format_map(told)),
+        },
+        facts=facts,
+    )
+
+
+def _shorten(fact: str) -> str:
+    """Hostile input must not come back as a ten-kilobyte message, nor move the cursor of a terminal."""
+    printable = "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: _LONGEST_FACT + 1]
+    )
+    return printable if len(printable) <= _LONGEST_FACT else printable[: _LONGEST_FACT - 1] + "…"

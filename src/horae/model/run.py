@@ -1,0 +1,96 @@
+"""A run: one attempt at one occurrence, or the row that says why there was none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from .reason import Reason
+
+
+class RunState(StrEnum):
+    CLAIMED = "claimed"
+    RUNNING = "running"
+    WAITING = "waiting"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+_ENDS: Final = frozenset(
+    {RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED, RunState.SKIPPED}
+)
+
+TRANSITIONS: Final[dict[RunState, frozenset[RunState]]] = {
+    # Only `at_most_once` is claimed before it is running: what never started is provable.
+    RunState.CLAIMED: frozenset({RunState.RUNNING, RunState.LOST, RunState.CANCELLED}),
+    RunState.RUNNING: _ENDS | {RunState.WAITING},
+    RunState.WAITING: _ENDS | {RunState.RUNNING},
+    **{state: frozenset() for state in _ENDS},
+}
+
+LIVE: Final = frozenset(RunState) - _ENDS
+BIRTHS: Final = frozenset({RunState.CLAIMED, RunState.RUNNING, RunState.SKIPPED})
+
+
+class Origin(StrEnum):
+    SCHEDULED = "scheduled"
+    MANUAL = "manual"
+    BACKFILL = "backfill"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of occurrences told as one: the first, the last, and how many there were."""
+
+    first: datetime
+    last: datetime
+    count: int
+
+
+class Run(NamedTuple):
+    """`attempt` rises with every run of the occurrence; `forgiven` of them were lost and do not count as tries; in
+    `deaths` of those the whole process died. `cancel` says that somebody wants it to end, and why."""
+
+    id: str
+    task_id: str
+    owner: str
+    origin: Origin
+    planned: datetime
+    due: datetime
+    attempt: int
+    state: RunState
+    reason: Reason | None = None
+    token: int = 0
+    node: str | None = None
+    claimed: datetime | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    deadline: datetime | None = None
+    span: Span | None = None
+    forgiven: int = 0
+    deaths: int = 0
+    alone: bool = False
+    in_order: bool = False
+    cancel: Reason | None = None
+    lanes: tuple[str, ...] = ()
+    result: str | None = None
+    error: str | None = None
+
+    @property
+    def live(self) -> bool:
+        return self.state in LIVE
+
+    @property
+    def tries(self) -> int:
+        """How many attempts have been used up, this one among them."""
+        return self.attempt - self.forgiven
+
+    @property
+    def lateness(self) -> timedelta | None:
+        return None if self.started is None else self.started - self.due

@@ -1,0 +1,228 @@
+"""The store: a durable priority queue with the history beside it. One call is one transaction.
+
+Every write has the same three steps: gather the facts of a task, ask a pure decision, apply the change that it says. The
+decision is total and pure and may be asked again, so a store may also reserve, decide outside and commit with a check.
+Losing a race is an answer. Exceptions (`StoreError`) are for broken promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
+
+from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
+from ..model.event import Numbered
+from ..model.outcome import Settlement
+from ..model.page import Page
+from ..model.reason import Reason
+from ..model.run import Run, RunState
+from ..model.task import Task, TaskState
+
+
+class Claimed(NamedTuple):
+    """A run that now belongs to the node that asked, with all that is needed to carry it."""
+
+    task: Task
+    run: Run
+
+
+class Claim(NamedTuple):
+    """What came of one slice. `more` says that something claimable is still due; `next_due` is the head of the agenda."""
+
+    runs: tuple[Claimed, ...] = ()
+    decided: int = 0
+    more: bool = False
+    next_due: datetime | None = None
+
+
+class Node(NamedTuple):
+    """A process with an engine. `home` names the machine and process, so that a neighbour can see that it is gone.
+
+    `renewals` rises with each renewal of its lease: others watch it stand still, on their own clocks.
+    """
+
+    id: str
+    home: str
+    version: str
+    joined: datetime
+    renewed: datetime
+    renewals: int = 0
+
+
+class Order(NamedTuple):
+    """Somebody wants a run of this node to end."""
+
+    run_id: str
+    reason: Reason
+
+
+class Extension(NamedTuple):
+    """The answer to a renewal. `held` False: others have taken this node for dead, and everything that it carried is theirs.
+
+    `now` is the store's own clock where it has one.
+    """
+
+    held: bool
+    orders: tuple[Order, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    next_due: datetime | None = None
+    now: datetime | None = None
+
+
+class Agenda(Protocol):
+    """What the dispatcher, the settler and the keeper call."""
+
+    async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+        """Take up to a slice of what is due, never early, owners in turn, at most one entry of a task and `room` runs.
+
+        Inside one transaction: a token that is higher than all before, the facts of each entry's task, the decision,
+        its change. Empty when others were faster, or when the node holds no lease.
+        """
+
+    async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
+        """`claimed` becomes `running`, by (run, token): the third write of `at_most_once`. The runs that may start."""
+
+    async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        """End (or hand on) runs, each fenced by its token. Returns the run ids whose token was stale: nothing was written."""
+
+    async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
+        """Give back runs before their end, by (run, token): recovery done early. Returns the stale ones."""
+
+    async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
+        """End up to `limit` runs of a node that stood still at `renewals`; the node's row goes with the last of them.
+
+        The number of runs that were recovered; None when the node has renewed since, or is gone already.
+        """
+
+    async def join(self, node: Node) -> None:
+        """A new process with an engine takes its lease."""
+
+    async def extend(self, node: str, now: datetime) -> Extension:
+        """Renew the lease: one write, however many runs it covers."""
+
+    async def leave(self, node: str) -> None:
+        """The node ends in good order; what it still carried must have been released before."""
+
+    async def next_due(self) -> datetime | None:
+        """The head of the agenda, without touching anything."""
+
+
+class TaskFilter(NamedTuple):
+    """Every condition that is given must hold. `owner` None sees everybody's."""
+
+    owner: str | None = None
+    states: frozenset[TaskState] | None = None
+    name: str | None = None
+    lane: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+class RunFilter(NamedTuple):
+    owner: str | None = None
+    task_id: str | None = None
+    states: frozenset[RunState] | None = None
+    since: datetime | None = None
+    """Planned at or after this instant; a stretch counts by its last one."""
+    until: datetime | None = None
+    """Planned at or before this instant; a stretch counts by its first one."""
+
+
+class Book(Protocol):
+    """What the service calls: tasks in and out, and the ledger read."""
+
+    async def add(self, changes: Sequence[Change]) -> None:
+        """New tasks, all or none."""
+
+    async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
+        """Decide on one task and apply it; the facts after it. None when there is none, or it is somebody else's."""
+
+    async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
+        """The task with this natural key, made or edited: two who try at once end with one task."""
+
+    async def facts(self, task_id: str, owner: str | None) -> Facts | None:
+        """One task with its agenda entries and live runs."""
+
+    async def find(self, owner: str, key: str) -> Facts | None:
+        """One task by its natural key."""
+
+    async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
+        """In order of creation; the facts carry no lanes."""
+
+    async def run(self, run_id: str, owner: str | None) -> Run | None:
+        """One run."""
+
+    async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
+        """Newest planned first."""
+
+    async def set_lane(self, name: str, limit: int) -> None:
+        """At most so many at once from now on; what goes on already may end first."""
+
+    async def bar(self, owner: str, reason: Reason | None) -> None:
+        """Nothing of this owner runs any more, for that reason; None lifts it."""
+
+
+class Feed(Protocol):
+    """The event log: numbered, and nothing with a lower number ever appears after a higher one was read."""
+
+    async def events(self, after: int, limit: int = 1_000, owner: str | None = None) -> tuple[Numbered, ...]:
+        """The next events after a number, oldest first."""
+
+    async def last_event(self) -> int:
+        """The highest number that a reader could have seen; 0 when there is none."""
+
+
+class Trimmed(NamedTuple):
+    runs: int = 0
+    tasks: int = 0
+    events: int = 0
+    after: str | None = None
+    """Where to go on; None when the whole store has been looked at."""
+
+
+class Upkeep(Protocol):
+    """What the janitor and an operator call."""
+
+    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
+        """Remove what ended before an instant, and all but the newest `keep_runs` of a task, in one small batch.
+
+        Tasks that are over go with their last run; what is live, queued or still to come never does.
+        """
+
+    async def check(self) -> tuple[str, ...]:
+        """Everything that is wrong with the data; empty when all is well."""
+
+    async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """A consistent copy while work goes on."""
+
+    async def recall(self, name: str) -> str | None:
+        """A fact about the deployment, such as the newest zone data seen."""
+
+    async def remember(self, name: str, value: str) -> None:
+        """Keep such a fact."""
+
+
+class Store(Agenda, Book, Feed, Upkeep, Protocol):
+    """All of it, opened and closed as one."""
+
+    async def open(self) -> None:
+        """Make it ready; safe to call again."""
+
+    async def close(self) -> None:
+        """Finish what was accepted, then let go; safe to call twice."""
+
+
+class Terms(NamedTuple):
+    """The numbers that nodes of one deployment share."""
+
+    lease: timedelta = timedelta(seconds=15)
+    poll_ceiling: timedelta = timedelta(seconds=10)
+
+    @property
+    def renewal(self) -> timedelta:
+        return self.lease / 4
+
+    @property
+    def self_stop(self) -> timedelta:
+        """A holder that could not renew for so long stops what it carries, before anybody may take it over."""
+        return self.lease - self.lease / 4

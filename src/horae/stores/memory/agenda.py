@@ -1,0 +1,151 @@
+"""What the dispatcher, the settler and the keeper ask of the store in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from ...errors import StoreError
+from ...model.change import Facts, FireDecision, RunDecision, SettleDecision
+from ...model.entry import Entry, Stand
+from ...model.limits import CLAIM_SLICE
+from ...model.outcome import Settlement
+from ...model.run import Run, RunState
+from ...ports.store import Claim, Claimed, Extension, Node, Order
+from .data import Data
+from .entries import by_priority, key_of
+
+
+class MemoryAgenda:
+    _data: Data
+
+    async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+        data = self._data
+        with data.lock:
+            if node not in data.nodes:
+                return Claim()
+            claimed: list[Claimed] = []
+            with data.writing():
+                chosen = self._slice(now) if room > 0 else []
+                decided = self._fire(chosen, room, decide, claimed)
+            if decided:
+                data.last_turn = chosen[decided - 1].owner
+            head = data.entries.next_due()
+            return Claim(tuple(claimed), decided, more=head is not None and head <= now, next_due=head)
+
+    def _slice(self, now: datetime) -> list[Entry]:
+        """At most a slice of what is due, at most one entry of a task, best first."""
+        entries = self._data.entries
+        chosen = entries.due(now, CLAIM_SLICE + 1)
+        if entries.backlog or len(chosen) > CLAIM_SLICE:
+            entries.queue_up(now)
+            chosen = [each for each in entries.in_turn(self._data.last_turn, CLAIM_SLICE) if self._is_due(each, now)]
+        else:
+            chosen.sort(key=lambda entry: (by_priority(entry), key_of(entry)))
+        first_of_task: dict[str, Entry] = {}
+        for entry in chosen:
+            first_of_task.setdefault(entry.task_id, entry)
+        return list(first_of_task.values())
+
+    def _is_due(self, entry: Entry, now: datetime) -> bool:
+        """An entry that a node with a faster clock has queued up goes back to its time."""
+        if entry.due <= now:
+            return True
+        self._data.entries.write(key_of(entry), entry._replace(stand=Stand.TIMED))
+        return False
+
+    def _fire(self, chosen: list[Entry], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
+        data = self._data
+        data.token += bool(chosen)
+        for decided, entry in enumerate(chosen):
+            if len(claimed) >= room:
+                return decided
+            change = decide(self._facts(entry.task_id), entry, data.token)
+            if not change.deleted and entry.slot not in {*change.dropped, *(put.slot for put in change.put)}:
+                raise StoreError(f"The entry {entry.slot} of {entry.task_id} was decided, but would come due for ever.")
+            data.apply(entry.task_id, change)
+            claimed.extend(Claimed(data.tasks[entry.task_id], run) for run in change.born if run.live)
+        return len(chosen)
+
+    def _facts(self, task_id: str) -> Facts:
+        facts = self._data.facts(task_id)
+        if facts is None:
+            raise StoreError(f"There is no task {task_id}, but something of it is left.")
+        return facts
+
+    async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
+        started = set()
+        with self._data.writing():
+            for run_id, token in claims:
+                run = self._held(run_id, token)
+                if run is not None and run.state is RunState.CLAIMED and run.cancel is None:
+                    self._data.runs.write(run_id, run._replace(state=RunState.RUNNING, started=now))
+                    started.add(run_id)
+        return frozenset(started)
+
+    async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        stale = set()
+        with self._data.writing():
+            for settlement in batch:
+                run = self._held(settlement.run_id, settlement.token)
+                if run is None:
+                    stale.add(settlement.run_id)
+                else:
+                    self._data.apply(run.task_id, decide(self._facts(run.task_id), run, settlement))
+        return frozenset(stale)
+
+    async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
+        stale = set()
+        with self._data.writing():
+            for run_id, token in claims:
+                run = self._held(run_id, token)
+                if run is None:
+                    stale.add(run_id)
+                else:
+                    self._data.apply(run.task_id, decide(self._facts(run.task_id), run))
+        return frozenset(stale)
+
+    def _held(self, run_id: str, token: int) -> Run | None:
+        run = self._data.runs.get(run_id)
+        return run if run is not None and run.live and run.token == token else None
+
+    async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
+        data = self._data
+        with data.writing():
+            lost = data.nodes.get(node)
+            if lost is None or lost.renewals != renewals:
+                return None
+            carried = data.runs.carried_by(node)
+            for run in carried[:limit]:
+                data.apply(run.task_id, decide(self._facts(run.task_id), run))
+                after = data.runs.get(run.id)
+                if after is not None and after.live and after.node == node:
+                    raise StoreError(f"The run {run.id} was to be recovered, but is still carried by {node}.")
+            if len(carried) <= limit:
+                data.nodes.write(node, None)
+            return min(len(carried), limit)
+
+    async def join(self, node: Node) -> None:
+        with self._data.writing():
+            self._data.nodes.write(node.id, node)
+
+    async def extend(self, node: str, now: datetime) -> Extension:
+        data = self._data
+        with data.writing():
+            mine = data.nodes.get(node)
+            if mine is None:
+                return Extension(held=False)
+            data.nodes.write(node, mine._replace(renewals=mine.renewals + 1, renewed=now))
+            orders = tuple(Order(run.id, run.cancel) for run in data.runs.asked_to_end(node) if run.cancel is not None)
+            others = tuple(sorted(each for each in data.nodes if each.id != node))
+            return Extension(held=True, orders=orders, nodes=others, next_due=data.entries.next_due())
+
+    async def leave(self, node: str) -> None:
+        with self._data.writing():
+            # What is carried must stay recoverable: with the row would go the only trace of who held it.
+            if not self._data.runs.carried_by(node):
+                self._data.nodes.write(node, None)
+
+    async def next_due(self) -> datetime | None:
+        with self._data.lock:
+            return self._data.entries.next_due()

@@ -1,0 +1,135 @@
+"""What the service asks of the store in memory: tasks in and out, and the ledger read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import TypeVar
+
+from ...errors import StoreError
+from ...model.change import Change, ControlDecision, Facts
+from ...model.ids import instant, microseconds
+from ...model.page import LARGEST_PAGE, Page
+from ...model.reason import Reason
+from ...model.run import Run
+from ...ports.store import RunFilter, TaskFilter
+from .data import Data
+from .ordered import RunRank
+from .runs import rank_of
+
+_T = TypeVar("_T")
+
+
+class MemoryBook:
+    _data: Data
+
+    async def add(self, changes: Sequence[Change]) -> None:
+        with self._data.writing():
+            for change in changes:
+                if change.task is None or change.task.id in self._data.tasks:
+                    raise StoreError("Only new tasks can be added; nothing was written.")
+                self._data.apply(change.task.id, change)
+
+    async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
+        with self._data.lock:
+            before = self._data.facts(task_id, owner)
+            if before is None:
+                return None
+            with self._data.writing():
+                self._data.apply(task_id, decide(before))
+            # Of a task that was deleted, the last that was known is the answer.
+            return self._data.facts(task_id) or before
+
+    async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
+        with self._data.lock:
+            known = self._data.tasks.with_key(owner, key)
+            with self._data.writing():
+                change = decide(None if known is None else self._data.facts(known))
+                task_id = known or (None if change.task is None else change.task.id)
+                if task_id is None or (known is None and task_id in self._data.tasks):
+                    raise StoreError(f"There is no task with the key {key}, and no new one was made.")
+                self._data.apply(task_id, change)
+            after = self._data.facts(task_id)
+            if after is None:
+                raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
+            return after
+
+    async def facts(self, task_id: str, owner: str | None) -> Facts | None:
+        with self._data.lock:
+            return self._data.facts(task_id, owner)
+
+    async def find(self, owner: str, key: str) -> Facts | None:
+        with self._data.lock:
+            known = self._data.tasks.with_key(owner, key)
+            return None if known is None else self._data.facts(known)
+
+    async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
+        with self._data.lock:
+            everything = (self._data.facts(each, lanes=False) for each in self._data.tasks.order.upwards(after))
+            found = (facts for facts in everything if facts is not None and _is_wanted(facts, wanted))
+            return _page(found, limit, lambda facts: facts.task.id)
+
+    async def run(self, run_id: str, owner: str | None) -> Run | None:
+        with self._data.lock:
+            run = self._data.runs.get(run_id)
+            return run if run is not None and owner in (None, run.owner) else None
+
+    async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
+        with self._data.lock:
+            runs = self._data.runs
+            order = runs.order if wanted.task_id is None else runs.history(wanted.task_id)
+            newest_first = order.downwards(None if after is None else _rank_in(after))
+            found = (run for *_, each in newest_first if _run_is_wanted(run := runs[each], wanted))
+            return _page(found, limit, lambda run: _written(rank_of(run)))
+
+    async def set_lane(self, name: str, limit: int) -> None:
+        with self._data.writing():
+            self._data.limits.write(name, limit)
+            self._data.offer(name)
+
+    async def bar(self, owner: str, reason: Reason | None) -> None:
+        with self._data.writing():
+            self._data.barred.write(owner, reason)
+
+
+def _is_wanted(facts: Facts, wanted: TaskFilter) -> bool:
+    task = facts.task
+    return (
+        wanted.owner in (None, task.owner)
+        and (wanted.states is None or facts.standing.state in wanted.states)
+        and wanted.name in (None, task.name)
+        and wanted.lane in (None, task.lane)
+        and set(wanted.labels) <= set(task.labels)
+    )
+
+
+def _run_is_wanted(run: Run, wanted: RunFilter) -> bool:
+    first, last = _extent(run)
+    return (
+        wanted.owner in (None, run.owner)
+        and (wanted.states is None or run.state in wanted.states)
+        and (wanted.since is None or last >= wanted.since)
+        and (wanted.until is None or first <= wanted.until)
+    )
+
+
+def _extent(run: Run) -> tuple[datetime, datetime]:
+    return (run.planned, run.planned) if run.span is None else (run.span.first, run.span.last)
+
+
+def _page(found: Iterable[_T], limit: int, key: Callable[[_T], str]) -> Page[_T]:
+    rest: Iterator[_T] = iter(found)
+    items = tuple(islice(rest, min(limit, LARGEST_PAGE)))
+    more = bool(items) and next(rest, None) is not None
+    return Page(items, key(items[-1]) if more else None)
+
+
+def _written(rank: RunRank) -> str:
+    planned, attempt, run_id = rank
+    return f"{microseconds(planned)}/{attempt}/{run_id}"
+
+
+def _rank_in(text: str) -> RunRank:
+    planned, attempt, run_id = text.split("/", 2)
+    return instant(int(planned)), int(attempt), run_id

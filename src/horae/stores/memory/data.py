@@ -1,0 +1,156 @@
+"""All that the store knows: gathers the facts of a task, and applies a change, within one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...errors import StoreError
+from ...model.change import Change, Facts
+from ...model.entry import CLAIMABLE, Entry, Stand
+from ...model.lane import DEFAULT_LIMIT, LaneUse, owner_lane
+from ...model.reason import Reason
+from ...model.refusals import refuse
+from ...model.run import Run
+from ...model.task import FRESH, Standing, Task
+from ...ports.journal import Line
+from ...ports.records import Record
+from ...ports.store import Node
+from .entries import Entries, key_of
+from .events import Events
+from .runs import Runs
+from .table import Table, Transaction
+from .tasks import Tasks
+
+
+class Data:
+    def __init__(self) -> None:
+        self._transaction = Transaction()
+        self.lock = self._transaction.lock
+        self.tasks = Tasks(self._transaction)
+        self.standings: Table[str, Standing] = Table(self._transaction)
+        self.entries = Entries(self._transaction)
+        self.runs = Runs(self._transaction)
+        self.events = Events(self._transaction)
+        self.limits: Table[str, int] = Table(self._transaction)
+        self.barred: Table[str, Reason] = Table(self._transaction)
+        self.nodes: Table[str, Node] = Table(self._transaction)
+        self.lines: Table[str, list[Line]] = Table(self._transaction)
+        self.records: dict[tuple[str, str], Record] = {}
+        self.remembered: dict[str, str] = {}
+        self.token = 0
+        self.last_turn = ""
+        self._offered: set[str] = set()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """All or nothing; at the end the seats that became free are offered to whoever waits for one."""
+        with self._transaction:
+            self._offered.clear()
+            yield
+            for lane in sorted(self._offered):
+                self._seat_the_first(lane)
+
+    def offer(self, lane: str) -> None:
+        self._offered.add(lane)
+
+    def limit(self, lane: str) -> int:
+        limit = self.limits.get(lane)
+        return DEFAULT_LIMIT if limit is None else limit
+
+    def taken(self, lane: str) -> int:
+        return len(self.runs.seats.of(lane))
+
+    def _seat_the_first(self, lane: str) -> None:
+        for entry in self.entries.first_parked(lane, self.limit(lane) - self.taken(lane)):
+            self.entries.write(key_of(entry), entry._replace(stand=Stand.TIMED))
+
+    def facts(self, task_id: str, owner: str | None = None, *, lanes: bool = True) -> Facts | None:
+        task = self.tasks.get(task_id)
+        if task is None or owner not in (None, task.owner):
+            return None
+        return Facts(
+            task,
+            self.standings[task_id],
+            self.entries.of_task(task_id),
+            self.runs.live(task_id),
+            self._lanes_of(task) if lanes else (),
+            self.barred.get(task.owner),
+        )
+
+    def _lanes_of(self, task: Task) -> tuple[LaneUse, ...]:
+        mine = owner_lane(task.owner)
+        names = [] if task.lane is None else [task.lane]
+        if mine in self.limits and mine not in names:
+            names.append(mine)
+        return tuple(LaneUse(name, self.limit(name), self.taken(name)) for name in names)
+
+    def apply(self, task_id: str, change: Change) -> None:
+        if change.deleted:
+            self._delete(task_id)
+        else:
+            self._define(task_id, change.task, change.standing)
+            self._carry_on(change)
+            for slot in change.dropped:
+                self._replace_entry(task_id, slot, None)
+            for entry in change.put:
+                # Who stands in an owner's queue is the store's own business.
+                put = entry._replace(stand=Stand.TIMED) if entry.stand is Stand.READY else entry
+                self._replace_entry(task_id, put.slot, put)
+        for event in change.events:
+            self.events.append(event)
+
+    def _define(self, task_id: str, task: Task | None, standing: Standing | None) -> None:
+        if task is not None:
+            if task.id != task_id:
+                raise StoreError(f"The task {task_id} cannot become {task.id}; nothing was written.")
+            holder = None if task.key is None else self.tasks.with_key(task.owner, task.key)
+            if holder not in (None, task_id):
+                raise refuse("key_taken", key=task.key)
+            if standing is None and task_id not in self.standings:
+                standing = FRESH
+            self.tasks.write(task_id, task)
+        if standing is not None:
+            self.standings.write(task_id, standing)
+
+    def _carry_on(self, change: Change) -> None:
+        for run in change.born:
+            if run.id in self.runs:
+                raise StoreError(f"The run {run.id} was born twice; nothing was written.")
+            self.runs.write(run.id, run)
+        for run in change.moved:
+            self._move(run)
+        for run_id, reason in change.cancelled:
+            asked = self.runs.get(run_id)
+            if asked is not None and asked.live:
+                self.runs.write(run_id, asked._replace(cancel=reason))
+
+    def _move(self, run: Run) -> None:
+        before = self.runs.get(run.id)
+        if before is None or not before.live:
+            raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
+        self.runs.write(run.id, run)
+        if not run.live:
+            self._offered.update(before.lanes)
+
+    def _replace_entry(self, task_id: str, slot: str, entry: Entry | None) -> None:
+        before = self.entries.get((task_id, slot))
+        if before is not None and before.lane is not None and before.stand in CLAIMABLE:
+            # It may have been called to a free seat. If it does not take it, the next in line must hear of it.
+            self._offered.add(before.lane)
+        self.entries.write((task_id, slot), entry)
+
+    def _delete(self, task_id: str) -> None:
+        for _, _, run_id in list(self.runs.history(task_id).upwards()):
+            self.forget_run(run_id)
+        for entry in self.entries.of_task(task_id):
+            self._replace_entry(task_id, entry.slot, None)
+        self.standings.write(task_id, None)
+        self.tasks.write(task_id, None)
+
+    def forget_run(self, run_id: str) -> None:
+        run = self.runs[run_id]
+        if run.live:
+            self._offered.update(run.lanes)
+        self.lines.write(run_id, None)
+        self.runs.write(run_id, None)

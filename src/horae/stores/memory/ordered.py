@@ -1,0 +1,39 @@
+"""Keys in order, to be read from any point; most arrive at the end, which costs nothing."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Generic, TypeAlias, TypeVar
+
+RunRank: TypeAlias = tuple[datetime, int, str]
+"""Planned instant, attempt, id."""
+
+_K = TypeVar("_K", str, RunRank)
+
+
+class Ordered(Generic[_K]):
+    def __init__(self) -> None:
+        self._keys: list[_K] = []
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def add(self, key: _K) -> None:
+        if not self._keys or key > self._keys[-1]:
+            self._keys.append(key)
+        else:
+            insort(self._keys, key)
+
+    def remove(self, key: _K) -> None:
+        place = bisect_left(self._keys, key)
+        del self._keys[place]
+
+    def upwards(self, after: _K | None = None) -> Iterator[_K]:
+        start = 0 if after is None else bisect_right(self._keys, after)
+        return (self._keys[place] for place in range(start, len(self._keys)))
+
+    def downwards(self, before: _K | None = None) -> Iterator[_K]:
+        end = len(self._keys) if before is None else bisect_left(self._keys, before)
+        return (self._keys[place] for place in range(end - 1, -1, -1))

@@ -1,0 +1,27 @@
+"""The tasks, in order of creation and by their natural keys."""
+
+from __future__ import annotations
+
+from ...model.task import Task
+from .ordered import Ordered
+from .table import Table, Transaction
+
+
+class Tasks(Table[str, Task]):
+    def __init__(self, transaction: Transaction) -> None:
+        super().__init__(transaction)
+        self.order: Ordered[str] = Ordered()
+        self._by_key: dict[tuple[str, str], str] = {}
+
+    def with_key(self, owner: str, key: str) -> str | None:
+        return self._by_key.get((owner, key))
+
+    def indexed(self, before: Task | None, after: Task | None) -> None:
+        if before is not None and before.key is not None:
+            del self._by_key[before.owner, before.key]
+        if after is not None and after.key is not None:
+            self._by_key[after.owner, after.key] = after.id
+        if before is None and after is not None:
+            self.order.add(after.id)
+        elif after is None and before is not None:
+            self.order.remove(before.id)

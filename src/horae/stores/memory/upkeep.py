@@ -1,0 +1,35 @@
+"""What the janitor and an operator ask of the store in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from ...errors import StoreError
+from ...ports.store import Trimmed
+from .data import Data
+from .doubts import doubts
+from .retention import Retention
+
+
+class MemoryUpkeep:
+    _data: Data
+
+    async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
+        with self._data.writing():
+            return Retention(self._data, before, keep_runs, limit).go_on(after)
+
+    async def check(self) -> tuple[str, ...]:
+        with self._data.lock:
+            return tuple(doubts(self._data))
+
+    async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:  # noqa: ARG002
+        raise StoreError(f"The store in memory cannot be copied to {path}: it ends with its process.")
+
+    async def recall(self, name: str) -> str | None:
+        with self._data.lock:
+            return self._data.remembered.get(name)
+
+    async def remember(self, name: str, value: str) -> None:
+        with self._data.lock:
+            self._data.remembered[name] = value

@@ -1,0 +1,53 @@
+"""One of several: unions, literals and enums."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from .converter import Build, Converter, Mismatch
+from .encode import compact, plain
+from .scalars import FLOAT, INTEGER
+
+
+def union(parts: tuple[Any, ...], build: Build) -> Converter:
+    """The first member that fits, in the order in which they are written; whole numbers stay whole."""
+    members = [build(part) for part in parts]
+    if FLOAT in members and INTEGER in members:
+        members.sort(key=lambda member: member is FLOAT)
+    wanted = " or ".join(member.wanted for member in members)
+
+    def read(value: Any) -> Any:
+        inner: Mismatch | None = None
+        for member in members:
+            try:
+                return member.read(value)
+            except Mismatch as mismatch:
+                # A mismatch deep inside a member says more than that none of them fits.
+                inner = mismatch if mismatch.path else inner
+        raise inner or Mismatch(wanted, value)
+
+    return Converter(wanted, read)
+
+
+def literal(values: tuple[Any, ...]) -> Converter:
+    # By their JSON text, because 1, 1.0 and True are equal to Python.
+    by_text = {compact(plain(value)): value for value in values}
+    return _one_of("one of " + ", ".join(by_text), by_text)
+
+
+def enumeration(kind: type[Enum]) -> Converter:
+    """A member by its value; by its name where no value says so."""
+    by_name = {compact(name): member for name, member in kind.__members__.items()}
+    by_value = {compact(plain(member)): member for member in kind}
+    return _one_of(f"{kind.__name__}: one of " + ", ".join(by_value), by_name | by_value)
+
+
+def _one_of(wanted: str, by_text: dict[str, Any]) -> Converter:
+    def read(value: Any) -> Any:
+        try:
+            return by_text[compact(value)]
+        except KeyError:
+            raise Mismatch(wanted, value) from None
+
+    return Converter(wanted, read)

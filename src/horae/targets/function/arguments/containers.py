@@ -1,0 +1,95 @@
+"""Lists, sets, tuples and mappings, with the type of what they hold."""
+
+from __future__ import annotations
+
+import json
+from collections import abc
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from .converter import Build, Converter, Mismatch, type_name
+
+_SERIES: Final[dict[Any, Callable[[Iterable[Any]], Any]]] = {
+    list: list,
+    set: set,
+    frozenset: frozenset,
+    abc.Sequence: list,
+    abc.MutableSequence: list,
+    abc.Iterable: list,
+    abc.Collection: list,
+    abc.Set: frozenset,
+    abc.MutableSet: set,
+}
+_MAPPINGS: Final = frozenset({dict, abc.Mapping, abc.MutableMapping})
+
+
+def container(annotation: Any, origin: Any, parts: tuple[Any, ...], build: Build) -> Converter | None:
+    """None when the annotation is no container."""
+    wanted = type_name(annotation)
+    if origin in _SERIES:
+        return _series(wanted, _SERIES[origin], build(parts[0] if parts else Any))
+    if origin is tuple:
+        if not parts or parts[-1] is Ellipsis:
+            return _series(wanted, tuple, build(parts[0] if parts else Any))
+        return _fixed(wanted, [build(part) for part in parts if part != ()])
+    if origin in _MAPPINGS:
+        key, value = parts or (Any, Any)
+        return _mapping(wanted, build(key), build(value))
+    return None
+
+
+def _series(wanted: str, gather: Callable[[Iterable[Any]], Any], item: Converter) -> Converter:
+    def read(value: Any) -> Any:
+        if value.__class__ is not list:
+            raise Mismatch(wanted, value)
+        try:
+            return gather(_read_each(value, item))
+        except TypeError:  # a set of what cannot be hashed
+            raise Mismatch(wanted, value) from None
+
+    return Converter(wanted, read)
+
+
+def _read_each(values: list[Any], item: Converter) -> list[Any]:
+    found = []
+    for place, value in enumerate(values):
+        try:
+            found.append(item.read(value))
+        except Mismatch as mismatch:
+            raise mismatch.inside(f"[{place}]") from None
+    return found
+
+
+def _fixed(wanted: str, items: list[Converter]) -> Converter:
+    def read(value: Any) -> Any:
+        if value.__class__ is not list or len(value) != len(items):
+            raise Mismatch(wanted, value)
+        return tuple(_read_each([each], item)[0] for each, item in zip(value, items, strict=True))
+
+    return Converter(wanted, read)
+
+
+def _mapping(wanted: str, key: Converter, item: Converter) -> Converter:
+    def read(value: Any) -> Any:
+        if value.__class__ is not dict:
+            raise Mismatch(wanted, value)
+        found = {}
+        for name, each in value.items():
+            try:
+                found[_read_key(key, name)] = item.read(each)
+            except Mismatch as mismatch:
+                raise mismatch.inside(f"[{name!r}]") from None
+        return found
+
+    return Converter(wanted, read)
+
+
+def _read_key(key: Converter, name: str) -> Any:
+    """JSON has text keys only: a number, a boolean or null as a key was written as its JSON text."""
+    try:
+        return key.read(name)
+    except Mismatch:
+        try:
+            return key.read(json.loads(name))
+        except ValueError:
+            raise Mismatch(key.wanted, name) from None

@@ -1,0 +1,50 @@
+"""What turns one JSON value into one argument, and what is said when it does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeAlias
+
+
+class Converter(NamedTuple):
+    """`wanted` is how the type is told to people; `read` raises `Mismatch`."""
+
+    wanted: str
+    read: Callable[[Any], Any]
+
+
+Build: TypeAlias = Callable[[Any], Converter]
+"""Makes the converter of an annotation; containers get it, to ask for those of their parts."""
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING: Final = _Missing()
+
+
+class Mismatch(Exception):  # noqa: N818 - it is told as a refusal or as a failure, never as itself
+    """A value that does not fit. The way to it grows from the inside out: `[3]`, then `.ports[3]`."""
+
+    def __init__(self, wanted: str, came: object, path: str = "") -> None:
+        super().__init__(wanted, came)
+        self.wanted = wanted
+        self.came = came
+        self.path = path
+
+    def inside(self, step: str) -> Mismatch:
+        self.path = f"{step}{self.path}"
+        return self
+
+
+class UnsupportedError(Exception):
+    """An annotation that no JSON value can be turned into."""
+
+
+def type_name(annotation: object) -> str:
+    """`int`, `Person`, `list[int]`: how an annotation is told."""
+    if isinstance(annotation, type) and not hasattr(annotation, "__args__"):
+        return annotation.__name__
+    return str(annotation).replace("typing.", "")

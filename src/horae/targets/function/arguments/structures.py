@@ -1,0 +1,102 @@
+"""Values with named parts: dataclasses, named tuples, typed dictionaries, models that validate themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import InitVar, is_dataclass
+from inspect import Parameter, signature
+from typing import Any, NamedTuple, get_type_hints, is_typeddict
+
+from .converter import MISSING, Build, Converter, Mismatch
+
+
+class Part(NamedTuple):
+    converter: Converter
+    required: bool
+
+
+def read_parts(parts: Mapping[str, Part], given: Mapping[str, Any], rest: Converter | None = None) -> dict[str, Any]:
+    """Each part by its converter; `rest` takes what has no part, and without it nothing may be left over."""
+    found = {}
+    for name, part in parts.items():
+        if name in given:
+            found[name] = _read_part(name, part.converter, given[name])
+        elif part.required:
+            raise Mismatch(part.converter.wanted, MISSING, name)
+    if len(found) < len(given):
+        for name in given.keys() - found.keys():
+            if rest is None:
+                known = ", ".join(parts) or "nothing"
+                raise Mismatch(f"no argument of that name (known: {known})", given[name], name)
+            found[name] = _read_part(name, rest, given[name])
+    return found
+
+
+def _read_part(name: str, converter: Converter, value: Any) -> Any:
+    try:
+        return converter.read(value)
+    except Mismatch as mismatch:
+        if mismatch.path and not mismatch.path.startswith("["):
+            name += "."
+        raise mismatch.inside(name) from None
+
+
+def structure(kind: Any, build: Build) -> Converter | None:
+    """None when the annotation has no named parts. Its parts are looked at when a value first comes: it may hold itself."""
+    if not isinstance(kind, type):
+        return None
+    if hasattr(kind, "model_validate"):
+        return _validated(kind, kind.model_validate)
+    if is_typeddict(kind):
+        return _object(kind, lambda: _keys_of(kind, build), lambda **values: values)
+    if is_dataclass(kind):
+        return _object(kind, lambda: _fields_of(kind, build), kind)
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _object(kind, lambda: _fields_of(kind, build), kind)
+    return None
+
+
+def _object(kind: type, look: Callable[[], Mapping[str, Part]], make: Callable[..., Any]) -> Converter:
+    parts: dict[str, Part] = {}
+
+    def read(value: Any) -> Any:
+        if value.__class__ is not dict:
+            raise Mismatch(kind.__name__, value)
+        if not parts:
+            parts.update(look())
+        found = read_parts(parts, value)
+        try:
+            return make(**found)
+        except (ValueError, TypeError) as error:  # its own __post_init__ looked more closely
+            raise Mismatch(f"{kind.__name__} ({error})", value) from None
+
+    return Converter(kind.__name__, read)
+
+
+def _fields_of(kind: Any, build: Build) -> dict[str, Part]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {
+        name: Part(build(_without_init_var(hints.get(name, Any))), parameter.default is Parameter.empty)
+        for name, parameter in signature(kind).parameters.items()
+    }
+
+
+def _without_init_var(hint: Any) -> Any:
+    return hint.type if isinstance(hint, InitVar) else hint
+
+
+def _keys_of(kind: Any, build: Build) -> dict[str, Part]:
+    return {
+        name: Part(build(hint), name in kind.__required_keys__)
+        for name, hint in get_type_hints(kind, include_extras=True).items()
+    }
+
+
+def _validated(kind: type, validate: Callable[[Any], Any]) -> Converter:
+    def read(value: Any) -> Any:
+        try:
+            return validate(value)
+        except (ValueError, TypeError) as error:
+            raise Mismatch(f"{kind.__name__} ({error})", value) from None
+
+    return Converter(kind.__name__, read)

@@ -158,6 +158,41 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "该所有者的另一个任务已使用键“{key}”。",
         "请换一个键,或修改那个任务。",
     ),
+    "function_taken": Entry(
+        InvalidTask,
+        "Another function is already registered as '{name}'.",
+        "Choose another name: stored tasks find their function by it.",
+        "已有另一个函数注册为“{name}”。",
+        "请换一个名字:已保存的任务靠名字找到它们的函数。",
+    ),
+    "bad_function": Entry(
+        InvalidTask,
+        "'{name}' cannot be run as a function.",
+        "Register a function or an async function; generators and classes are not run.",
+        "“{name}”不能作为函数运行。",
+        "请注册普通函数或异步函数;生成器和类不会被运行。",
+    ),
+    "bad_parameter": Entry(
+        InvalidTask,
+        "No payload can give '{argument}' to {function}: its type is {wanted}.",
+        "Give it a default, or a type that JSON can say: numbers, texts, dates, lists, enums, dataclasses.",
+        "任何负载都无法为 {function} 提供“{argument}”:它的类型是 {wanted}。",
+        "请给它默认值,或使用 JSON 能表达的类型:数字、文本、日期、列表、枚举、数据类。",
+    ),
+    "not_importable": Entry(
+        InvalidTask,
+        "'{name}' cannot run in a process of its own, because no other process could find it.",
+        "Move it to the top level of a module or script: not a lambda, a method, or a function inside a function.",
+        "“{name}”不能在单独的进程中运行,因为其他进程无法找到它。",
+        "请把它放到模块或脚本的顶层:不能是 lambda、方法或函数内部的函数。",
+    ),
+    "bad_arguments": Entry(
+        InvalidTask,
+        "The argument '{argument}' of {function} cannot be {came}.",
+        "Wanted: {wanted}.",
+        "{function} 的参数“{argument}”不能是 {came}。",
+        "应为:{wanted}。",
+    ),
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from ..model.event import Numbered
@@ -77,7 +77,8 @@ class Agenda(Protocol):
         """Take up to a slice of what is due, never early, owners in turn, at most one entry of a task and `room` runs.
 
         Inside one transaction: a token that is higher than all before, the facts of each entry's task, the decision,
-        its change. Empty when others were faster, or when the node holds no lease.
+        its change. Empty when others were faster, or when the node holds no lease. A run whose id the ledger has already
+        is not written again, does not start, and no event tells of it: that attempt at that occurrence was made.
         """
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
@@ -226,3 +227,6 @@ class Terms(NamedTuple):
     def self_stop(self) -> timedelta:
         """A holder that could not renew for so long stops what it carries, before anybody may take it over."""
         return self.lease - self.lease / 4
+
+
+STANDARD_TERMS: Final = Terms()

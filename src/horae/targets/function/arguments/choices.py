@@ -47,7 +47,7 @@ def _one_of(wanted: str, by_text: dict[str, Any]) -> Converter:
     def read(value: Any) -> Any:
         try:
             return by_text[compact(value)]
-        except KeyError:
+        except (KeyError, ValueError):
             raise Mismatch(wanted, value) from None
 
     return Converter(wanted, read)

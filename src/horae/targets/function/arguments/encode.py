@@ -44,7 +44,7 @@ def encode_arguments(arguments: Mapping[str, object]) -> str:
     """The payload that calls a function with these arguments; refused when JSON cannot say them, or they are too many."""
     try:
         text = compact(plain(dict(arguments)))
-    except UnencodableError as error:
+    except ValueError as error:  # also a number with more digits than Python writes
         raise refuse("bad_payload", value=error) from None
     except RecursionError:
         raise refuse("bad_payload", value=_TOO_DEEP) from None
@@ -91,24 +91,30 @@ def plain(value: Any, otherwise: Callable[[object], Any] = _refused) -> Any:
     match value:
         case Enum():
             return plain(value.value, otherwise)
-        case str() | int():
-            return str(value) if isinstance(value, str) else int(value)
-        case float():
-            return float(value) if math.isfinite(value) else otherwise(value)
         case Mapping():
             return {_key(key, otherwise): plain(each, otherwise) for key, each in value.items()}
         case set() | frozenset():
             return sorted((plain(each, otherwise) for each in value), key=compact)
         case list() | tuple() if not hasattr(value, "_fields"):
             return [plain(each, otherwise) for each in value]
+        case _:
+            return _single(value, otherwise)
+
+
+def _single(value: Any, otherwise: Callable[[object], Any]) -> Any:
+    match value:
+        case str() | UUID() | Decimal() | PurePath():
+            return str(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value) if math.isfinite(value) else otherwise(value)
+        case timedelta():
+            return value.total_seconds()
         case datetime() if value.tzinfo is None:
             return otherwise(value)
         case date() | time():
             return value.isoformat()
-        case timedelta():
-            return _duration(value)
-        case UUID() | Decimal() | PurePath():
-            return str(value)
         case _:
             return _parts(value, otherwise)
 
@@ -132,11 +138,3 @@ def _key(key: object, otherwise: Callable[[object], Any]) -> str:
     if isinstance(text, str):
         return text
     return compact(text) if text is None or isinstance(text, int | float) else str(otherwise(key))
-
-
-def _duration(value: timedelta) -> float | str:
-    if value < timedelta(0):  # ISO 8601 knows no sign that everybody understands
-        return value.total_seconds()
-    from ....schedule.durations import iso_duration  # noqa: PLC0415 - rarely needed, and slow to load
-
-    return iso_duration(value)

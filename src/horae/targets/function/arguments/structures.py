@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar, is_dataclass
 from inspect import Parameter, signature
-from typing import Any, NamedTuple, get_type_hints, is_typeddict
+from typing import Any, NamedTuple, TypeAlias, get_type_hints, is_typeddict
 
-from .converter import MISSING, Build, Converter, Mismatch
+from .converter import MISSING, Build, Converter, Mismatch, UnsupportedError
 
 
 class Part(NamedTuple):
@@ -41,36 +41,49 @@ def _read_part(name: str, converter: Converter, value: Any) -> Any:
         raise mismatch.inside(name) from None
 
 
-def structure(kind: Any, build: Build) -> Converter | None:
-    """None when the annotation has no named parts. Its parts are looked at when a value first comes: it may hold itself."""
+Known: TypeAlias = dict[Any, Converter]
+"""Structures that are made or being made: one that holds itself finds itself here."""
+
+
+def structure(kind: Any, build: Build, known: Known) -> Converter | None:
+    """None when the annotation has no named parts."""
     if not isinstance(kind, type):
         return None
+    if kind in known:
+        return known[kind]
     if hasattr(kind, "model_validate"):
         return _validated(kind, kind.model_validate)
     if is_typeddict(kind):
-        return _object(kind, lambda: _keys_of(kind, build), lambda **values: values)
-    if is_dataclass(kind):
-        return _object(kind, lambda: _fields_of(kind, build), kind)
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return _object(kind, lambda: _fields_of(kind, build), kind)
+        return _object(kind, _keys_of, dict, (build, known))
+    if is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+        return _object(kind, _fields_of, kind, (build, known))
     return None
 
 
-def _object(kind: type, look: Callable[[], Mapping[str, Part]], make: Callable[..., Any]) -> Converter:
+def _object(
+    kind: type,
+    look: Callable[[Any, Build], Mapping[str, Part]],
+    make: Callable[..., Any],
+    making: tuple[Build, Known],
+) -> Converter:
     parts: dict[str, Part] = {}
 
     def read(value: Any) -> Any:
         if value.__class__ is not dict:
             raise Mismatch(kind.__name__, value)
-        if not parts:
-            parts.update(look())
         found = read_parts(parts, value)
         try:
             return make(**found)
         except (ValueError, TypeError) as error:  # its own __post_init__ looked more closely
             raise Mismatch(f"{kind.__name__} ({error})", value) from None
 
-    return Converter(kind.__name__, read)
+    build, known = making
+    converter = known[kind] = Converter(kind.__name__, read)
+    try:
+        parts.update(look(kind, build))
+    except NameError as error:  # an annotation that nothing outside its own function can understand
+        raise UnsupportedError(f"{kind.__name__} ({error})") from None
+    return converter
 
 
 def _fields_of(kind: Any, build: Build) -> dict[str, Part]:

@@ -1,0 +1,7 @@
+"""The actors that make it happen: each is a step and a short loop.
+
+alarm       sleeps until something is due            dispatcher   claims what is due
+runner      carries runs, one task each              settler      gathers how they ended, one commit
+keeper      holds the node's lease, recovers others  janitor      removes what is old
+scribe      writes down what runs say                engine       all of them, started and stopped as one
+"""

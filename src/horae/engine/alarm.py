@@ -1,0 +1,72 @@
+"""Sleeps until something is due. A ring only shortens the wait; the poll ceiling is the truth."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+
+from ..clock import Clock
+
+
+class Alarm:
+    """One waiter: the dispatcher. Rings may come from anywhere on its event loop."""
+
+    def __init__(self, clock: Clock, ceiling: timedelta, *, precise: bool = True) -> None:
+        self._clock = clock
+        self._ceiling = ceiling.total_seconds()
+        self._precise = precise
+        self._head: datetime | None = None
+        self._looked = clock.steady()
+        self._rung = False
+        self._waiter: asyncio.Future[None] | None = None
+
+    def ring(self) -> None:
+        """Something may be due sooner than thought: look now."""
+        if self._precise:
+            self._rung = True
+            self._wake()
+
+    def looked(self, head: datetime | None) -> None:
+        """Somebody has just seen the head of the agenda: that is as good as a poll."""
+        self._looked = self._clock.steady()
+        self.expect(head)
+        self._head = head
+
+    def expect(self, due: datetime | None) -> None:
+        """Something will be due then, which may be before all else."""
+        if due is not None and (self._head is None or due < self._head):
+            self._head = due
+            self._wake()
+
+    async def wait(self) -> None:
+        """Until the head is due, a ring comes, or nobody has looked for as long as the ceiling.
+
+        Every wake looks at the wall clock again: it may have been stepped, the machine may have been suspended, and a
+        loop's timer may fire a little early.
+        """
+        while not self._rung:
+            seconds = self._left()
+            if seconds <= 0:
+                break
+            await self._doze(seconds)
+        self._rung = False
+
+    def _left(self) -> float:
+        unseen = self._ceiling - (self._clock.steady() - self._looked)
+        if self._head is None or not self._precise:
+            return unseen
+        return min(unseen, (self._head - self._clock.now()).total_seconds())
+
+    async def _doze(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        timer = loop.call_later(seconds, self._wake)
+        try:
+            await self._waiter
+        finally:
+            timer.cancel()
+            self._waiter = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

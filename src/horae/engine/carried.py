@@ -1,0 +1,106 @@
+"""One run while it is carried: what its target sees of it, and what it says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from ..model.ids import occurrence_key
+from ..model.limits import LOG_LINE_CHARACTERS, shortened
+from ..model.reason import Reason
+from ..model.run import Run
+from ..model.task import Task
+from ..ports.journal import Line
+
+if TYPE_CHECKING:
+    from .runner import Runner
+
+
+class Carried:
+    """An `Invocation`. Signs of life may come from any thread; everything else happens on the event loop."""
+
+    __slots__ = (
+        "_actions",
+        "_runner",
+        "alive",
+        "begun",
+        "cancelled",
+        "ending",
+        "job",
+        "lines",
+        "run",
+        "started",
+        "task",
+    )
+
+    def __init__(self, runner: Runner, task: Task, run: Run, started: datetime, begun: float) -> None:
+        self._runner = runner
+        self._actions: list[Callable[[], None]] | None = None
+        self.task = task
+        self.run = run
+        self.started = started
+        self.begun = begun
+        self.alive = begun
+        self.cancelled = False
+        self.ending: Reason | None = None
+        self.job: asyncio.Task[None] | None = None
+        self.lines = 0
+
+    @property
+    def key(self) -> str:
+        return occurrence_key(self.task.id, self.run.origin, self.run.planned)
+
+    @property
+    def trace(self) -> str:
+        """All attempts at an occurrence belong to one trace, and each is a span of its own."""
+        span = blake2b(self.run.id.encode(), digest_size=8).hexdigest()
+        return f"00-{self.key.removeprefix('occ_')}-{span}-01"
+
+    @property
+    def silence_ends(self) -> float:
+        """On the steady clock: when it must have given a sign of life, or ended altogether."""
+        policies = self.task.policies
+        quiet = self.alive + policies.timeout.total_seconds()
+        if policies.max_duration is None:
+            return quiet
+        return min(quiet, self.begun + policies.max_duration.total_seconds())
+
+    @property
+    def deadline(self) -> datetime:
+        return self.started + timedelta(seconds=self.silence_ends - self.begun)
+
+    @property
+    def yield_requested(self) -> bool:
+        return self._runner.stopping
+
+    def log(self, text: str, level: str = "info") -> None:
+        self.lines += 1
+        self._say(text, level)
+
+    def progress(self, done: float, text: str = "") -> None:
+        self.heartbeat()
+        self.log(f"{min(max(done, 0.0), 1.0):.4f} {text}".rstrip(), "progress")
+
+    def heartbeat(self) -> None:
+        self.alive = self._runner.clock.steady()
+
+    def on_cancel(self, action: Callable[[], None]) -> None:
+        if self._actions is None:
+            self._actions = []
+        self._actions.append(action)
+
+    def end(self, reason: Reason) -> None:
+        """Ask it to end; asking again asks again, for those that do not listen."""
+        self.ending = self.ending or reason
+        self.cancelled = True
+        for action in self._actions or ():
+            action()
+        if self.job is not None:
+            self.job.cancel()
+
+    def _say(self, text: str, level: str) -> None:
+        line = Line(self.run.id, self._runner.clock.now(), level, shortened(text, LOG_LINE_CHARACTERS))
+        self._runner.scribe.write(line)

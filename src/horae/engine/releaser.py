@@ -1,0 +1,54 @@
+"""Hands back what this node holds and will not carry to its end: at a stop, or after it had to let go of everything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+from ..clock import Clock
+from ..errors import StoreError
+from ..lifecycle.recover import release
+from ..ports.store import Agenda
+from .alarm import Alarm
+
+HANDFUL: Final = 256
+AGAIN_SECONDS: Final = 0.5
+
+
+class Releaser:
+    def __init__(self, store: Agenda, alarm: Alarm, clock: Clock) -> None:
+        self._store = store
+        self._alarm = alarm
+        self._clock = clock
+        self._claims: list[tuple[str, int]] = []
+        self._bell = asyncio.Event()
+
+    def add(self, claims: Iterable[tuple[str, int]]) -> None:
+        self._claims.extend(claims)
+        if self._claims:
+            self._bell.set()
+
+    async def step(self) -> int:
+        """One handful. What others have taken over meanwhile is stale, and that is as good."""
+        batch = self._claims[:HANDFUL]
+        if batch:
+            await self._store.release(batch, partial(release, now=self._clock.now()))
+            del self._claims[: len(batch)]
+            self._alarm.ring()
+        return len(batch)
+
+    async def run(self) -> None:
+        while True:
+            await self._bell.wait()
+            self._bell.clear()
+            try:
+                await self.flush()
+            except StoreError:
+                self._bell.set()
+                await self._clock.pause(AGAIN_SECONDS)
+
+    async def flush(self) -> None:
+        while self._claims:
+            await self.step()

@@ -1,0 +1,23 @@
+"""The numbers of one engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ..ports.store import STANDARD_TERMS, Terms
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """`capacity` is how many runs one node carries at once, `grace` how long they may go on when it stops."""
+
+    terms: Terms = STANDARD_TERMS
+    capacity: int = 512
+    grace: timedelta = timedelta(seconds=10)
+    precise: bool = True
+    keep_for: timedelta = timedelta(days=30)
+    keep_runs: int = 1_000
+    upkeep_every: timedelta = timedelta(minutes=1)
+    own_thread: bool = True
+    """Renew the lease from a thread of its own, so that a function that blocks the event loop does not lose it."""

@@ -1,0 +1,28 @@
+"""What SQLite's own errors mean to whoever called the store."""
+
+from __future__ import annotations
+
+import errno
+from typing import Final
+
+import apsw
+
+from ...errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
+
+_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def translated(error: apsw.Error) -> StoreError:
+    """The error of the store that says the same; the caller raises it from the original."""
+    if isinstance(error, apsw.FullError) or _no_space(error):
+        return StoreFull(f"There is no space left for another write: {error}.")
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return StoreDamaged(f"The file is damaged, or is not a store of Horae: {error}.")
+    if isinstance(error, apsw.ConstraintError):
+        return StoreError(f"The change contradicts what is stored, and nothing of it was kept: {error}.")
+    return StoreUnavailable(f"The file could not be read or written: {error}.")
+
+
+def _no_space(error: apsw.Error) -> bool:
+    """A file system without space answers some writes with an input or output error."""
+    return isinstance(error, apsw.IOError) and getattr(error, "system_errno", 0) in _NO_SPACE

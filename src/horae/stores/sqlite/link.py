@@ -1,0 +1,63 @@
+"""One connection to the file, used by one thread at a time; it counts what it is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, TypeAlias
+
+import apsw
+
+from .statements import Bulk
+
+Row: TypeAlias = tuple[Any, ...]
+Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
+
+_KEPT_STATEMENTS: Final = 256
+_BUSY_MILLISECONDS: Final = 10_000
+"""How long to wait for another process that is writing; each of its transactions takes a few milliseconds."""
+
+
+class Link:
+    def __init__(self, path: str, *, vfs: str | None = None, cache_kilobytes: int, read_only: bool = False) -> None:
+        flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        self.connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=_KEPT_STATEMENTS)
+        self.connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        self.statements = 0
+        self._cursor = self.connection.cursor()
+        self.query(f"PRAGMA cache_size = -{cache_kilobytes}")
+
+    def query(self, statement: str, bindings: Bindings = ()) -> list[Row]:
+        """Every row is fetched: a cursor left open would make the next COMMIT fail."""
+        self.statements += 1
+        return self._cursor.execute(statement, bindings).fetchall()
+
+    def write_rows(self, bulk: Bulk, rows: Sequence[Row]) -> None:
+        for text, start, end in bulk.parts(len(rows)):
+            self.statements += 1
+            self._cursor.execute(text, tuple(chain.from_iterable(rows[start:end])))
+
+    def write_each(self, statement: str, rows: Sequence[Row]) -> None:
+        self.statements += len(rows)
+        self._cursor.executemany(statement, rows)
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection.in_transaction
+
+    @property
+    def changed(self) -> int:
+        """How many rows the last statement wrote or removed."""
+        return self.connection.changes()
+
+    def on_wal(self, told: Callable[[int], None]) -> None:
+        """After each commit, `told` hears how many pages the write-ahead log has; nothing is checkpointed by itself."""
+
+        def hook(_connection: apsw.Connection, _database: str, pages: int) -> int:
+            told(pages)
+            return apsw.SQLITE_OK
+
+        self.connection.set_wal_hook(hook)
+
+    def close(self) -> None:
+        self.connection.close()

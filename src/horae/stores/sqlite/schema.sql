@@ -1,0 +1,178 @@
+-- The whole schema as it is now; the numbered migrations lead here, and a test proves it.
+-- Instants are whole microseconds since 1970, JSON is text.
+
+-- What a task is. Cold: a run never writes here, whatever the payload's size.
+-- `seq` is never used twice, so that (seq, edition) names a definition for ever.
+CREATE TABLE tasks (
+  seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+  id          TEXT NOT NULL,
+  owner       TEXT NOT NULL,
+  name        TEXT NOT NULL,
+  schedule    TEXT NOT NULL,
+  target_kind TEXT NOT NULL,
+  target_spec TEXT NOT NULL,
+  payload     TEXT NOT NULL,
+  policies    TEXT NOT NULL,
+  created     INTEGER NOT NULL,
+  key         TEXT,
+  lane        TEXT,
+  labels      TEXT NOT NULL,
+  version     INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX tasks_by_id ON tasks (id);
+CREATE INDEX tasks_by_owner ON tasks (owner, id);
+CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
+
+-- Where a task stands. Hot and small, and no index is built on any of it. `edition` counts the edits of the definition.
+CREATE TABLE standings (
+  task         INTEGER PRIMARY KEY,
+  edition      INTEGER NOT NULL,
+  state        TEXT NOT NULL,
+  counted      INTEGER NOT NULL,
+  failures     INTEGER NOT NULL,
+  skips_left   INTEGER NOT NULL,
+  last_end     INTEGER,
+  last_result  TEXT,
+  paused_since INTEGER,
+  pause_cause  TEXT,
+  pause_note   TEXT,
+  pause_until  INTEGER,
+  reason       TEXT,
+  ended        INTEGER
+) STRICT;
+
+-- The priority queue. `stand`: 0 timed, 1 ready, 2 held, 3 parked, 4 asleep.
+CREATE TABLE agenda (
+  task       INTEGER NOT NULL,
+  slot       TEXT NOT NULL,
+  kind       TEXT NOT NULL,
+  due        INTEGER NOT NULL,
+  planned    INTEGER NOT NULL,
+  owner      TEXT NOT NULL,
+  priority   INTEGER NOT NULL,
+  stand      INTEGER NOT NULL,
+  origin     TEXT NOT NULL,
+  attempt    INTEGER NOT NULL,
+  forgiven   INTEGER NOT NULL,
+  deaths     INTEGER NOT NULL,
+  through    INTEGER,
+  span_first INTEGER,
+  span_last  INTEGER,
+  span_count INTEGER,
+  waited     INTEGER NOT NULL,
+  in_order   INTEGER NOT NULL,
+  lane       TEXT,
+  run_id     TEXT,
+  PRIMARY KEY (task, slot)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX agenda_timed ON agenda (due) WHERE stand = 0;
+CREATE INDEX agenda_ready ON agenda (owner, priority DESC, due) WHERE stand = 1;
+CREATE INDEX agenda_ready_due ON agenda (due) WHERE stand = 1;
+CREATE INDEX agenda_parked ON agenda (lane, priority DESC, due) WHERE stand = 3;
+
+-- The ledger. A run's id begins with its planned instant and ends in chance: an index over all ids would write a page
+-- of its own for every run of a burst. So only what goes on (`live`) is indexed by id, and what bears a name that does
+-- not tell its instant (`stray`); every other id is looked for at its instant.
+CREATE TABLE runs (
+  seq        INTEGER PRIMARY KEY,
+  id         TEXT NOT NULL,
+  task       INTEGER NOT NULL,
+  owner      TEXT NOT NULL,
+  origin     TEXT NOT NULL,
+  planned    INTEGER NOT NULL,
+  due        INTEGER NOT NULL,
+  attempt    INTEGER NOT NULL,
+  live       INTEGER NOT NULL,
+  stray      INTEGER NOT NULL,
+  state      TEXT NOT NULL,
+  reason     TEXT,
+  token      INTEGER NOT NULL,
+  node       TEXT,
+  claimed    INTEGER,
+  started    INTEGER,
+  ended      INTEGER,
+  deadline   INTEGER,
+  span_first INTEGER,
+  span_last  INTEGER,
+  span_count INTEGER,
+  forgiven   INTEGER NOT NULL,
+  deaths     INTEGER NOT NULL,
+  alone      INTEGER NOT NULL,
+  in_order   INTEGER NOT NULL,
+  cancel     TEXT,
+  lanes      TEXT,
+  result     TEXT,
+  error      TEXT
+) STRICT;
+CREATE UNIQUE INDEX runs_of_task ON runs (task, planned, attempt, id);
+CREATE INDEX runs_by_plan ON runs (planned, attempt, owner);
+CREATE INDEX runs_live ON runs (task) WHERE live = 1;
+CREATE UNIQUE INDEX runs_live_by_id ON runs (id) WHERE live = 1;
+CREATE UNIQUE INDEX runs_stray ON runs (id) WHERE stray = 1;
+CREATE INDEX runs_asked_to_end ON runs (node) WHERE live = 1 AND cancel IS NOT NULL;
+
+CREATE TABLE seats (
+  lane   TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  PRIMARY KEY (lane, run_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE lanes (
+  name  TEXT NOT NULL PRIMARY KEY,
+  seats INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE barred (
+  owner  TEXT NOT NULL PRIMARY KEY,
+  reason TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE nodes (
+  id       TEXT NOT NULL PRIMARY KEY,
+  home     TEXT NOT NULL,
+  version  TEXT NOT NULL,
+  joined   INTEGER NOT NULL,
+  renewed  INTEGER NOT NULL,
+  renewals INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Numbers are given in commit order, since there is one writer at a time, and are never used twice.
+CREATE TABLE events (
+  number  INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind    TEXT NOT NULL,
+  at      INTEGER NOT NULL,
+  owner   TEXT NOT NULL,
+  task_id TEXT NOT NULL,
+  run_id  TEXT,
+  detail  TEXT
+) STRICT;
+
+CREATE TABLE lines (
+  run_id TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  at     INTEGER NOT NULL,
+  level  TEXT NOT NULL,
+  text   TEXT NOT NULL,
+  PRIMARY KEY (run_id, number)
+) STRICT;
+
+CREATE TABLE records (
+  kind    TEXT NOT NULL,
+  key     TEXT NOT NULL,
+  owner   TEXT NOT NULL,
+  body    TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  PRIMARY KEY (kind, key)
+) STRICT;
+
+-- Facts about the deployment.
+CREATE TABLE remembered (
+  name  TEXT NOT NULL PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row: the token of the last claim.
+CREATE TABLE tokens (
+  last INTEGER NOT NULL
+) STRICT;
+INSERT INTO tokens (last) VALUES (0);

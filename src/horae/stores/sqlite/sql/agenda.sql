@@ -1,0 +1,113 @@
+-- What the dispatcher, the settler and the keeper need.
+
+-- name: head
+SELECT
+  EXISTS (SELECT 1 FROM nodes WHERE id = :node),
+  (SELECT due FROM agenda INDEXED BY agenda_timed WHERE stand = 0 ORDER BY due LIMIT 1),
+  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE stand = 1 ORDER BY due LIMIT 1)
+
+-- name: timed_slice
+-- The two counts spare most claims two more statements: as a rule the entry is all that there is of its task.
+SELECT
+  {entry_columns}, {standing_columns},
+  (SELECT count(*) FROM agenda AS mine WHERE mine.task = agenda.task),
+  (SELECT count(*) FROM runs INDEXED BY runs_live WHERE runs.task = agenda.task AND runs.live = 1)
+FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
+WHERE agenda.stand = 0 AND agenda.due <= ?
+ORDER BY agenda.due LIMIT ?
+
+-- name: ready_slice
+SELECT
+  {entry_columns}, {standing_columns},
+  (SELECT count(*) FROM agenda AS mine WHERE mine.task = agenda.task),
+  (SELECT count(*) FROM runs INDEXED BY runs_live WHERE runs.task = agenda.task AND runs.live = 1)
+FROM agenda INDEXED BY agenda_ready JOIN standings ON standings.task = agenda.task
+WHERE agenda.stand = 1 AND agenda.owner = ?
+ORDER BY agenda.priority DESC, agenda.due LIMIT ?
+
+-- name: queue_oldest
+UPDATE agenda SET stand = 1 WHERE (task, slot) IN (
+  SELECT task, slot FROM agenda INDEXED BY agenda_timed WHERE stand = 0 AND due <= ? ORDER BY due LIMIT ?
+)
+
+-- name: queue_newest
+UPDATE agenda SET stand = 1 WHERE (task, slot) IN (
+  SELECT task, slot FROM agenda INDEXED BY agenda_timed WHERE stand = 0 AND due <= ? ORDER BY due DESC LIMIT ?
+)
+
+-- name: not_yet
+-- A node with a faster clock may have queued up what is not due for this one.
+UPDATE agenda SET stand = 0 WHERE (task, slot) IN (
+  SELECT task, slot FROM agenda INDEXED BY agenda_ready_due WHERE stand = 1 AND due > ?
+)
+
+-- name: owners_in_turn
+-- Jumps from owner to owner along the index, however many entries each of them has.
+WITH RECURSIVE turns (owner) AS (
+  SELECT (SELECT min(owner) FROM agenda INDEXED BY agenda_ready WHERE stand = 1 AND owner > :after)
+  UNION ALL
+  SELECT (SELECT min(agenda.owner) FROM agenda INDEXED BY agenda_ready WHERE stand = 1 AND agenda.owner > turns.owner)
+  FROM turns WHERE turns.owner IS NOT NULL
+  LIMIT :most
+)
+SELECT owner FROM turns WHERE owner IS NOT NULL
+
+-- name: next_token
+UPDATE tokens SET last = last + 1 RETURNING last
+
+-- name: carried
+SELECT
+  {run_columns}, {standing_columns},
+  (SELECT count(*) FROM agenda WHERE agenda.task = runs.task),
+  (SELECT count(*) FROM runs AS mine INDEXED BY runs_live WHERE mine.task = runs.task AND mine.live = 1)
+FROM runs INDEXED BY runs_live_by_id JOIN standings ON standings.task = runs.task
+WHERE runs.live = 1 AND runs.id IN carray(?)
+
+-- name: carried_by
+SELECT runs.id FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ? ORDER BY id
+
+-- name: start
+UPDATE runs INDEXED BY runs_live_by_id SET state = 'running', started = ?
+WHERE live = 1 AND id = ? AND token = ? AND state = 'claimed' AND cancel IS NULL
+RETURNING id
+
+-- name: ask_to_end
+UPDATE runs INDEXED BY runs_live_by_id SET cancel = ? WHERE live = 1 AND id = ?
+
+-- name: unpark
+UPDATE agenda SET stand = 0 WHERE (task, slot) IN (
+  SELECT task, slot FROM agenda INDEXED BY agenda_parked WHERE stand = 3 AND lane = :lane
+  ORDER BY priority DESC, due
+  LIMIT max(
+    0,
+    coalesce((SELECT seats FROM lanes WHERE name = :lane), :unset)
+    - (SELECT count(*) FROM seats WHERE seats.lane = :lane)
+  )
+)
+
+-- name: join
+REPLACE INTO nodes (id, home, version, joined, renewed, renewals) VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: renewals
+SELECT renewals FROM nodes WHERE id = ?
+
+-- name: extend
+-- One statement, because an idle node does nothing else.
+UPDATE nodes SET renewed = :now, renewals = renewals + 1 WHERE id = :node RETURNING
+  (
+    SELECT json_group_array(json_array(id, cancel) ORDER BY id)
+    FROM runs INDEXED BY runs_asked_to_end WHERE live = 1 AND cancel IS NOT NULL AND node = :node
+  ),
+  (
+    SELECT json_group_array(json_array(id, home, version, joined, renewed, renewals) ORDER BY id)
+    FROM nodes WHERE id <> :node
+  ),
+  (SELECT due FROM agenda INDEXED BY agenda_timed WHERE stand = 0 ORDER BY due LIMIT 1),
+  (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE stand = 1 ORDER BY due LIMIT 1)
+
+-- name: leave
+DELETE FROM nodes WHERE id = :node
+AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live WHERE live = 1 AND node = :node)
+
+-- name: drop_node
+DELETE FROM nodes WHERE id = ?

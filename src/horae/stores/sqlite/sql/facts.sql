@@ -1,0 +1,26 @@
+-- What a decision sees.
+
+-- name: definitions
+SELECT {task_columns} FROM tasks WHERE seq IN carray(?)
+
+-- name: entries
+SELECT {entry_columns} FROM agenda WHERE task IN carray(?) ORDER BY task, slot
+
+-- name: live_runs
+SELECT {run_columns} FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?) ORDER BY task, id
+
+-- name: lane_use
+SELECT
+  value, (SELECT seats FROM lanes WHERE name = value), (SELECT count(*) FROM seats WHERE lane = value)
+FROM carray(?)
+
+-- name: barred
+SELECT owner, reason FROM barred WHERE owner IN carray(?)
+
+-- name: standing_by_id
+SELECT tasks.seq, tasks.owner, {standing_columns}
+FROM tasks JOIN standings ON standings.task = tasks.seq WHERE tasks.id = ?
+
+-- name: standing_by_key
+SELECT tasks.seq, tasks.owner, {standing_columns}
+FROM tasks JOIN standings ON standings.task = tasks.seq WHERE tasks.owner = ? AND tasks.key = ?

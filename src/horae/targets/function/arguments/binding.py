@@ -1,0 +1,137 @@
+"""A function's signature, read once: which arguments it takes from the payload, and where it wants its context."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import Parameter, Signature, isroutine, signature, unwrap
+from types import SimpleNamespace, UnionType
+from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from ....model.refusals import refuse
+from ..context import Context
+from .build import converter_for
+from .converter import MISSING, Converter, Mismatch, UnsupportedError, type_name
+from .structures import Part, read_parts
+
+_CONTEXT_NAMES: Final = frozenset({"ctx", "context"})
+_EMPTY: Final = frozenset({"{}", "null", ""})
+
+
+class Binding(NamedTuple):
+    """`leading` are the names that can only be passed by position; `bare`: there is nothing that a payload must say."""
+
+    parts: Mapping[str, Part]
+    leading: tuple[Parameter, ...]
+    rest: Converter | None
+    context: str | None
+    bare: bool
+
+    def read(self, payload: str) -> dict[str, Any]:
+        """The arguments by name; raises `Mismatch`."""
+        if payload in _EMPTY:
+            return {} if self.bare else read_parts(self.parts, {}, self.rest)
+        return read_parts(self.parts, _object(payload), self.rest)
+
+    def adapt(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it can be called with names alone."""
+        leading = self.leading
+
+        def by_name(**arguments: Any) -> Any:
+            first = [arguments.pop(each.name, each.default) for each in leading]
+            return call(*first, **arguments)
+
+        return by_name if leading else call
+
+
+def _object(payload: str) -> dict[str, Any]:
+    try:
+        given = json.loads(payload)
+    except (ValueError, RecursionError):
+        raise Mismatch("a JSON object", payload, "payload") from None
+    if given.__class__ is not dict:
+        raise Mismatch("a JSON object", given, "payload")
+    return given
+
+
+def bind(name: str, call: Callable[..., Any]) -> Binding:
+    """Refuses a function that could never be called from a payload."""
+    try:
+        described = signature(call)
+    except (ValueError, TypeError):
+        raise refuse("bad_function", name=name) from None
+    hints = _hints(call, described)
+    taken = [each for each in described.parameters.values() if each.kind is not Parameter.VAR_POSITIONAL]
+    context = next((each.name for each in taken if _wants_context(each, hints[each.name])), None)
+    named = [each for each in taken if each.name != context and each.kind is not Parameter.VAR_KEYWORD]
+    parts = {each.name: part for each in named if (part := _part(name, each, hints[each.name])) is not None}
+    rest = next((_part(name, each, hints[each.name]) for each in taken if each.kind is Parameter.VAR_KEYWORD), None)
+    return Binding(
+        parts=parts,
+        leading=tuple(each for each in taken if each.kind is Parameter.POSITIONAL_ONLY),
+        rest=None if rest is None else rest.converter,
+        context=context,
+        bare=not any(part.required for part in parts.values()),
+    )
+
+
+def _part(function: str, parameter: Parameter, hint: Any) -> Part | None:
+    """None for a parameter with a default that no payload can give: it keeps its default."""
+    required = parameter.default is Parameter.empty
+    try:
+        return Part(converter_for(hint), required)
+    except UnsupportedError as error:
+        if not required:
+            return None
+        raise refuse("bad_parameter", function=function, argument=parameter.name, wanted=error) from None
+
+
+def _wants_context(parameter: Parameter, hint: Any) -> bool:
+    if hint is Parameter.empty:
+        return parameter.name in _CONTEXT_NAMES
+    if isinstance(hint, str):  # imported for the type checker only, so that its name is all there is
+        return hint.removesuffix(" | None").rpartition(".")[2] == "Context"
+    if get_origin(hint) in (Union, UnionType, Annotated):
+        return any(part is Context for part in get_args(hint))
+    return hint is Context
+
+
+def _hints(call: Callable[..., Any], described: Signature) -> dict[str, Any]:
+    """Every parameter's annotation as a type; as its text where that cannot be understood here."""
+    owner = _annotated(call)
+    try:
+        hints = get_type_hints(owner, include_extras=True)
+    except Exception:  # noqa: BLE001 - an annotation is code, and one that fails must not take the others along
+        hints = {name: _hint(owner, each) for name, each in getattr(owner, "__annotations__", {}).items()}
+    return {name: hints.get(name, Parameter.empty) for name in described.parameters}
+
+
+def _annotated(call: Any) -> Any:
+    """What carries the annotations: the function in a partial, the method of an object that can be called."""
+    while isinstance(call, partial):
+        call = call.func
+    return call if isroutine(call) else getattr(call, "__call__", call)  # noqa: B004 - the method itself is wanted
+
+
+def _hint(owner: Any, annotation: Any) -> Any:
+    single = SimpleNamespace(__annotations__={"it": annotation})
+    try:
+        return get_type_hints(single, getattr(unwrap(owner), "__globals__", {}), include_extras=True)["it"]
+    except Exception:  # noqa: BLE001 - likewise
+        return annotation
+
+
+def told(mismatch: Mismatch, function: str) -> str:
+    """One sentence that names the argument, what came and what was wanted."""
+    argument = f"argument '{mismatch.path}' of {function}"
+    if mismatch.came is MISSING:
+        return f"{argument} is missing; wanted: {mismatch.wanted}"
+    return f"{argument} cannot be {shown(mismatch.came)}; wanted: {mismatch.wanted}"
+
+
+def shown(came: object) -> str:
+    if came is MISSING:
+        return repr(came)
+    text = repr(came)
+    return f"{text if len(text) <= 80 else text[:79] + '…'} ({type_name(type(came))})"

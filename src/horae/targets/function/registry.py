@@ -1,0 +1,99 @@
+"""The functions that a node knows, by name. Stored data can only ever name one of them, never a path to import."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ...model.refusals import refuse
+from .arguments.binding import Binding, bind, shown
+from .arguments.converter import Mismatch
+from .origin import Origin, origin_of
+
+Isolation: TypeAlias = Literal["thread", "process"]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function with all that can be known of it before it is called. `origin` is None when no child could find it."""
+
+    name: str
+    call: Callable[..., Any]
+    source: Callable[..., Any]
+    isolate: Isolation | None
+    binding: Binding
+    is_async: bool
+    origin: Origin | None
+    in_loop: bool
+    """It is awaited where it is, on the event loop: no thread, no process."""
+    plain: bool
+    """With an empty payload it is called with nothing at all."""
+
+
+def describe_function(name: str, call: Any, isolate: Isolation | None = None) -> Function:
+    """Refuses what cannot be run: generators, classes, parameters that no payload can give."""
+    if not callable(call) or isinstance(call, type) or _is_generator(call):
+        raise refuse("bad_function", name=name)
+    binding = bind(name, call)
+    origin = origin_of(call)
+    if isolate == "process" and origin is None:
+        raise refuse("not_importable", name=name)
+    is_async = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004 - the method itself
+    return Function(
+        name=name,
+        call=binding.adapt(call),
+        source=call,
+        isolate=isolate,
+        binding=binding,
+        is_async=is_async,
+        origin=origin,
+        in_loop=is_async and isolate is None,
+        plain=binding.bare and binding.context is None,
+    )
+
+
+def _is_generator(call: Callable[..., Any]) -> bool:
+    return inspect.isgeneratorfunction(call) or inspect.isasyncgenfunction(call)
+
+
+class Registry:
+    def __init__(self) -> None:
+        self._functions: dict[str, Function] = {}
+
+    def register(self, name: str, call: Callable[..., Any], isolate: Isolation | None = None) -> Function:
+        """A name means one function for as long as the process lives; the same again is no news."""
+        known = self._functions.get(name)
+        if known is not None:
+            if known.source == call and known.isolate == isolate:
+                return known
+            raise refuse("function_taken", name=name)
+        function = self._functions[name] = describe_function(name, call, isolate)
+        return function
+
+    def find(self, name: str) -> Function | None:
+        return self._functions.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted(self._functions))
+
+
+def function_spec(name: str) -> str:
+    """The target's spec for a function."""
+    return json.dumps({"name": name}, ensure_ascii=False, separators=(",", ":"))
+
+
+def check_payload(function: Function, payload: str) -> None:
+    """Refuses a payload with which the function could never be called: asked when a task is made or edited."""
+    try:
+        function.binding.read(payload)
+    except Mismatch as mismatch:
+        raise refuse(
+            "bad_arguments",
+            function=function.name,
+            argument=mismatch.path,
+            came=shown(mismatch.came),
+            wanted=mismatch.wanted,
+        ) from None

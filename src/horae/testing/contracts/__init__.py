@@ -1,0 +1,10 @@
+"""What every store must keep. A new one subclasses these and says how to open itself; nothing else."""
+
+from __future__ import annotations
+
+from .contract import Contract, WholeStore
+from .journal import JournalContract
+from .records import RecordsContract
+from .store import StoreContract
+
+__all__ = ["Contract", "JournalContract", "RecordsContract", "StoreContract", "WholeStore"]

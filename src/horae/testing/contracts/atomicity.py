@@ -1,0 +1,134 @@
+"""All or nothing: a decision that fails leaves everything as it was, wherever it was asked."""
+# ruff: noqa: S101 - asserting is what a contract does
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from ...errors import Conflict, StoreError
+from ...model.change import Change, Facts
+from ...model.outcome import Settlement
+from ...model.run import Run
+from ..decisions import PlannedFailure, fail, failing_at, lose, overlook, park_on, saying, seating, starting, succeed
+from ..factories import HOUR, NODE, NOON, a_new_task, a_node, a_run, a_settlement, a_task, an_entry, an_event
+from .contract import Contract, WholeStore
+from .scenes import claim, claim_all, everything, fill, keep, settle
+
+
+async def _raises(kind: type[BaseException], call: Awaitable[object]) -> None:
+    try:
+        await call
+    except kind:
+        return
+    raise AssertionError(f"{kind.__name__} was to be raised")
+
+
+class AtomicityContract(Contract):
+    async def test_a_claim_whose_decision_fails_leaves_everything_as_it_was(self, store: WholeStore) -> None:
+        await store.join(a_node())
+        await keep(store, *(a_task(lane="press") for _ in range(5)))
+        before = await everything(store)
+        for number in (1, 3, 5):
+            await _raises(PlannedFailure, claim(store, decide=failing_at(number, starting(again=HOUR))))
+            assert await everything(store) == before
+        assert len(await claim_all(store)) == 5
+
+    async def test_a_claim_in_a_backlog_whose_decision_fails_loses_nothing(self, store: WholeStore) -> None:
+        tasks = [a_task(owner=f"owner-{place % 3}") for place in range(300)]
+        await store.join(a_node())
+        await keep(store, *tasks)
+        before = await everything(store)
+        await _raises(PlannedFailure, claim(store, decide=failing_at(40)))
+        assert await everything(store) == before
+        assert sorted(each.task.id for each in await claim_all(store)) == sorted(task.id for task in tasks)
+
+    async def test_a_decision_that_overlooks_its_entry_is_refused(self, store: WholeStore) -> None:
+        """The entry would come due for ever."""
+        await store.join(a_node())
+        await keep(store, a_task())
+        before = await everything(store)
+        await _raises(StoreError, claim(store, decide=overlook))
+        assert await everything(store) == before
+
+    async def test_a_batch_whose_decision_fails_settles_nothing(self, store: WholeStore) -> None:
+        await store.set_lane("press", 3)
+        runs = await fill(store, "press", *(a_task() for _ in range(5)))
+        before = await everything(store)
+
+        def fail_at_the_last(facts: Facts, run: Run, report: Settlement) -> Change:
+            return fail() if run.id == runs[-1].id else succeed(facts, run, report)
+
+        await _raises(PlannedFailure, store.settle([a_settlement(run) for run in runs], fail_at_the_last))
+        assert await everything(store) == before
+        assert await settle(store, *runs) == frozenset()
+
+    async def test_a_hand_back_whose_decision_fails_gives_nothing_back(self, store: WholeStore) -> None:
+        runs = await fill(store, "press", a_task())
+        before = await everything(store)
+        await _raises(PlannedFailure, store.release([(run.id, run.token) for run in runs], fail))
+        assert await everything(store) == before
+
+    async def test_a_recovery_whose_decision_fails_leaves_node_and_runs(self, store: WholeStore) -> None:
+        await store.join(a_node("watcher"))
+        await fill(store, "press", a_task())
+        before = await everything(store)
+        await _raises(PlannedFailure, store.recover(NODE, 0, fail, 10))
+        assert await everything(store) == before
+        assert [node.id for node in (await store.extend("watcher", NOON)).nodes] == [NODE]
+        assert await store.recover(NODE, 0, lose, 10) == 1
+
+    async def test_a_wish_that_is_refused_changes_nothing(self, store: WholeStore) -> None:
+        task = a_task()
+        await keep(store, task)
+        before = await everything(store)
+        await _raises(PlannedFailure, store.change(task.id, None, fail))
+        assert await everything(store) == before
+
+    async def test_a_change_that_cannot_be_applied_leaves_no_part_behind(self, store: WholeStore) -> None:
+        """The last part of it is impossible: a run that is born under a name that is taken."""
+        task = a_task()
+        run = a_run(task)
+        await store.add([a_new_task(task, runs=[run])])
+        before = await everything(store)
+        change = Change(
+            task=task._replace(name="renamed"),
+            put=(an_entry(task, due=NOON + HOUR),),
+            born=(a_run(task, planned=NOON + HOUR), run),
+            events=(an_event(task),),
+        )
+        await _raises(StoreError, store.change(task.id, None, saying(change)))
+        assert await everything(store) == before
+
+    async def test_tasks_are_added_all_or_none(self, store: WholeStore) -> None:
+        taken = a_task(key="report")
+        await keep(store, taken)
+        before = await everything(store)
+        fresh = [a_new_task(a_task()), a_new_task(a_task(key="other"))]
+        await _raises(Conflict, store.add([*fresh, a_new_task(a_task(key="report"))]))
+        assert await everything(store) == before
+        await _raises(StoreError, store.add([*fresh, a_new_task(taken._replace(key=None))]))
+        assert await everything(store) == before
+        await store.add(fresh)
+
+    async def test_an_upsert_whose_decision_fails_makes_nothing(self, store: WholeStore) -> None:
+        await keep(store, a_task(key="report"))
+        before = await everything(store)
+        for key in ("report", "other"):
+            await _raises(PlannedFailure, store.upsert("ada", key, fail))
+        assert await everything(store) == before
+
+    async def test_after_a_failure_the_lanes_are_as_they_were(self, store: WholeStore) -> None:
+        (seated,) = await fill(store, "press", a_task(), a_task())
+
+        def free_the_seat_and_fail(facts: Facts, run: Run, report: Settlement) -> Change:
+            return fail() if report.token == -1 else succeed(facts, run, report)
+
+        def settle_then_fail(facts: Facts, run: Run, report: Settlement) -> Change:
+            free_the_seat_and_fail(facts, run, report)
+            return fail()
+
+        await _raises(PlannedFailure, store.settle([a_settlement(seated)], settle_then_fail))
+        assert (await claim(store, decide=seating())).decided == 0
+        await settle(store, seated)
+        assert len((await claim(store, decide=park_on("press"))).runs) == 0
+        assert await store.check() == ()

@@ -1,0 +1,39 @@
+"""The whole contract of a store, chapter by chapter."""
+
+from __future__ import annotations
+
+from .atomicity import AtomicityContract
+from .backlog import BacklogContract
+from .claiming import ClaimingContract
+from .deciding import DecidingContract
+from .deleting import DeletingContract
+from .feed import FeedContract
+from .fencing import FencingContract
+from .keys import KeysContract
+from .lanes import LanesContract
+from .ledger import LedgerContract
+from .nodes import NodesContract
+from .precision import PrecisionContract
+from .retention import RetentionContract
+from .tasks import TasksContract
+from .upkeep import UpkeepContract
+
+
+class StoreContract(
+    ClaimingContract,
+    BacklogContract,
+    DecidingContract,
+    FencingContract,
+    AtomicityContract,
+    LanesContract,
+    NodesContract,
+    TasksContract,
+    KeysContract,
+    DeletingContract,
+    LedgerContract,
+    FeedContract,
+    RetentionContract,
+    PrecisionContract,
+    UpkeepContract,
+):
+    """A subclass gives `make`, and `another` wherever data outlives an object."""

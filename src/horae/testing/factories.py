@@ -1,0 +1,107 @@
+"""Tasks, entries, runs and nodes with everything filled in: a test names only what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any, Final
+
+from ..model.change import Change
+from ..model.entry import NEXT_SLOT, Entry, EntryKind, slot_for
+from ..model.event import Event, EventKind
+from ..model.ids import ENTROPY, named, run_id
+from ..model.outcome import Outcome, Settlement, Succeeded
+from ..model.policy import Policies
+from ..model.run import Origin, Run, RunState
+from ..model.task import FRESH, Standing, Target, Task
+from ..ports.store import Node
+from ..schedule import Every
+
+NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MICROSECOND: Final = timedelta(microseconds=1)
+SECOND: Final = timedelta(seconds=1)
+MINUTE: Final = timedelta(minutes=1)
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
+
+OWNER: Final = "ada"
+NODE: Final = "node-1"
+
+_numbers = count(1)
+
+
+def a_task(*, priority: int = 0, **fields: Any) -> Task:
+    """Each one with a name of its own, later than those before it."""
+    task = Task(
+        id=named("tsk", NOON, next(_numbers).to_bytes(ENTROPY)),
+        owner=OWNER,
+        name="water the plants",
+        schedule=Every(interval=HOUR),
+        target=Target("function", '{"name":"garden.water"}'),
+        payload="{}",
+        policies=Policies(priority=priority),
+        created=NOON,
+    )
+    return task._replace(**fields)
+
+
+def an_entry(task: Task, *, due: datetime = NOON, **fields: Any) -> Entry:
+    """The task's next occurrence, unless the fields say something else."""
+    entry = Entry(task.id, NEXT_SLOT, EntryKind.NEXT, due, due, task.owner, task.policies.priority)
+    return entry._replace(**fields)
+
+
+def an_extra_entry(task: Task, *, due: datetime = NOON, **fields: Any) -> Entry:
+    """What somebody asked for by hand: a task may have many of these beside its next occurrence."""
+    slot = slot_for(EntryKind.MANUAL, Origin.MANUAL, due)
+    return an_entry(task, due=due, slot=slot, kind=EntryKind.MANUAL, origin=Origin.MANUAL)._replace(**fields)
+
+
+def a_run(task: Task, *, planned: datetime = NOON, attempt: int = 1, **fields: Any) -> Run:
+    """Running, on the usual node, under the name that such a run always has."""
+    origin = fields.pop("origin", Origin.SCHEDULED)
+    run = Run(
+        id=run_id(task.id, origin, planned, attempt),
+        task_id=task.id,
+        owner=task.owner,
+        origin=origin,
+        planned=planned,
+        due=planned,
+        attempt=attempt,
+        state=RunState.RUNNING,
+        token=1,
+        node=NODE,
+        claimed=planned,
+        started=planned,
+    )
+    return run._replace(**fields)
+
+
+def an_ended_run(task: Task, *, planned: datetime = NOON, attempt: int = 1, **fields: Any) -> Run:
+    """Succeeded a second after its instant."""
+    ended = {"state": RunState.SUCCEEDED, "ended": planned + SECOND}
+    return a_run(task, planned=planned, attempt=attempt, **{**ended, **fields})
+
+
+def a_node(name: str = NODE, **fields: Any) -> Node:
+    return Node(id=name, home="machine/1", version="1.0", joined=NOON, renewed=NOON)._replace(**fields)
+
+
+def an_event(task: Task, **fields: Any) -> Event:
+    return Event(EventKind.TASK_EDITED, NOON, task.owner, task.id)._replace(**fields)
+
+
+def a_new_task(
+    task: Task, *, entries: Iterable[Entry] | None = None, standing: Standing = FRESH, runs: Iterable[Run] = ()
+) -> Change:
+    """What adds a task: with its next occurrence at noon, unless other entries are given."""
+    put = (an_entry(task),) if entries is None else tuple(entries)
+    created = Event(EventKind.TASK_CREATED, task.created, task.owner, task.id)
+    return Change(task=task, standing=standing, put=put, born=tuple(runs), events=(created,))
+
+
+def a_settlement(run: Run, *, outcome: Outcome | None = None, **fields: Any) -> Settlement:
+    """A report of success, a second after noon."""
+    report = Settlement(run.id, run.token, Succeeded('"done"'), run.started, NOON + SECOND)
+    return report._replace(outcome=outcome or report.outcome)._replace(**fields)

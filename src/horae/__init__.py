@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from .errors import HoraeError, InvalidSchedule
+from .errors import Conflict, HoraeError, InvalidSchedule, InvalidTask, NotFound, Refusal, StoreError
 
 if TYPE_CHECKING:
+    from .app import Horae
     from .public import describe, parse, preview
+    from .targets.function.context import Context
+    from .targets.function.signals import Fail, Retry, Skip
 
 __version__ = "0.1.0"
 
-__all__ = ["HoraeError", "InvalidSchedule", "describe", "parse", "preview"]
+__all__ = [
+    "Conflict",
+    "Context",
+    "Fail",
+    "Horae",
+    "HoraeError",
+    "InvalidSchedule",
+    "InvalidTask",
+    "NotFound",
+    "Refusal",
+    "Retry",
+    "Skip",
+    "StoreError",
+    "describe",
+    "parse",
+    "preview",
+]
+
+_WHERE: Final = {
+    "Horae": "app",
+    "Context": "targets.function.context",
+    "Fail": "targets.function.signals",
+    "Retry": "targets.function.signals",
+    "Skip": "targets.function.signals",
+    "describe": "public",
+    "parse": "public",
+    "preview": "public",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """The functions load on first use, so that importing Horae costs next to nothing where only a name is needed."""
-    if name not in __all__:
+    """Parts load on first use, so that importing Horae costs next to nothing where only a name is needed."""
+    if name not in _WHERE:
         raise AttributeError(f"module 'horae' has no attribute {name!r}")
-    from . import public  # noqa: PLC0415 - this is the point
-
-    found = globals()[name] = getattr(public, name)
+    found = globals()[name] = getattr(import_module(f".{_WHERE[name]}", __name__), name)
     return found
 
 

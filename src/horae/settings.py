@@ -43,3 +43,11 @@ def _machine_zone(localtime: Path) -> str | None:
         return None
     _, found, name = str(localtime.resolve()).partition("/zoneinfo/")
     return name.removeprefix("posix/") if found else None
+
+
+def precise_wake(environment: Mapping[str, str]) -> bool:
+    """Sleep to the head of the queue, or poll plainly: `HORAE_WAKE`, or the older name for the same choice."""
+    chosen = environment.get("HORAE_WAKE", "").strip().lower()
+    if chosen:
+        return chosen != "poll"
+    return environment.get("USE_PRIORITY_QUEUE_SCHEDULER", "").strip().lower() not in ("false", "0", "no", "off")

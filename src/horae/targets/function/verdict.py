@@ -46,7 +46,7 @@ def returned(value: Any) -> Outcome:
 def raised(error: BaseException) -> Outcome:
     leaves = list(_leaves(error))
     if all(isinstance(each, Skip) for each in leaves):
-        return Skipped(kept("; ".join(filter(None, (_words(each) for each in leaves))), NOTE_CHARACTERS))
+        return Skipped(kept("; ".join(filter(None, (in_words(each) for each in leaves))), NOTE_CHARACTERS))
     permanent = any(isinstance(each, Fail) for each in leaves)
     waits = [each.after for each in leaves if isinstance(each, Retry) and each.after is not None]
     return Failed(
@@ -66,13 +66,15 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def _told(error: BaseException, leaves: list[BaseException]) -> str:
-    headline = _words(error) if leaves == [error] else "; ".join([_words(error), *(_words(each) for each in leaves)])
+    headline = (
+        in_words(error) if leaves == [error] else "; ".join([in_words(error), *(in_words(each) for each in leaves)])
+    )
     if all(isinstance(each, Retry | Fail) for each in leaves):
         return headline
     return "\n".join([headline, *_frames(leaves[0].__traceback__)])
 
 
-def _words(error: BaseException) -> str:
+def in_words(error: BaseException) -> str:
     """`ValueError: text`, with what caused it; a verdict speaks in its own words."""
     told = [_own_words(error)]
     cause = error.__cause__

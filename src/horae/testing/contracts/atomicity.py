@@ -9,7 +9,7 @@ from ...errors import Conflict, StoreError
 from ...model.change import Change, Facts
 from ...model.outcome import Settlement
 from ...model.run import Run
-from ..decisions import PlannedFailure, fail, failing_at, lose, overlook, park_on, saying, seating, starting, succeed
+from ..decisions import PlannedFailure, fail, failing_at, lose, overlook, saying, seating, starting, succeed
 from ..factories import HOUR, NODE, NOON, a_new_task, a_node, a_run, a_settlement, a_task, an_entry, an_event
 from .contract import Contract, WholeStore
 from .scenes import claim, claim_all, everything, fill, keep, settle
@@ -117,18 +117,21 @@ class AtomicityContract(Contract):
             await _raises(PlannedFailure, store.upsert("ada", key, fail))
         assert await everything(store) == before
 
-    async def test_after_a_failure_the_lanes_are_as_they_were(self, store: WholeStore) -> None:
-        (seated,) = await fill(store, "press", a_task(), a_task())
+    async def test_a_claim_that_failed_has_taken_no_seats(self, store: WholeStore) -> None:
+        await store.set_lane("press", 2)
+        await store.join(a_node())
+        await keep(store, *(a_task(lane="press") for _ in range(3)))
+        await _raises(PlannedFailure, claim(store, decide=failing_at(3, seating())))
+        assert len((await claim(store, decide=seating())).runs) == 2
 
-        def free_the_seat_and_fail(facts: Facts, run: Run, report: Settlement) -> Change:
-            return fail() if report.token == -1 else succeed(facts, run, report)
+    async def test_a_batch_that_failed_has_freed_no_seats(self, store: WholeStore) -> None:
+        await store.set_lane("press", 2)
+        first, second = await fill(store, "press", *(a_task() for _ in range(4)))
 
-        def settle_then_fail(facts: Facts, run: Run, report: Settlement) -> Change:
-            free_the_seat_and_fail(facts, run, report)
-            return fail()
+        def fail_at_the_second(facts: Facts, run: Run, report: Settlement) -> Change:
+            return fail() if run.id == second.id else succeed(facts, run, report)
 
-        await _raises(PlannedFailure, store.settle([a_settlement(seated)], settle_then_fail))
+        await _raises(PlannedFailure, store.settle([a_settlement(first), a_settlement(second)], fail_at_the_second))
         assert (await claim(store, decide=seating())).decided == 0
-        await settle(store, seated)
-        assert len((await claim(store, decide=park_on("press"))).runs) == 0
-        assert await store.check() == ()
+        await settle(store, first, second)
+        assert len((await claim(store, decide=seating())).runs) == 2

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 
-from ...model.change import Change, Facts, FireDecision
+from ...model.change import Change, Facts
 from ...model.entry import Entry, Stand
 from ...model.limits import CLAIM_SLICE
 from ..decisions import drop, postpone, skip, start_everything, starting
@@ -178,7 +178,6 @@ class ClaimingContract(Contract):
         gone, new = an_extra_entry(task, due=NOON + HOUR), an_extra_entry(task, due=NOON + MINUTE)
         await store.join(a_node())
         await store.add([a_new_task(task, entries=[an_entry(task), gone])])
-        everything: FireDecision = lambda _, entry, __: Change(dropped=(entry.slot, gone.slot), put=(new,))  # noqa: E731
-        await claim(store, decide=everything)
+        await claim(store, decide=lambda _, entry, __: Change(dropped=(entry.slot, gone.slot), put=(new,)))
         assert (await facts_of(store, task)).entries == (new,)
         assert await store.next_due() == NOON + MINUTE

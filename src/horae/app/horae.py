@@ -1,0 +1,276 @@
+"""`Horae`: tasks in, runs out. The engine runs inside `async with app:`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Final, ParamSpec, Self, TypeVar, Unpack, overload
+
+from ..clock import Clock, SystemClock
+from ..engine.engine import Engine
+from ..engine.settings import EngineSettings
+from ..lifecycle.explain import Explanation
+from ..model.principal import LOCAL_OWNER, Principal
+from ..model.refusals import refuse
+from ..model.run import Run
+from ..model.task import Target
+from ..runtime import DEFAULT_STORE, Keeping, make_engine, make_store, make_wakeup
+from ..service.ledger import Ledger
+from ..service.tasks import Tasks
+from ..service.wishes import Duration, Options, When, Wish, read_duration
+from ..settings import default_zone, precise_wake
+from ..targets.function.arguments.encode import encode_arguments
+from ..targets.function.registry import Isolation, Registry, check_payload, function_spec
+from ..targets.function.target import FunctionTarget
+from .chosen import Chosen, options_of
+from .declared import Declaration, TaskFunction
+from .handle import TaskHandle
+from .waiting import Waiting
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Item = tuple["TaskFunction[Any, Any] | str", When, "Mapping[str, Any] | None"]
+
+CODE_KEY: Final = "code:"
+"""The natural key of a task that a decorator declares."""
+
+
+class Horae:
+    """One deployment, seen from one process. Several may share a file: each occurrence still runs once."""
+
+    def __init__(
+        self,
+        store: str = DEFAULT_STORE,
+        *,
+        zone: str | None = None,
+        owner: str = LOCAL_OWNER,
+        engine: bool = True,
+        settings: EngineSettings | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.url = store
+        self.who = Principal(owner, admin=True)
+        self.zone = default_zone(zone, os.environ).name
+        self.clock: Clock = SystemClock() if clock is None else clock
+        chosen = EngineSettings() if settings is None else settings
+        self.settings = chosen if precise_wake(os.environ) else replace(chosen, precise=False)
+        self.registry = Registry()
+        self._with_engine = engine
+        self._declared: dict[str, TaskFunction[Any, Any]] = {}
+        self._store: Keeping | None = None
+        self._engine: Engine | None = None
+        self._functions: FunctionTarget | None = None
+        self._wakeup = make_wakeup(store, precise=self.settings.precise)
+        self._waiting = Waiting(self.clock)
+
+    # --- what runs -------------------------------------------------------------------------------------------------
+
+    @overload
+    def task(self, call: Callable[P, R], /) -> TaskFunction[P, R]: ...
+    @overload
+    def task(
+        self,
+        when: When | None = None,
+        /,
+        *,
+        name: str | None = None,
+        zone: str | None = None,
+        lane: str | None = None,
+        isolate: Isolation | None = None,
+        **options: Unpack[Chosen],
+    ) -> Callable[[Callable[P, R]], TaskFunction[P, R]]: ...
+    def task(
+        self,
+        when: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        zone: str | None = None,
+        lane: str | None = None,
+        isolate: Isolation | None = None,
+        **options: Unpack[Chosen],
+    ) -> Any:
+        """Make a function known: `@app.task`, or `@app.task("every 5m", retries=3)` for one that runs by itself."""
+        if callable(when) and not isinstance(when, str):
+            return self._declare(when, Declaration(_name_of(when)), isolate)
+
+        def declare(call: Callable[P, R]) -> TaskFunction[P, R]:
+            declaration = Declaration(name or _name_of(call), when, zone, lane, options_of(options))
+            return self._declare(call, declaration, isolate)
+
+        return declare
+
+    def _declare(self, call: Callable[P, R], declaration: Declaration, isolate: Isolation | None) -> TaskFunction[P, R]:
+        self.registry.register(declaration.name, call, isolate)
+        declared = self._declared[declaration.name] = TaskFunction(call, declaration)
+        return declared
+
+    # --- when it runs ----------------------------------------------------------------------------------------------
+
+    async def schedule(  # noqa: PLR0913 - one call says all there is to say of a task
+        self,
+        target: TaskFunction[Any, Any] | str,
+        when: When,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        owner: str | None = None,
+        zone: str | None = None,
+        name: str | None = None,
+        lane: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        **options: Unpack[Chosen],
+    ) -> TaskHandle:
+        """A task of its own. With a `key` it is made once, and edited when asked for again."""
+        wish = self._wish(target, when, payload, options_of(options))
+        wish = wish._replace(key=key, owner=owner, zone=zone or wish.zone, name=name or wish.name, labels=labels)
+        task = await self.tasks.create(self.who, wish if lane is None else wish._replace(lane=lane))
+        return TaskHandle(self, task)
+
+    async def schedule_many(self, items: Iterable[Item], *, owner: str | None = None) -> list[TaskHandle]:
+        """Many at once: all or none up to a thousand, in chunks of that size above."""
+        wishes = [self._wish(target, when, payload, None)._replace(owner=owner) for target, when, payload in items]
+        return [TaskHandle(self, task) for task in await self.tasks.create_many(self.who, wishes)]
+
+    async def why(self, task: TaskHandle | str, at: datetime | str) -> Explanation:
+        """Why it did, or did not, run at that instant."""
+        instant = datetime.fromisoformat(at) if isinstance(at, str) else at
+        if instant.tzinfo is None:
+            raise refuse("naive_instant", value=at)
+        task_id = task if isinstance(task, str) else task.id
+        return await self.ledger.why(self.who, task_id, instant)
+
+    async def wait_for(self, task_id: str, timeout: Duration | None = None) -> Run:  # noqa: ASYNC109 - a wait has a timeout
+        seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
+        async with asyncio.timeout(seconds):
+            return await self._waiting.ended(self.store, task_id, self.who.scope)
+
+    async def lane(self, name: str, limit: int) -> None:
+        """At most so many runs of this lane at once, across all nodes."""
+        await self.store.set_lane(name, limit)
+
+    # --- its life --------------------------------------------------------------------------------------------------
+
+    @property
+    def store(self) -> Keeping:
+        if self._store is None:
+            raise refuse("not_open")
+        return self._store
+
+    @property
+    def tasks(self) -> Tasks:
+        return Tasks(self.store, self.clock, self.zone, self._told)
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.store, self.store, self.clock)
+
+    @property
+    def engine(self) -> Engine | None:
+        return self._engine
+
+    async def __aenter__(self) -> Self:
+        store = make_store(self.url)
+        await store.open()
+        self._store = store
+        try:
+            await self.begin()
+        except BaseException:
+            await self.__aexit__(None, None, None)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.end()
+        if self._store is not None:
+            await self._store.close()
+            self._store = None
+
+    async def begin(self) -> None:
+        """Declare what the code declares, then start the engine."""
+        for declared in self._declared.values():
+            if declared.declaration.when is not None:
+                await self.tasks.declare(self.who, self._declared_wish(declared))
+        if not self._with_engine:
+            return
+        self._functions = FunctionTarget(self.registry)
+        self._engine = make_engine(self.store, {"function": self._functions}, self.clock, self.settings, _version())
+        self._engine.on_settled = self._waiting.changed
+        await self._engine.start()
+        self._wakeup.listen(self._engine.ring)
+
+    async def end(self) -> None:
+        self._wakeup.close()
+        if self._engine is not None:
+            await self._engine.stop()
+            self._engine = None
+        if self._functions is not None:
+            self._functions.close()
+            self._functions = None
+
+    # --- inside ----------------------------------------------------------------------------------------------------
+
+    def _told(self, due: datetime | None) -> None:
+        """Something was written: wake our own engine if it matters to it, and tell the other processes."""
+        if self._engine is not None:
+            if due is None:
+                self._engine.ring()
+            else:
+                self._engine.alarm.expect(due)
+        self._waiting.changed()
+        self._wakeup.ring()
+
+    def _wish(
+        self,
+        target: TaskFunction[Any, Any] | str,
+        when: When,
+        payload: Mapping[str, Any] | None,
+        options: Options | None,
+    ) -> Wish:
+        name = target if isinstance(target, str) else target.name
+        function = self.registry.find(name)
+        declared = self._declared.get(name)
+        if function is None or declared is None:
+            raise refuse("unknown_function", name=name)
+        text = "{}" if not payload else encode_arguments(payload)
+        if not function.plain or text != "{}":
+            check_payload(function, text)
+        said = declared.declaration
+        merged = said.options if options is None else options.over(said.options)
+        return Wish(name, when, _target_for(name), text, zone=said.zone, lane=said.lane, options=merged)
+
+    def _declared_wish(self, declared: TaskFunction[Any, Any]) -> Wish:
+        said = declared.declaration
+        when = said.when
+        if when is None:
+            raise refuse("bad_when", value=None)
+        return self._wish(declared, when, None, None)._replace(key=CODE_KEY + said.name)
+
+
+_TARGETS: Final[dict[str, Target]] = {}
+
+
+def _target_for(name: str) -> Target:
+    """The same few names again and again: one value each."""
+    found = _TARGETS.get(name)
+    if found is None:
+        found = _TARGETS[name] = Target("function", function_spec(name))
+    return found
+
+
+def _name_of(call: Callable[..., Any]) -> str:
+    module = getattr(call, "__module__", None) or "?"
+    name = getattr(call, "__qualname__", None) or type(call).__qualname__
+    return name if module == "__main__" else f"{module}.{name}"
+
+
+def _version() -> str:
+    from .. import __version__  # noqa: PLC0415 - the package itself imports this module lazily
+
+    return __version__

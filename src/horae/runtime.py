@@ -1,0 +1,68 @@
+"""The composition root: the only module that names concrete stores and targets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final, Protocol
+from urllib.parse import unquote
+
+from .clock import Clock
+from .engine.engine import Engine
+from .engine.settings import EngineSettings
+from .model.refusals import refuse
+from .ports.journal import Journal
+from .ports.records import Records
+from .ports.store import Store
+from .ports.target import Target
+from .ports.wakeup import Wakeup
+
+DEFAULT_STORE: Final = "sqlite:///horae.db"
+
+
+class Keeping(Store, Records, Journal, Protocol):
+    """A store with all that rides on it."""
+
+
+class NoRing:
+    """Nobody else shares the store, or polling was asked for."""
+
+    def ring(self) -> None: ...
+
+    def listen(self, heard: object) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def make_store(url: str) -> Keeping:
+    """`memory://`, or `sqlite:///relative.db` and `sqlite:////absolute.db`."""
+    if url == "memory://":
+        from .stores.memory import MemoryStore  # noqa: PLC0415 - each store loads only where it is used
+
+        return MemoryStore()
+    path = sqlite_path(url)
+    if path is None:
+        raise refuse("unknown_store", url=url)
+    from .stores.sqlite import SQLiteStore  # noqa: PLC0415
+
+    return SQLiteStore(path)
+
+
+def make_wakeup(url: str, *, precise: bool) -> Wakeup:
+    path = sqlite_path(url)
+    if path is None or not precise or os.name != "posix":
+        return NoRing()
+    from .stores.sqlite.ring import SocketRing  # noqa: PLC0415
+
+    return SocketRing(os.path.realpath(path))
+
+
+def make_engine(
+    store: Keeping, targets: Mapping[str, Target], clock: Clock, settings: EngineSettings, version: str
+) -> Engine:
+    return Engine(store, targets, clock, settings, version=version)
+
+
+def sqlite_path(url: str) -> str | None:
+    scheme, found, path = url.partition(":///")
+    return unquote(path) if found and scheme == "sqlite" and path else None

@@ -1,0 +1,128 @@
+"""What people write down becomes values: when, how long, how often, what if."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..errors import InvalidSchedule
+from ..model.checks import check_number
+from ..model.policy import (
+    LONGEST,
+    MOST_ATTEMPTS,
+    Guarantee,
+    Missed,
+    MissedMode,
+    Overlap,
+    Policies,
+    Retry,
+    policies_for,
+)
+from ..model.refusals import refuse
+from ..model.task import Target
+from ..schedule import Once, Schedule, from_json
+from ..schedule.durations import parse_duration
+from ..schedule.text import read
+
+When: TypeAlias = str | datetime | Schedule | Mapping[str, Any]
+Duration: TypeAlias = str | float | timedelta
+
+
+class Options(NamedTuple):
+    """The policies as a caller may spell them; None means: as the schedule's kind has it by default."""
+
+    missed: str | Missed | None = None
+    overlap: Overlap | None = None
+    retries: int | None = None
+    retry: Retry | None = None
+    give_up_after: int | None = None
+    timeout: Duration | None = None
+    max_duration: Duration | None = None
+    guarantee: Guarantee | None = None
+    priority: int | None = None
+
+    def over(self, usual: Options) -> Options:
+        """What was chosen here, and where nothing was, the usual."""
+        if usual is NO_OPTIONS:
+            return self
+        return Options(*(mine if mine is not None else other for mine, other in zip(self, usual, strict=True)))
+
+
+NO_OPTIONS: Final = Options()
+
+
+class Wish(NamedTuple):
+    """A task as somebody asks for it. `payload` is JSON text, `owner` None means: whoever asks."""
+
+    name: str
+    when: When
+    target: Target
+    payload: str = "{}"
+    owner: str | None = None
+    key: str | None = None
+    zone: str | None = None
+    lane: str | None = None
+    labels: Mapping[str, str] | None = None
+    options: Options = NO_OPTIONS
+
+
+def read_when(when: When, zone: str | None, now: datetime) -> Schedule:
+    """Text in the schedule language, an aware instant, canonical JSON, or a schedule as it is."""
+    if isinstance(when, Schedule):
+        return when.with_defaults(zone)
+    if isinstance(when, datetime):
+        return Once(at=when, zone=zone)
+    if isinstance(when, str):
+        return read(when, zone=zone, now=now).schedule
+    if isinstance(when, Mapping):
+        return from_json(when).with_defaults(zone)
+    raise refuse("bad_when", value=type(when).__name__)
+
+
+def read_duration(name: str, value: Duration) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    if isinstance(value, str):
+        try:
+            return parse_duration(value)
+        except InvalidSchedule:
+            raise refuse("bad_duration", name=name, value=value, least="0s", most=LONGEST) from None
+    # A number of seconds; what is no number, or not a sensible one, is refused like any other spelling.
+    if type(value) not in (int, float) or not 0 <= value < LONGEST.total_seconds():
+        raise refuse("bad_duration", name=name, value=value, least="0s", most=LONGEST)
+    return timedelta(seconds=value)
+
+
+def read_policies(schedule: Schedule, options: Options) -> Policies:
+    """The defaults that fit the schedule's kind, with what was chosen laid over them."""
+    if options is NO_OPTIONS:
+        return policies_for(schedule)
+    usual = policies_for(schedule)
+    chosen: dict[str, Any] = {
+        "missed": None if options.missed is None else read_missed(options.missed, usual.missed),
+        "overlap": options.overlap,
+        "retry": _retry(options),
+        "give_up_after": options.give_up_after,
+        "timeout": None if options.timeout is None else read_duration("timeout", options.timeout),
+        "max_duration": None if options.max_duration is None else read_duration("max_duration", options.max_duration),
+        "guarantee": options.guarantee,
+        "priority": options.priority,
+    }
+    return policies_for(schedule, {name: value for name, value in chosen.items() if value is not None})
+
+
+def read_missed(value: str | Missed, usual: Missed) -> Missed:
+    """`latest`, `skip`, or with a bound: `latest within 1h`; without one, the bound that fits the schedule's kind."""
+    if isinstance(value, Missed):
+        return value
+    mode, _, within = str(value).partition(" within ")
+    named: MissedMode = mode.strip()  # type: ignore[assignment]  # the value itself refuses what it does not know
+    return Missed(named, read_duration("within", within.strip()) if within else usual.within)
+
+
+def _retry(options: Options) -> Retry | None:
+    if options.retries is None:
+        return options.retry
+    check_number("retries", options.retries, 0, MOST_ATTEMPTS - 1)
+    return Retry(attempts=options.retries + 1) if options.retry is None else options.retry

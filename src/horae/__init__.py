@@ -6,14 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from .errors import Conflict, HoraeError, InvalidSchedule, InvalidTask, NotFound, Refusal, StoreError
+from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .app import Horae
     from .public import describe, parse, preview
     from .targets.function.context import Context
     from .targets.function.signals import Fail, Retry, Skip
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Conflict",

@@ -26,6 +26,7 @@ from ..settings import default_zone, precise_wake
 from ..targets.function.arguments.encode import encode_arguments
 from ..targets.function.registry import Isolation, Registry, check_payload, function_spec
 from ..targets.function.target import FunctionTarget
+from ..version import __version__
 from .chosen import Chosen, options_of
 from .declared import Declaration, TaskFunction
 from .handle import TaskHandle
@@ -200,7 +201,7 @@ class Horae:
         if not self._with_engine:
             return
         self._functions = FunctionTarget(self.registry)
-        self._engine = make_engine(self.store, {"function": self._functions}, self.clock, self.settings, _version())
+        self._engine = make_engine(self.store, {"function": self._functions}, self.clock, self.settings, __version__)
         self._engine.on_settled = self._waiting.changed
         await self._engine.start()
         self._wakeup.listen(self._engine.ring)
@@ -268,9 +269,3 @@ def _name_of(call: Callable[..., Any]) -> str:
     module = getattr(call, "__module__", None) or "?"
     name = getattr(call, "__qualname__", None) or type(call).__qualname__
     return name if module == "__main__" else f"{module}.{name}"
-
-
-def _version() -> str:
-    from .. import __version__  # noqa: PLC0415 - the package itself imports this module lazily
-
-    return __version__

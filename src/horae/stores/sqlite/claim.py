@@ -106,9 +106,7 @@ class Claimer:
             found.extend(row[0] for row in first if row[0] not in found)
         return found[:CLAIM_SLICE]
 
-    def _fire(
-        self, link: Link, rows: Sequence[Row], room: int, decide: FireDecision, claimed: list[Claimed]
-    ) -> int:
+    def _fire(self, link: Link, rows: Sequence[Row], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
         """Decide on one after the other, until there is no room or it has taken too long; how many were decided."""
         token: int = link.query(_NEXT_TOKEN)[0][0]
         gathered = Gathered(link, self._definitions, {row[0]: row[ENTRY_WIDTH] for row in rows})

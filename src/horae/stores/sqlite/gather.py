@@ -83,14 +83,16 @@ class Surroundings:
         owners = {owner_lane(owner): owner for owner in self._by_owner}
         self._limits: dict[str, int] = {}
         self._taken: dict[str, int] = {}
+        self.barred: dict[str, Reason | None] = {}
+        if not self._by_owner:
+            return
         for name, limit, taken in link.query(_LANE_USE, (named(lanes | owners.keys()),)):
             self._limits[name] = DEFAULT_LIMIT if limit is None else limit
             self._taken[name] = taken
             if limit is not None and name in owners:
                 self._by_owner[owners[name]] = name
-        self.barred: dict[str, Reason | None] = {
-            owner: REASONS[reason] for owner, reason in link.query(_BARRED, (named(self._by_owner),))
-        }
+        for owner, reason in link.query(_BARRED, (named(self._by_owner),)):
+            self.barred[owner] = REASONS[reason]
 
     def lanes_of(self, task: Task) -> tuple[LaneUse, ...]:
         mine = self._by_owner[task.owner]
@@ -102,6 +104,11 @@ class Surroundings:
 
     def _use(self, lane: str) -> LaneUse:
         return LaneUse(lane, self._limits[lane], self._taken[lane])
+
+    def refresh(self, newer: Surroundings) -> None:
+        self._by_owner |= newer._by_owner
+        self._limits |= newer._limits
+        self._taken |= newer._taken
 
     def taken(self, lanes: Iterable[str], by: int) -> None:
         for lane in lanes:
@@ -132,6 +139,17 @@ class Gathered:
                 task = row[2]
                 self.live[task] = (*self.live.get(task, ()), run_from(row, self.tasks[task].id))
                 self.run_numbers[row[1]] = row[0]
+
+    def refresh(self, newer: Gathered) -> None:
+        """The tasks of `newer` have changed since this was gathered."""
+        for number in newer.tasks:
+            self.entries.pop(number, None)
+            self.live.pop(number, None)
+        self.tasks |= newer.tasks
+        self.entries |= newer.entries
+        self.live |= newer.live
+        self.run_numbers |= newer.run_numbers
+        self.surroundings.refresh(newer.surroundings)
 
     def facts(self, number: int, standing: Row) -> Facts:
         task = self.tasks[number]

@@ -170,7 +170,9 @@ class Pending:
     def _clashing_key(self, link: Link) -> str | None:
         """The first of the keys that were to be written, and are somebody else's or were given twice."""
         seen: set[tuple[str, str]] = set()
-        named = [(row[0], row[2], row[10]) for row in self._new_tasks] + [(row[13], row[1], row[9]) for row in self._edited]
+        named = [(row[0], row[2], row[10]) for row in self._new_tasks] + [
+            (row[13], row[1], row[9]) for row in self._edited
+        ]
         for number, owner, key in named:
             holder = None if key is None else one_by_key(link, owner, key)
             if (owner, key) in seen or (holder is not None and holder[0] != number):

@@ -40,7 +40,6 @@ _RUN_STATES: Final = {state.value: state for state in RunState}
 _TASK_STATES: Final = {state.value: state for state in TaskState}
 _EVENT_KINDS: Final = {kind.value: kind for kind in EventKind}
 REASONS: Final[dict[str | None, Reason | None]] = {None: None, **{reason.value: reason for reason in Reason}}
-_NO_RARITIES: Final = (0, 0, None, None, None, None, 0, 0, None, None)
 
 
 def _at(number: int | None) -> datetime | None:
@@ -88,31 +87,29 @@ def entry_from(row: Row, task_id: str) -> Entry:
 
 
 def entry_values(task: int, entry: Entry) -> Row:
-    (_, slot, kind, due, planned, owner, priority, stand, origin, attempt, forgiven, deaths, through, span, *rest) = entry
-    waited, in_order, lane, run_id = rest
-    first, last, count = _span_values(span)
-    due_number = microseconds(due)
+    due = microseconds(entry.due)
+    first, last, count = _span_values(entry.span)
     return (
         task,
-        slot,
-        kind,
-        due_number,
-        due_number if planned is due else microseconds(planned),
-        owner,
-        priority,
-        _STAND_NUMBERS[stand],
-        origin,
-        attempt,
-        forgiven,
-        deaths,
-        None if through is None else microseconds(through),
+        entry.slot,
+        entry.kind,
+        due,
+        due if entry.planned is entry.due else microseconds(entry.planned),
+        entry.owner,
+        entry.priority,
+        _STAND_NUMBERS[entry.stand],
+        entry.origin,
+        entry.attempt,
+        entry.forgiven,
+        entry.deaths,
+        None if entry.through is None else microseconds(entry.through),
         first,
         last,
         count,
-        int(waited),
-        int(in_order),
-        lane,
-        run_id,
+        int(entry.waited),
+        int(entry.in_order),
+        entry.lane,
+        entry.run_id,
     )
 
 
@@ -199,7 +196,9 @@ def task_values(task: Task) -> Row:
 
 
 def run_from(row: Row, task_id: str) -> Run:
-    _, run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started, *rest = row[:RUN_WIDTH]
+    _, run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started, *rest = row[
+        :RUN_WIDTH
+    ]
     ended, deadline, first, last, count, forgiven, deaths, alone, in_order, cancel, names, result, error = rest
     return Run(
         run_id,
@@ -251,29 +250,27 @@ def moved_values(seq: int, run: Run) -> Row:
 
 
 def _changing_values(run: Run) -> Row:
-    state, reason, token, node, claimed, started, ended, deadline, span, forgiven, deaths, *rest = run[7:]
-    alone, in_order, cancel, names, result, error = rest
-    first, last, count = _span_values(span)
+    first, last, count = _span_values(run.span)
     return (
-        state,
-        reason,
-        token,
-        node,
-        _number(claimed),
-        _number(started),
-        _number(ended),
-        _number(deadline),
+        run.state,
+        run.reason,
+        run.token,
+        run.node,
+        _number(run.claimed),
+        _number(run.started),
+        _number(run.ended),
+        _number(run.deadline),
         first,
         last,
         count,
-        forgiven,
-        deaths,
-        int(alone),
-        int(in_order),
-        cancel,
-        encode(names) if names else None,
-        printable(result),
-        printable(error),
+        run.forgiven,
+        run.deaths,
+        int(run.alone),
+        int(run.in_order),
+        run.cancel,
+        encode(run.lanes) if run.lanes else None,
+        printable(run.result),
+        printable(run.error),
     )
 
 

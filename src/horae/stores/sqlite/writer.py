@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import perf_counter
@@ -173,11 +174,9 @@ class Writer:
     def _all_lost(self, link: Link, answers: list[_Answer], error: BaseException) -> list[_Answer]:
         self._undone()
         if link.in_transaction:
-            try:
+            # If even this fails, the next BEGIN says whether the connection still works.
+            with suppress(apsw.Error):
                 link.query("ROLLBACK")
-            except apsw.Error:
-                # The next BEGIN says whether the connection still works.
-                pass
         return [_Answer(each.request, error=each.error or error) for each in answers]
 
 
@@ -193,9 +192,7 @@ def _deliver(answers: list[_Answer]) -> None:
         _tell(loop, told_here)
 
 
-def _tell(
-    loop: asyncio.AbstractEventLoop, told: list[tuple[asyncio.Future[Any], Any, BaseException | None]]
-) -> None:
+def _tell(loop: asyncio.AbstractEventLoop, told: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:
     try:
         loop.call_soon_threadsafe(_resolve, told)
     except RuntimeError:

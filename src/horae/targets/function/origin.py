@@ -61,7 +61,8 @@ def _module(origin: Origin) -> ModuleType:
             # The same name may lead to another file here, when the first one was loaded by its path.
             if path is None or Path(found.__file__ or "").absolute() == path:
                 return found
-    return _from_file(origin.module, str(path))
+    # A name that is taken stays what it is: others have imported it.
+    return _from_file(_SCRIPT if origin.module in sys.modules else origin.module, str(path))
 
 
 def _from_file(name: str, path: str) -> ModuleType:

@@ -10,8 +10,19 @@ from ...model.change import Change, Facts
 from ...model.entry import Entry, Stand
 from ...model.limits import CLAIM_SLICE
 from ..decisions import drop, postpone, skip, start_everything, starting
-from ..factories import HOUR, MICROSECOND, MINUTE, NODE, NOON, SECOND
-from ..factories import a_new_task, a_node, a_task, an_entry, an_extra_entry
+from ..factories import (
+    HOUR,
+    MICROSECOND,
+    MINUTE,
+    NODE,
+    NOON,
+    SECOND,
+    a_new_task,
+    a_node,
+    a_task,
+    an_entry,
+    an_extra_entry,
+)
 from .contract import Contract, WholeStore
 from .scenes import claim, claim_all, facts_of, keep
 
@@ -42,7 +53,7 @@ class ClaimingContract(Contract):
         await store.join(a_node())
         for place in (3, 1, 4, 0, 2):
             await keep(store, tasks[place], due=NOON + place * MICROSECOND)
-        claimed = (await claim(store, NOON + SECOND)).runs
+        claimed = await claim_all(store, NOON + SECOND)
         assert [each.task.id for each in claimed] == [task.id for task in tasks]
 
     async def test_when_there_is_little_room_the_highest_priority_comes_first(self, store: WholeStore) -> None:

@@ -13,7 +13,7 @@ from ...model.task import Standing, Task
 from ..decisions import lose, saying, seating, start_everything, succeed
 from ..factories import HOUR, NOON, a_new_task, a_node, a_settlement, a_task, an_entry, an_extra_entry
 from .contract import Contract, WholeStore
-from .scenes import a_running, claim, facts_of, fill, keep, settle
+from .scenes import a_running, claim, claim_all, facts_of, fill, keep, settle
 
 
 class _Notes:
@@ -58,7 +58,7 @@ class DecidingContract(Contract):
         tasks = [a_task() for _ in range(3)]
         await store.join(a_node())
         await keep(store, *tasks)
-        await claim(store, decide=(notes := _Notes()).start)
+        await claim_all(store, decide=(notes := _Notes()).start)
         for task in tasks:
             assert {entry.task_id for entry in notes.facts[task.id].entries} == {task.id}
             assert notes.facts[task.id].live == ()
@@ -68,7 +68,7 @@ class DecidingContract(Contract):
         await store.set_lane("press", 2)
         await store.join(a_node())
         await keep(store, *tasks)
-        await claim(store, decide=(notes := _Notes()).seat)
+        await claim_all(store, decide=(notes := _Notes()).seat)
         lanes = [notes.facts[task.id].lanes for task in tasks]
         assert lanes == [(LaneUse("press", 2, taken),) for taken in (0, 1, 2, 2)]
 
@@ -84,7 +84,7 @@ class DecidingContract(Contract):
         await store.set_lane(owner_lane("limited"), 5)
         await store.join(a_node())
         await keep(store, limited, free)
-        await claim(store, decide=(notes := _Notes()).start)
+        await claim_all(store, decide=(notes := _Notes()).start)
         expected = {LaneUse("press", DEFAULT_LIMIT, 0), LaneUse(owner_lane("limited"), 5, 0)}
         assert set(notes.facts[limited.id].lanes) == expected
         assert notes.facts[free.id].lanes == ()
@@ -94,7 +94,7 @@ class DecidingContract(Contract):
         await store.join(a_node())
         await keep(store, barred, other)
         await store.bar("barred", Reason.OWNER_REVOKED)
-        await claim(store, decide=(notes := _Notes()).start)
+        await claim_all(store, decide=(notes := _Notes()).start)
         assert notes.facts[barred.id].barred is Reason.OWNER_REVOKED
         assert notes.facts[other.id].barred is None
         assert (await facts_of(store, barred)).barred is Reason.OWNER_REVOKED

@@ -15,7 +15,7 @@ from ...model.task import TaskState
 from ..decisions import cancelling, fail, lose, saying, starting, succeed
 from ..factories import MICROSECOND, NOON, SECOND, a_node, a_settlement, a_task
 from .contract import Contract, WholeStore
-from .scenes import a_running, claim, everything, facts_of, keep, run_of, settle
+from .scenes import a_running, claim_all, everything, keep, run_of, settle
 
 _CLAIMED = starting(state=RunState.CLAIMED)
 
@@ -66,7 +66,7 @@ class FencingContract(Contract):
     async def test_one_stale_settlement_does_not_harm_the_rest_of_its_batch(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task(), a_task(), a_task())
-        runs = [each.run for each in (await claim(store)).runs]
+        runs = [each.run for each in await claim_all(store)]
         batch = [a_settlement(run, token=run.token + (run is runs[1])) for run in runs]
         assert await store.settle(batch, succeed) == {runs[1].id}
         states = [(await run_of(store, run)).state for run in runs]
@@ -93,7 +93,9 @@ class FencingContract(Contract):
             await store.change(run.task_id, None, saying(Change(moved=(again,))))
         await store.change(run.task_id, None, cancelling([run]))
         assert await run_of(store, run) == ended
-        assert (await facts_of(store, a_task(id=run.task_id))).live == ()
+        facts = await store.facts(run.task_id, None)
+        assert facts is not None
+        assert facts.live == ()
 
     async def test_a_claimed_run_starts_once_and_only_with_its_token(self, store: WholeStore) -> None:
         run = await a_running(store, decide=_CLAIMED)
@@ -108,7 +110,7 @@ class FencingContract(Contract):
     async def test_of_many_claimed_runs_those_start_that_may(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, a_task(), a_task(), a_task())
-        runs = [each.run for each in (await claim(store, decide=_CLAIMED)).runs]
+        runs = [each.run for each in await claim_all(store, decide=_CLAIMED)]
         await store.change(runs[0].task_id, None, cancelling([runs[0]]))
         assert await store.start([(run.id, run.token) for run in runs], NOON) == {run.id for run in runs[1:]}
         assert (await run_of(store, runs[0])).state is RunState.CLAIMED

@@ -14,8 +14,10 @@ from ..decisions import saying
 from ..factories import DAY, HOUR, MICROSECOND, MINUTE, NOON, a_new_task, a_run, a_task, an_ended_run
 from .contract import Contract, WholeStore
 
+_ALL = RunFilter()
 
-async def _listed(store: WholeStore, wanted: RunFilter = RunFilter(), size: int = 100) -> list[str]:
+
+async def _listed(store: WholeStore, wanted: RunFilter = _ALL, size: int = 100) -> list[str]:
     found: list[str] = []
     after = None
     while True:
@@ -67,7 +69,7 @@ class LedgerContract(Contract):
         first = await store.runs(RunFilter(), None, 2)
         assert await store.runs(RunFilter(), first.after, 2) == await store.runs(RunFilter(), first.after, 2)
 
-    async def test_every_filter_narrows_and_all_of_them_hold_together(self, store: WholeStore) -> None:
+    async def test_every_filter_of_runs_narrows_and_all_of_them_hold_together(self, store: WholeStore) -> None:
         task, other = a_task(), a_task(owner="bob")
         won = an_ended_run(task)
         lost = an_ended_run(task, planned=NOON + HOUR, state=RunState.LOST, reason=Reason.LEASE_LOST)

@@ -54,7 +54,7 @@ async def fill(store: WholeStore, lane: str, *tasks: Task) -> list[Run]:
     """Claim these with respect for their lane: the runs that found a seat."""
     await store.join(a_node())
     await keep(store, *(task._replace(lane=lane) for task in tasks))
-    return [each.run for each in (await claim(store, decide=seating())).runs]
+    return [each.run for each in await claim_all(store, decide=seating())]
 
 
 async def settle(store: WholeStore, *runs: Run, decide: SettleDecision = succeed) -> frozenset[str]:

@@ -16,8 +16,10 @@ from ..factories import HOUR, NOON, a_new_task, a_task, an_entry, an_event, an_e
 from .contract import Contract, WholeStore
 from .scenes import a_running, facts_of, fill, keep
 
+_ALL = TaskFilter()
 
-async def _listed(store: WholeStore, wanted: TaskFilter = TaskFilter(), size: int = 100) -> list[str]:
+
+async def _listed(store: WholeStore, wanted: TaskFilter = _ALL, size: int = 100) -> list[str]:
     """All pages, one after the other."""
     found: list[str] = []
     after = None
@@ -126,7 +128,7 @@ class TasksContract(Contract):
         await store.add([a_new_task(tasks[place]) for place in (3, 1)])
         assert await _listed(store) == _ids(*tasks)
 
-    async def test_every_filter_narrows_and_all_of_them_hold_together(self, store: WholeStore) -> None:
+    async def test_every_filter_of_tasks_narrows_and_all_of_them_hold_together(self, store: WholeStore) -> None:
         plain = a_task()
         named = a_task(name="water")
         laned = a_task(lane="press", labels=(("source", "test"), ("room", "a")))

@@ -1,0 +1,149 @@
+"""Virtual time: an event loop that never waits, because its clock jumps to the next timer when nothing else is left to do."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
+
+_T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
+_MICROSECONDS: Final = 1_000_000
+_RESOLUTION: Final = 0.000_000_5
+PATIENCE_SECONDS: Final = 10.0
+"""Real seconds: after so long, time goes on without what works outside, for it may wait for just that."""
+
+
+class DeadlockError(RuntimeError):
+    """Nothing is ready and no timer is set: whoever waits would wait for ever."""
+
+    def __init__(self, at: datetime) -> None:
+        super().__init__(f"Nothing is ready and no timer is set at {at.isoformat()}: what is awaited can never happen.")
+
+
+class VirtualClock:
+    """A `Clock` that moves only when it is told to, by its loop. Whole microseconds, so that no instant is ever missed."""
+
+    def __init__(self, start: datetime) -> None:
+        self._start = start
+        self._elapsed = 0
+        self._stepped = timedelta()
+
+    def now(self) -> datetime:
+        return self._start + timedelta(microseconds=self._elapsed) + self._stepped
+
+    def steady(self) -> float:
+        return self._elapsed / _MICROSECONDS
+
+    def sleep(self, seconds: float) -> None:
+        """Blocks nobody: the time has passed when it returns."""
+        self.advance(seconds)
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)  # noqa: TID251 - the loop's time is this clock's
+
+    def step(self, delta: timedelta) -> None:
+        """Somebody sets the wall clock, in either direction; the steady one does not notice."""
+        self._stepped += delta
+
+    def advance(self, seconds: float) -> None:
+        """Time passes. On a `VirtualLoop` this is the loop's business."""
+        self._elapsed += max(0, round(seconds * _MICROSECONDS))
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """Deterministic as long as nothing from outside is awaited; what is, takes no virtual time (see `outside`)."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._selection = _Selection(clock, self.stop)
+        super().__init__(self._selection)
+        self.clock = clock
+        # A timer is a float and the clock counts microseconds: without this one could stay ahead of the other for ever.
+        self._clock_resolution = _RESOLUTION
+
+    def time(self) -> float:
+        return self.clock.steady()
+
+    def travel(self, delta: timedelta) -> None:
+        """Run everything until so much time has passed, what is due at that very instant included."""
+        self._selection.limit = self.time() + delta.total_seconds()
+        try:
+            self.run_forever()
+        finally:
+            self._selection.limit = None
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """While this is open a thread or a process is at work, and time stands still until it has answered."""
+        self._selection.outside += 1
+        try:
+            yield
+        finally:
+            self._selection.outside -= 1
+
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[Unpack[_Ts]], _T], *args: Unpack[_Ts]
+    ) -> asyncio.Future[_T]:
+        future = super().run_in_executor(executor, func, *args)
+        self._selection.outside += 1
+        future.add_done_callback(self._answered)
+        return future
+
+    async def shutdown_default_executor(self) -> None:
+        with self.outside():
+            await super().shutdown_default_executor()
+
+    def _answered(self, _: asyncio.Future[Any]) -> None:
+        self._selection.outside -= 1
+
+
+class _Selection(selectors.DefaultSelector):
+    """Where an event loop would wait, the clock jumps."""
+
+    def __init__(self, clock: VirtualClock, stop: Callable[[], None]) -> None:
+        super().__init__()
+        self.outside = 0
+        self.limit: float | None = None
+        self._clock = clock
+        self._stop = stop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is not None and timeout <= 0:
+            return super().select(0) if self._connected else []
+        if self.outside or timeout is None or self._connected:
+            answered = super().select(self._patience(timeout))
+            if answered:
+                return answered
+        self._jump(timeout)
+        return []
+
+    @property
+    def _connected(self) -> bool:
+        """The loop itself has one connection, to be woken by other threads; more are somebody's real input or output."""
+        return self.outside > 0 or len(self.get_map()) > 1
+
+    def _patience(self, timeout: float | None) -> float:
+        """A thread that nobody has told of may still answer, when all else is silent."""
+        somebody = self.outside > 0 or (timeout is None and self.limit is None and threading.active_count() > 1)
+        return PATIENCE_SECONDS if somebody else 0
+
+    def _jump(self, timeout: float | None) -> None:
+        steady = self._clock.steady()
+        if self.limit is not None and (timeout is None or steady + timeout > self.limit + _RESOLUTION):
+            self._clock.advance(self.limit - steady)
+            self._stop()
+        elif timeout is None:
+            raise DeadlockError(self._clock.now())
+        else:
+            self._clock.advance(timeout)
+
+
+def run_virtual(work: Coroutine[Any, Any, _T], clock: VirtualClock) -> _T:
+    """Like `asyncio.run`, on a loop whose time is the clock's."""
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(clock)) as runner:
+        return runner.run(work)

@@ -1,0 +1,94 @@
+"""What the dispatcher, the settler and the keeper ask of the store in SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from ...model.change import FireDecision, RunDecision, SettleDecision
+from ...model.ids import microseconds
+from ...model.outcome import Settlement
+from ...model.reason import Reason
+from ...ports.store import Claim, Extension, Node, Order
+from .carry import Carrier
+from .claim import Claimer
+from .link import Link
+from .readers import Readers
+from .statements import sql
+from .texts import decode, instants
+from .writer import Writer
+
+_HEAD: Final = sql("head")
+_JOIN: Final = sql("join")
+_EXTEND: Final = sql("extend")
+_LEAVE: Final = sql("leave")
+
+
+class SQLiteAgenda:
+    _writer: Writer
+    _readers: Readers
+    _claimer: Claimer
+    _carrier: Carrier
+
+    async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+        claimer = self._claimer
+        return await self._writer.do(
+            lambda link: claimer.claim(link, now, node, room, decide),
+            glance=lambda link: claimer.glance(link, now, node, room),
+        )
+
+    async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
+        if not claims:
+            return frozenset()
+        return await self._writer.do(lambda link: self._carrier.start(link, claims, now))
+
+    async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        if not batch:
+            return frozenset()
+        return await self._writer.do(lambda link: self._carrier.settle(link, batch, decide))
+
+    async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
+        if not claims:
+            return frozenset()
+        return await self._writer.do(lambda link: self._carrier.release(link, claims, decide))
+
+    async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
+        return await self._writer.do(lambda link: self._carrier.recover(link, node, renewals, decide, limit))
+
+    async def join(self, node: Node) -> None:
+        name, home, version, joined, renewed, renewals = node
+        row = (name, home, version, microseconds(joined), microseconds(renewed), renewals)
+        await self._writer.do(lambda link: link.query(_JOIN, row))
+
+    async def extend(self, node: str, now: datetime) -> Extension:
+        bindings = {"node": node, "now": microseconds(now)}
+        return await self._writer.do(lambda link: _extension(link, bindings), single=True)
+
+    async def leave(self, node: str) -> None:
+        await self._writer.do(lambda link: link.query(_LEAVE, {"node": node}))
+
+    async def next_due(self) -> datetime | None:
+        _, timed, ready = (await self._readers.do(lambda link: link.query(_HEAD, {"node": ""})))[0]
+        return _earlier(timed, ready)
+
+
+def _earlier(timed: int | None, ready: int | None) -> datetime | None:
+    heads = [due for due in (timed, ready) if due is not None]
+    return instants[min(heads)] if heads else None
+
+
+def _extension(link: Link, bindings: dict[str, object]) -> Extension:
+    rows = link.query(_EXTEND, bindings)
+    if not rows:
+        return Extension(held=False)
+    orders, nodes, timed, ready = rows[0]
+    return Extension(
+        held=True,
+        orders=tuple(Order(run_id, Reason(reason)) for run_id, reason in decode(orders)),
+        nodes=tuple(
+            Node(name, home, version, instants[joined], instants[renewed], renewals)
+            for name, home, version, joined, renewed, renewals in decode(nodes)
+        ),
+        next_due=_earlier(timed, ready),
+    )

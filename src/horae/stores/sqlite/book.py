@@ -1,0 +1,119 @@
+"""What the service asks of the store in SQLite: tasks in and out, and the ledger read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ...errors import StoreError
+from ...model.change import Change, ControlDecision, Facts
+from ...model.page import Page
+from ...model.reason import Reason
+from ...model.run import Run
+from ...ports.store import RunFilter, TaskFilter
+from .gather import Definitions, everything_of, one_by_id, one_by_key
+from .ledger import read_run, read_runs, read_tasks
+from .link import Link, Row
+from .pending import Known, Pending
+from .readers import Readers
+from .statements import sql
+from .writer import Writer
+
+_LAST_TASK: Final = sql("last_task")
+_SET_LANE: Final = sql("set_lane")
+_BAR: Final = sql("bar")
+_UNBAR: Final = sql("unbar")
+
+
+class SQLiteBook:
+    _writer: Writer
+    _readers: Readers
+    _definitions: Definitions
+
+    async def add(self, changes: Sequence[Change]) -> None:
+        if changes:
+            await self._writer.do(lambda link: _add(link, changes), urgent=False)
+
+    async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
+        def work(link: Link) -> Facts | None:
+            row = one_by_id(link, task_id)
+            if row is None or owner not in (None, row[1]):
+                return None
+            before, after = self._decide(link, row, decide)
+            # Of a task that was deleted, the last that was known is the answer.
+            return after or before
+
+        return await self._writer.do(work)
+
+    async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
+        def work(link: Link) -> Facts:
+            row = one_by_key(link, owner, key)
+            if row is None:
+                change = decide(None)
+                if change.task is None:
+                    raise StoreError(f"There is no task with the key {key}, and no new one was made.")
+                _add(link, [change])
+                made = one_by_id(link, change.task.id)
+                after = None if made is None else everything_of(link, self._definitions, made)[1]
+            else:
+                _, after = self._decide(link, row, decide)
+            if after is None:
+                raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
+            return after
+
+        return await self._writer.do(work)
+
+    def _decide(self, link: Link, row: Row, decide: Callable[[Facts], Change]) -> tuple[Facts, Facts | None]:
+        """The facts before and after."""
+        gathered, before = everything_of(link, self._definitions, row)
+        pending = Pending()
+        pending.note(Known(row[0], row[2], before), decide(before), gathered)
+        pending.finish(link)
+        after = one_by_id(link, before.task.id)
+        return before, None if after is None else everything_of(link, self._definitions, after)[1]
+
+    async def facts(self, task_id: str, owner: str | None) -> Facts | None:
+        return await self._readers.do(lambda link: _facts(link, one_by_id(link, task_id), owner))
+
+    async def find(self, owner: str, key: str) -> Facts | None:
+        return await self._readers.do(lambda link: _facts(link, one_by_key(link, owner, key), None))
+
+    async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
+        return await self._readers.do(lambda link: read_tasks(link, wanted, after, limit))
+
+    async def run(self, run_id: str, owner: str | None) -> Run | None:
+        run = await self._readers.do(lambda link: read_run(link, run_id))
+        return run if run is not None and owner in (None, run.owner) else None
+
+    async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
+        return await self._readers.do(lambda link: read_runs(link, wanted, after, limit))
+
+    async def set_lane(self, name: str, limit: int) -> None:
+        def work(link: Link) -> None:
+            link.query(_SET_LANE, (name, limit))
+            pending = Pending()
+            pending.offer(name)
+            pending.finish(link)
+
+        await self._writer.do(work)
+
+    async def bar(self, owner: str, reason: Reason | None) -> None:
+        if reason is None:
+            await self._writer.do(lambda link: link.query(_UNBAR, (owner,)))
+        else:
+            await self._writer.do(lambda link: link.query(_BAR, (owner, reason)))
+
+
+def _add(link: Link, changes: Sequence[Change]) -> None:
+    last = link.query(_LAST_TASK)
+    first: int = last[0][0] + 1 if last else 1
+    pending = Pending()
+    for number, change in enumerate(changes, first):
+        pending.note_new(number, change)
+    pending.finish(link)
+
+
+def _facts(link: Link, row: Row | None, owner: str | None) -> Facts | None:
+    if row is None or owner not in (None, row[1]):
+        return None
+    return everything_of(link, Definitions(), row)[1]

@@ -1,0 +1,101 @@
+"""The ledger and the list of tasks, read a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...model.change import Facts
+from ...model.ids import microseconds
+from ...model.page import LARGEST_PAGE, Page
+from ...model.run import Run
+from ...ports.store import RunFilter, TaskFilter
+from .gather import Definitions, Gathered
+from .link import Link, Row
+from .rows import RUN_WIDTH, run_from
+from .statements import sql
+from .texts import encode
+
+_TASKS_PAGE: Final = sql("tasks_page")
+_TASKS_PAGE_OF_OWNER: Final = sql("tasks_page_of_owner")
+_RUN_LIVE: Final = sql("run_live")
+_RUN_STRAY: Final = sql("run_stray")
+_RUN_AT: Final = sql("run_at")
+_RUNS_PAGE: Final = sql("runs_page")
+_RUNS_PAGE_OF_TASK: Final = sql("runs_page_of_task")
+
+_TASK_WIDTH: Final = 14
+_PREFIX: Final = "run_"
+_DIGITS: Final = 12
+_EARLIEST: Final = -(2**63)
+_LATEST: Final = 2**63 - 1
+
+
+def read_tasks(link: Link, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
+    size = min(limit, LARGEST_PAGE)
+    bindings: dict[str, Any] = {
+        "after": after or "",
+        "states": None if wanted.states is None else encode(sorted(wanted.states)),
+        "name": wanted.name,
+        "lane": wanted.lane,
+        "labels": encode(wanted.labels),
+        "limit": size + 1,
+    }
+    if wanted.owner is None:
+        rows = link.query(_TASKS_PAGE, bindings)
+    else:
+        rows = link.query(_TASKS_PAGE_OF_OWNER, bindings | {"owner": wanted.owner})
+    items = _facts_of(link, rows[:size])
+    return Page(items, items[-1].task.id if items and len(rows) > size else None)
+
+
+def _facts_of(link: Link, rows: Sequence[Row]) -> tuple[Facts, ...]:
+    """They carry no lanes: a list does not say what a run would have to wait for."""
+    numbers = [row[0] for row in rows]
+    gathered = Gathered(link, Definitions(), {row[0]: row[_TASK_WIDTH] for row in rows})
+    gathered.read_entries(numbers)
+    gathered.read_live(numbers)
+    return tuple(gathered.facts(row[0], row[_TASK_WIDTH:])._replace(lanes=()) for row in rows)
+
+
+def read_run(link: Link, run_id: str) -> Run | None:
+    for statement in (_RUN_LIVE, _RUN_STRAY):
+        for row in link.query(statement, (run_id,)):
+            return run_from(row, row[RUN_WIDTH])
+    instants = _instants_in(run_id)
+    rows = [] if instants is None else link.query(_RUN_AT, (*instants, run_id))
+    return run_from(rows[0], rows[0][RUN_WIDTH]) if rows else None
+
+
+def _instants_in(run_id: str) -> tuple[int, int] | None:
+    """The thousand microseconds that the id of a run names; what is planned before 1970 bears the first of them."""
+    digits = run_id[len(_PREFIX) : len(_PREFIX) + _DIGITS]
+    if not run_id.startswith(_PREFIX) or len(digits) < _DIGITS or not set(digits) <= set("0123456789abcdef"):
+        return None
+    start = int(digits, 16) * 1000
+    return (start or _EARLIEST), start + 999
+
+
+def read_runs(link: Link, wanted: RunFilter, after: str | None, limit: int) -> Page[Run]:
+    size = min(limit, LARGEST_PAGE)
+    planned, attempt, run_id = (_LATEST, _LATEST, "") if after is None else after.split("/", 2)
+    bindings: dict[str, Any] = {
+        "planned": int(planned),
+        "attempt": int(attempt),
+        "id": run_id,
+        "owner": wanted.owner,
+        "states": None if wanted.states is None else encode(sorted(wanted.states)),
+        "since": None if wanted.since is None else microseconds(wanted.since),
+        "until": None if wanted.until is None else microseconds(wanted.until),
+        "limit": size + 1,
+    }
+    if wanted.task_id is None:
+        rows = link.query(_RUNS_PAGE, bindings)
+    else:
+        rows = link.query(_RUNS_PAGE_OF_TASK, bindings | {"task_id": wanted.task_id})
+    items = tuple(run_from(row, row[RUN_WIDTH]) for row in rows[:size])
+    return Page(items, _key(items[-1]) if items and len(rows) > size else None)
+
+
+def _key(run: Run) -> str:
+    return f"{microseconds(run.planned)}/{run.attempt}/{run.id}"

@@ -1,0 +1,60 @@
+-- What the janitor and an operator need.
+
+-- name: trim_tasks
+SELECT
+  tasks.seq, tasks.id,
+  standings.state IN ('completed', 'failed', 'cancelled') AND standings.ended IS NOT NULL AND standings.ended < :before
+  AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live WHERE runs.live = 1 AND runs.task = tasks.seq)
+  AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = tasks.seq)
+FROM tasks INDEXED BY tasks_by_id JOIN standings ON standings.task = tasks.seq
+WHERE tasks.id > :after ORDER BY tasks.id LIMIT :limit
+
+-- name: trim_runs
+-- The oldest first, of those that ended before the instant or are not among the newest.
+SELECT seq, id FROM (
+  SELECT seq, id, planned, attempt, ended, row_number() OVER (ORDER BY planned DESC, attempt DESC, id DESC) AS place
+  FROM runs INDEXED BY runs_of_task WHERE task = :task AND live = 0
+)
+WHERE :everything OR place > :keep OR (ended IS NOT NULL AND ended < :before)
+ORDER BY planned, attempt, id LIMIT :limit
+
+-- name: drop_runs
+DELETE FROM runs WHERE seq IN carray(?)
+
+-- name: drop_lines
+DELETE FROM lines WHERE run_id IN carray(?)
+
+-- name: drop_events
+-- From the oldest on, up to the first one that is to stay.
+DELETE FROM events WHERE number IN (
+  SELECT number FROM events
+  WHERE number < coalesce((SELECT min(number) FROM events WHERE at >= :before), 9223372036854775807)
+  ORDER BY number LIMIT :limit
+)
+
+-- name: integrity
+PRAGMA integrity_check
+
+-- name: orphan_entries
+SELECT slot, task FROM agenda WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.seq = agenda.task)
+
+-- name: orphan_runs
+SELECT id, task FROM runs WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.seq = runs.task)
+
+-- name: tasks_without_standing
+SELECT id FROM tasks WHERE NOT EXISTS (SELECT 1 FROM standings WHERE standings.task = tasks.seq)
+
+-- name: wrong_seats
+SELECT lane, sum(taken), sum(sitting) FROM (
+  SELECT lane, count(*) AS taken, 0 AS sitting FROM seats GROUP BY lane
+  UNION ALL
+  SELECT lane.value, 0, count(DISTINCT runs.id) FROM runs, json_each(runs.lanes) AS lane
+  WHERE runs.live = 1 AND runs.lanes IS NOT NULL GROUP BY lane.value
+) GROUP BY lane HAVING sum(taken) <> sum(sitting) ORDER BY lane
+
+-- name: forgotten_tasks
+SELECT tasks.id FROM tasks JOIN standings ON standings.task = tasks.seq
+WHERE standings.state = 'active'
+  AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = tasks.seq)
+  AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live WHERE runs.live = 1 AND runs.task = tasks.seq)
+ORDER BY tasks.id

@@ -1,0 +1,81 @@
+"""One SQLite file: one thread writes and answers when it is on the disk, others read beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from os import PathLike, fspath
+from typing import Final
+
+from ...errors import StoreUnavailable
+from .agenda import SQLiteAgenda
+from .book import SQLiteBook
+from .carry import Carrier
+from .claim import Claimer
+from .feed import SQLiteFeed
+from .gather import Definitions
+from .journal import SQLiteJournal
+from .link import Link
+from .migrate import bring_up_to_date, make_file
+from .readers import Readers
+from .records import SQLiteRecords
+from .upkeep import SQLiteUpkeep
+from .writer import Writer
+
+_WRITER_CACHE: Final = 16_384
+_READER_CACHE: Final = 4_096
+"""Kilobytes."""
+
+
+class SQLiteStore(SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteRecords, SQLiteJournal):
+    """Several processes may share the file; each has its own store object. Once closed, an object stays closed."""
+
+    def __init__(self, path: str | PathLike[str], *, vfs: str | None = None) -> None:
+        self.path: Final = fspath(path)
+        self._vfs = vfs
+        self._definitions = Definitions()
+        self._claimer = Claimer(self._definitions)
+        self._carrier = Carrier(self._definitions)
+        self._writer = Writer(self._writing_link, self._definitions.forget)
+        self._readers = Readers(self._reading_link)
+        self._opening = asyncio.Lock()
+        self._opened = self._closed = False
+
+    @property
+    def statements(self) -> int:
+        """How many statements the writer has run since it was opened."""
+        return self._writer.statements
+
+    @property
+    def transactions(self) -> int:
+        """How many transactions the writer has committed since it was opened."""
+        return self._writer.transactions
+
+    async def open(self) -> None:
+        async with self._opening:
+            if self._closed:
+                raise StoreUnavailable("The store is closed.")
+            if not self._opened:
+                await self._writer.start()
+                self._readers.start()
+                self._opened = True
+
+    async def close(self) -> None:
+        async with self._opening:
+            self._closed = True
+            await self._readers.stop()
+            await self._writer.stop()
+
+    def _writing_link(self) -> Link:
+        make_file(self.path)
+        link = Link(self.path, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE)
+        try:
+            bring_up_to_date(link)
+            link.query("PRAGMA journal_mode = WAL")
+            link.query("PRAGMA synchronous = FULL")
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    def _reading_link(self) -> Link:
+        return Link(self.path, vfs=self._vfs, cache_kilobytes=_READER_CACHE, read_only=True)

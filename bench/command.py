@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Final
@@ -14,6 +14,12 @@ from typing import Final
 from bench.against_peers import from_texts, from_values
 from bench.counting import counting
 from bench.counts import FULL, QUICK, Counts
+from bench.engine.adding import adding
+from bench.engine.backlog import backlog
+from bench.engine.crowd import crowd
+from bench.engine.lateness import lateness
+from bench.engine.neighbour import neighbour
+from bench.engine.throughput import throughput
 from bench.kinds import next_of_each_kind, weighing
 from bench.machine import load, machine
 from bench.reading import loading, reading, refusing
@@ -21,23 +27,29 @@ from bench.results import Section
 from bench.starting import starting
 from bench.table import as_markdown, as_text, summary
 
-BENCHMARKS: Final[tuple[Callable[[Counts], list[Section]], ...]] = (
-    from_values,
-    from_texts,
-    starting,
-    counting,
-    reading,
-    refusing,
-    loading,
-    next_of_each_kind,
-    weighing,
-)
+Benchmark = Callable[[Counts], list[Section]]
+GROUPS: Final[Mapping[str, tuple[Benchmark, ...]]] = {
+    "schedules": (
+        from_values,
+        from_texts,
+        starting,
+        counting,
+        reading,
+        refusing,
+        loading,
+        next_of_each_kind,
+        weighing,
+    ),
+    "engine": (throughput, lateness, crowd, adding, backlog, neighbour),
+}
+BENCHMARKS: Final = tuple(benchmark for group in GROUPS.values() for benchmark in group)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     started, load_before = perf_counter(), load()
-    sections = measure(QUICK if given.quick else FULL, quiet=given.markdown)
+    chosen = GROUPS[given.only] if given.only else BENCHMARKS
+    sections = measure(chosen, QUICK if given.quick else FULL, quiet=given.markdown)
     facts = machine() | {"load": f"{load_before:.1f} before and {load():.1f} after"}
     if given.markdown:
         print(as_markdown(sections, facts))
@@ -50,10 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(counts: Counts, *, quiet: bool = False) -> list[Section]:
+def measure(benchmarks: Sequence[Benchmark], counts: Counts, *, quiet: bool = False) -> list[Section]:
     """Everything, one after the other; each table is shown as soon as it is there."""
     sections: list[Section] = []
-    for benchmark in BENCHMARKS:
+    for benchmark in benchmarks:
         for section in benchmark(counts):
             sections.append(section)
             print(section.title if quiet else as_text(section), file=sys.stderr if quiet else sys.stdout, flush=True)
@@ -61,10 +73,9 @@ def measure(counts: Counts, *, quiet: bool = False) -> list[Section]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench", description="Measures Horae's schedules beside their peers."
-    )
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measures Horae beside its peers.")
     parser.add_argument("--quick", action="store_true", help="small counts: a look, not a result")
+    parser.add_argument("--only", choices=[*GROUPS], help="one group of measurements instead of all")
     parser.add_argument("--json", metavar="FILE", help="write all numbers to a file as well")
     parser.add_argument("--markdown", action="store_true", help="print the tables for docs/performance.md")
     return parser

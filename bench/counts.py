@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from bench.engine import scale
+from bench.engine.scale import Scale
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -15,7 +18,8 @@ class Counts:
     processes: int  # how many fresh interpreters are started
     values: int  # how many values are held to weigh one
     zones: int | None = None  # how many of the zones are loaded; all by default
+    engine: Scale = scale.TINY  # the same for the engine
 
 
-FULL: Final = Counts(instants=10_000, texts=2_000, rounds=5, singles=300, processes=15, values=1_000)
-QUICK: Final = Counts(instants=1_000, texts=200, rounds=3, singles=30, processes=5, values=200)
+FULL: Final = Counts(instants=10_000, texts=2_000, rounds=5, singles=300, processes=15, values=1_000, engine=scale.FULL)
+QUICK: Final = Counts(instants=1_000, texts=200, rounds=3, singles=30, processes=5, values=200, engine=scale.QUICK)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import sqlite3
 from importlib.metadata import version
+
+import apsw
 
 from horae import __version__
 from horae.schedule import TZDATA_VERSION
@@ -18,6 +21,9 @@ def machine() -> dict[str, str]:
         "tzdata": TZDATA_VERSION,
         "cronsim": version("cronsim"),
         "croniter": version("croniter"),
+        "apscheduler": version("apscheduler"),
+        "huey": version("huey"),
+        "SQLite": f"{apsw.sqlite_lib_version()}, the peers' {sqlite3.sqlite_version}",
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from bench.measure import Timing, spread
 
-Unit = Literal["µs", "ms", "x", "bytes", ""]
+Unit = Literal["µs", "ms", "s", "x", "bytes", "MB", "/s", "%", ""]
 Sense = Literal["at least", "under", "at most"]
 _SCALE = {"µs": 1e6, "ms": 1e3}
 

@@ -47,12 +47,12 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _target(bar: Bar, unit: Unit) -> str:
-    return f"{bar.sense} {_amount(bar.limit, unit, exact=True)}"
+    return f"{bar.sense} {bar.limit:{',.0f' if bar.limit >= 1_000 else '.3g'}} {unit}".rstrip()
 
 
-def _amount(value: float, unit: Unit, *, exact: bool = False) -> str:
+def _amount(value: float, unit: Unit) -> str:
     """Three digits that mean something."""
-    decimals = 0 if exact or value >= 100 or unit in ("bytes", "") else 1 if value >= 10 else 2 if value >= 1 else 3
+    decimals = 0 if value >= 100 or unit in ("bytes", "") else 1 if value >= 10 else 2 if value >= 1 else 3
     return f"{value:,.{decimals}f} {unit}".rstrip()
 
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Final, Protocol
 from urllib.parse import unquote
 
-from .clock import Clock
-from .engine.engine import Engine
-from .engine.settings import EngineSettings
 from .model.refusals import refuse
 from .ports.journal import Journal
 from .ports.records import Records
 from .ports.store import Store
-from .ports.target import Target
 from .ports.wakeup import Wakeup
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
@@ -55,12 +50,6 @@ def make_wakeup(url: str, *, precise: bool) -> Wakeup:
     from .stores.sqlite.ring import SocketRing  # noqa: PLC0415
 
     return SocketRing(os.path.realpath(path))
-
-
-def make_engine(
-    store: Keeping, targets: Mapping[str, Target], clock: Clock, settings: EngineSettings, version: str
-) -> Engine:
-    return Engine(store, targets, clock, settings, version=version)
 
 
 def sqlite_path(url: str) -> str | None:

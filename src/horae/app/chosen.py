@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from ..model.policy import Guarantee, Missed, Overlap, Retry
+from ..model.refusals import refuse
 from ..service.wishes import NO_OPTIONS, Duration, Options
 
 
@@ -23,4 +24,7 @@ class Chosen(TypedDict, total=False):
 
 
 def options_of(chosen: Chosen) -> Options:
+    unknown = sorted(chosen.keys() - set(Options._fields))
+    if unknown:
+        raise refuse("unknown_policy", name=unknown[0])
     return Options(**chosen) if chosen else NO_OPTIONS

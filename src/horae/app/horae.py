@@ -17,8 +17,9 @@ from ..lifecycle.explain import Explanation
 from ..model.principal import LOCAL_OWNER, Principal
 from ..model.refusals import refuse
 from ..model.run import Run
-from ..model.task import Target
-from ..runtime import DEFAULT_STORE, Keeping, make_engine, make_store, make_wakeup
+from ..model.task import Target as Where
+from ..ports.target import Target
+from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
 from ..service.ledger import Ledger
 from ..service.tasks import Tasks
 from ..service.wishes import Duration, Options, When, Wish, read_duration
@@ -30,6 +31,7 @@ from ..version import __version__
 from .chosen import Chosen, options_of
 from .declared import Declaration, TaskFunction
 from .handle import TaskHandle
+from .surroundings import Surroundings
 from .waiting import Waiting
 
 P = ParamSpec("P")
@@ -67,6 +69,7 @@ class Horae:
         self._functions: FunctionTarget | None = None
         self._wakeup = make_wakeup(store, precise=self.settings.precise)
         self._waiting = Waiting(self.clock)
+        self._surroundings: Surroundings | None = None
 
     # --- what runs -------------------------------------------------------------------------------------------------
 
@@ -174,8 +177,18 @@ class Horae:
     def engine(self) -> Engine | None:
         return self._engine
 
+    def surround(self, surroundings: Surroundings) -> None:
+        """Live in another time than the machine's: for tests and simulation, before the app is opened."""
+        self._surroundings = surroundings
+        self.clock = surroundings.clock
+        self.settings = surroundings.settings(self.settings)
+        self._wakeup = NoRing()
+        self._waiting = Waiting(self.clock)
+
     async def __aenter__(self) -> Self:
         store = make_store(self.url)
+        if self._surroundings is not None:
+            store = self._surroundings.store(store)
         await store.open()
         self._store = store
         try:
@@ -201,10 +214,30 @@ class Horae:
         if not self._with_engine:
             return
         self._functions = FunctionTarget(self.registry)
-        self._engine = make_engine(self.store, {"function": self._functions}, self.clock, self.settings, __version__)
+        self._engine = self._make_engine(self._functions)
         self._engine.on_settled = self._waiting.changed
         await self._engine.start()
         self._wakeup.listen(self._engine.ring)
+
+    def _make_engine(self, functions: Target) -> Engine:
+        outer = self._surroundings
+        if outer is None:
+            return Engine(self.store, {"function": functions}, self.clock, self.settings, version=__version__)
+        return Engine(
+            self.store,
+            {"function": outer.functions(functions)},
+            self.clock,
+            self.settings,
+            version=__version__,
+            home=outer.home(),
+            is_gone=outer.is_gone,
+        )
+
+    def crash(self) -> None:
+        """As if the process had died: nothing is settled or handed back. `begin` starts a new node on what is left."""
+        if self._engine is not None:
+            self._engine.kill()
+            self._engine = None
 
     async def end(self) -> None:
         self._wakeup.close()
@@ -254,14 +287,14 @@ class Horae:
         return self._wish(declared, when, None, None)._replace(key=CODE_KEY + said.name)
 
 
-_TARGETS: Final[dict[str, Target]] = {}
+_TARGETS: Final[dict[str, Where]] = {}
 
 
-def _target_for(name: str) -> Target:
+def _target_for(name: str) -> Where:
     """The same few names again and again: one value each."""
     found = _TARGETS.get(name)
     if found is None:
-        found = _TARGETS[name] = Target("function", function_spec(name))
+        found = _TARGETS[name] = Where("function", function_spec(name))
     return found
 
 

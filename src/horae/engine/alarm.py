@@ -16,24 +16,39 @@ class Alarm:
         self._ceiling = ceiling.total_seconds()
         self._precise = precise
         self._head: datetime | None = None
+        self._expected: datetime | None = None
         self._looked = clock.steady()
         self._rung = False
         self._waiter: asyncio.Future[None] | None = None
 
     def ring(self) -> None:
-        """Something may be due sooner than thought: look now."""
+        """Something may be due sooner than thought: look now. Where polling was asked for, it is not heard."""
         if self._precise:
-            self._rung = True
-            self._wake()
+            self.rouse()
+
+    def rouse(self) -> None:
+        """Look now, in either way of waking: whatever kept the dispatcher from claiming is over."""
+        self._rung = True
+        self._wake()
+
+    def looking(self) -> None:
+        """The dispatcher is about to look: what is expected from here on, it may not have seen."""
+        self._expected = None
 
     def looked(self, head: datetime | None) -> None:
-        """Somebody has just seen the head of the agenda: that is as good as a poll."""
+        """The dispatcher has seen the head of the agenda, as it was at some point since `looking`."""
         self._looked = self._clock.steady()
-        self.expect(head)
-        self._head = head
+        self._head = _earlier(head, self._expected)
+
+    def glimpsed(self, head: datetime | None) -> None:
+        """Somebody else has seen the head: as good as a poll, but it may be older than what was expected since."""
+        if self._precise:
+            self._looked = self._clock.steady()
+            self.expect(head)
 
     def expect(self, due: datetime | None) -> None:
         """Something will be due then, which may be before all else."""
+        self._expected = _earlier(self._expected, due)
         if due is not None and (self._head is None or due < self._head):
             self._head = due
             self._wake()
@@ -70,3 +85,9 @@ class Alarm:
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..model.ids import occurrence_key
-from ..model.limits import LOG_LINE_CHARACTERS, shortened
+from ..model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
 from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task
@@ -17,6 +18,8 @@ from ..ports.journal import Line
 
 if TYPE_CHECKING:
     from .runner import Runner
+
+LOG: Final = logging.getLogger("horae")
 
 
 class Carried:
@@ -26,7 +29,9 @@ class Carried:
         "_actions",
         "_runner",
         "alive",
+        "asked",
         "begun",
+        "cancellable",
         "cancelled",
         "ending",
         "job",
@@ -44,10 +49,18 @@ class Carried:
         self.started = started
         self.begun = begun
         self.alive = begun
+        self.asked = begun
         self.cancelled = False
+        self.cancellable = False
+        """Only while its target is at work: cancelled before or after that, the job could not tell how the run ended."""
         self.ending: Reason | None = None
         self.job: asyncio.Task[None] | None = None
         self.lines = 0
+
+    @property
+    def claim(self) -> tuple[str, int]:
+        """What the store knows it by."""
+        return self.run.id, self.run.token
 
     @property
     def key(self) -> str:
@@ -69,6 +82,13 @@ class Carried:
         return min(quiet, self.begun + policies.max_duration.total_seconds())
 
     @property
+    def watched_until(self) -> float:
+        """On the steady clock: when to ask it to end, for the first time or once more."""
+        if self.ending is None:
+            return self.silence_ends
+        return self.asked + self.task.policies.timeout.total_seconds()
+
+    @property
     def deadline(self) -> datetime:
         return self.started + timedelta(seconds=self.silence_ends - self.begun)
 
@@ -77,8 +97,10 @@ class Carried:
         return self._runner.stopping
 
     def log(self, text: str, level: str = "info") -> None:
+        """The journal keeps so many lines of a run, and one more tells it that there was more."""
         self.lines += 1
-        self._say(text, level)
+        if self.lines <= LOG_LINES + 1:
+            self._say(text, level)
 
     def progress(self, done: float, text: str = "") -> None:
         self.heartbeat()
@@ -91,15 +113,25 @@ class Carried:
         if self._actions is None:
             self._actions = []
         self._actions.append(action)
+        if self.cancelled:
+            self._act(action)
 
     def end(self, reason: Reason) -> None:
         """Ask it to end; asking again asks again, for those that do not listen."""
         self.ending = self.ending or reason
+        self.asked = self._runner.clock.steady()
         self.cancelled = True
-        for action in self._actions or ():
-            action()
-        if self.job is not None:
+        for action in tuple(self._actions or ()):
+            self._act(action)
+        if self.job is not None and self.cancellable:
             self.job.cancel()
+
+    def _act(self, action: Callable[[], None]) -> None:
+        """What a target wants done must not keep the others from being ended."""
+        try:
+            action()
+        except Exception:
+            LOG.exception("ending the run %s: its target's own action failed", self.run.id)
 
     def _say(self, text: str, level: str) -> None:
         line = Line(self.run.id, self._runner.clock.now(), level, shortened(text, LOG_LINE_CHARACTERS))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from datetime import timedelta
 from functools import partial
 from typing import Final
 
@@ -9,45 +11,104 @@ from ..clock import Clock
 from ..errors import StoreError
 from ..lifecycle.fire import fire
 from ..lifecycle.start import Claimant
+from ..model.change import Change, Facts
+from ..model.entry import Entry, Stand
 from ..ports.store import Agenda, Claim, Terms
 from .alarm import Alarm
+from .doubts import Doubts
 from .lease import Lease
 from .runner import Runner
 
 AGAIN_SECONDS: Final = 0.5
+SET_ASIDE_FOR: Final = timedelta(minutes=1)
+LOG: Final = logging.getLogger("horae")
 
 
 class Dispatcher:
-    def __init__(self, store: Agenda, runner: Runner, alarm: Alarm, lease: Lease, clock: Clock, terms: Terms) -> None:
+    def __init__(  # noqa: PLR0913 - its tools, each with one purpose
+        self,
+        store: Agenda,
+        runner: Runner,
+        alarm: Alarm,
+        lease: Lease,
+        clock: Clock,
+        terms: Terms,
+        *,
+        doubts: Doubts,
+    ) -> None:
         self._store = store
         self._runner = runner
         self._alarm = alarm
         self._lease = lease
         self._clock = clock
         self._ceiling = terms.poll_ceiling
+        self._doubts = doubts
+        self._doubtful = False
+        self._closing = False
+        self._careful = False
 
     async def step(self) -> Claim:
         """One slice. The instant is read before the store is asked, so nothing is ever claimed early."""
         room = self._runner.room
-        if room <= 0 or not self._lease.held:
+        if self._closing or room <= 0 or not self._lease.held:
             return Claim(more=room <= 0)
+        if self._doubtful:
+            await self._doubts.step()
+            self._doubtful = False
         claimant = Claimant(self._lease.node, self._clock.now(), self._ceiling)
-        decide = partial(fire, claim=claimant)
-        claim = await self._store.claim_due(claimant.now, claimant.node, room, decide)
-        self._runner.carry(claim.runs)
+        claim = await self._claim(claimant, room)
+        if self._may_carry(claimant.node):
+            self._runner.carry(claim.runs)
+        else:
+            self._runner.hand_back([(run.id, run.token) for _, run in claim.runs])
         return claim
 
+    def close(self) -> None:
+        """Claim nothing more; what an answer still brings is handed back, and `run` returns."""
+        self._closing = True
+        self._alarm.rouse()
+
+    def reopen(self) -> None:
+        self._closing = False
+
     async def run(self) -> None:
-        while True:
+        while not self._closing:
+            self._alarm.looking()
             try:
                 claim = await self.step()
             except StoreError:
-                # The settler and the keeper find out on their own; here nothing was claimed.
                 await self._clock.pause(AGAIN_SECONDS)
                 continue
             if claim.more and self._runner.room > 0:
+                # A store may answer without ever letting others run, and what was claimed should begin.
+                await self._clock.pause(0)
                 continue
             if claim.more:
                 self._runner.want_room()
             self._alarm.looked(None if claim.more else claim.next_due)
             await self._alarm.wait()
+
+    def _may_carry(self, node: str) -> bool:
+        """Not when the answer took so long that the lease ran out, or that nobody wants it any more."""
+        return not self._closing and self._lease.held and self._lease.node == node
+
+    async def _claim(self, claimant: Claimant, room: int) -> Claim:
+        decide = partial(_decided_or_set_aside if self._careful else fire, claim=claimant)
+        try:
+            return await self._store.claim_due(claimant.now, claimant.node, room, decide)
+        except StoreError:
+            # It may have been written all the same, and only its answer got lost.
+            self._doubtful = True
+            raise
+        except Exception:
+            # From here on, what cannot be decided is set aside: it must not keep everything else from being claimed.
+            self._careful = True
+            raise
+
+
+def _decided_or_set_aside(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    try:
+        return fire(facts, entry, token, claim)
+    except Exception:
+        LOG.exception("what came due of the task %s cannot be decided, and is set aside for now", facts.task.id)
+        return Change(put=(entry._replace(stand=Stand.TIMED, due=claim.now + SET_ASIDE_FOR),))

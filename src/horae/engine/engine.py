@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-import threading
-from collections.abc import Callable, Coroutine, Mapping
-from datetime import datetime
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol
 
 from ..clock import Clock
 from ..errors import StoreError
@@ -17,17 +16,24 @@ from ..model.reason import Reason
 from ..ports.journal import Journal
 from ..ports.store import Node, Order, Store
 from ..ports.target import Target
+from .actors import keep_going
 from .alarm import Alarm
 from .dispatcher import Dispatcher
-from .home import own_home
+from .doubts import Doubts
+from .home import is_gone, own_home
 from .janitor import Janitor
 from .keeper import Keeper, Signals
 from .lease import Lease
+from .own_thread import OwnThread
 from .releaser import Releaser
 from .runner import Runner
 from .scribe import Scribe
 from .settings import EngineSettings
 from .settler import Settler
+
+LOG: Final = logging.getLogger("horae")
+CLEAN_UP_SECONDS: Final = 4.0
+"""So long may runs that are stopped clean up behind them, before they are handed back all the same."""
 
 
 class Keeping(Store, Journal, Protocol):
@@ -46,6 +52,7 @@ class Engine:
         *,
         version: str,
         home: str | None = None,
+        is_gone: Callable[[str], bool] = is_gone,
         entropy: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self._store = store
@@ -53,49 +60,54 @@ class Engine:
         self._settings = settings
         self._version = version
         self._home = own_home() if home is None else home
+        self._is_gone = is_gone
         self._entropy = entropy
         terms = settings.terms
-        self.alarm = Alarm(clock, terms.poll_ceiling, precise=settings.precise)
+        self.alarm = Alarm(clock, settings.look_every or terms.poll_ceiling, precise=settings.precise)
         self.lease = Lease(clock, terms)
         self.settler = Settler(store, self.alarm, clock)
         self.scribe = Scribe(store)
         self.runner = Runner(store, targets, self.settler, self.scribe, clock, settings.capacity)
         self.releaser = Releaser(store, self.alarm, clock)
-        self.dispatcher = Dispatcher(store, self.runner, self.alarm, self.lease, clock, terms)
+        doubts = Doubts(store, self.lease, self.runner, self.settler, self.releaser)
+        self.dispatcher = Dispatcher(store, self.runner, self.alarm, self.lease, clock, terms, doubts=doubts)
         self.janitor = Janitor(store, store, clock, settings)
         self.keeper: Keeper | None = None
-        self.runner.on_room = self.alarm.ring
+        self.runner.on_room = self.alarm.rouse
         self.runner.hand_back = self.releaser.add
         self.settler.on_settled = self._settled
         self.on_settled: Callable[[], None] = lambda: None
-        self._actors: list[asyncio.Task[None]] = []
-        self._thread: _OwnLoop | None = None
+        self._actors: dict[str, asyncio.Task[None]] = {}
+        self._thread: OwnThread | None = None
+        self._changing = asyncio.Lock()
 
     @property
     def node(self) -> str:
         return self.lease.node
 
     async def start(self) -> None:
-        if self._actors:
-            return
-        loop = asyncio.get_running_loop()
-        if self._settings.own_thread:
-            self._thread = _OwnLoop()
-            self.keeper = await asyncio.wrap_future(self._thread.begin(self._keep(loop)))
-        else:
-            self.keeper = self._keeper(_direct)
-            await self.keeper.join()
-            await self.keeper.step()
-        self.scribe.start()
-        actors: list[Coroutine[Any, Any, None]] = [
-            self.dispatcher.run(),
-            self.settler.run(),
-            self.releaser.run(),
-            self.janitor.run(),
-        ]
-        if self._thread is None:
-            actors.append(self.keeper.run())
-        self._actors = [asyncio.ensure_future(actor) for actor in actors]
+        async with self._changing:
+            if self._actors:
+                return
+            self.runner.stopping = False
+            self.dispatcher.reopen()
+            self.scribe.start()
+            try:
+                keeper = await self._join()
+            except BaseException:
+                await self._end_keeping()
+                raise
+            actors = {
+                "dispatcher": self.dispatcher.run,
+                "settler": self.settler.run,
+                "releaser": self.releaser.run,
+                "janitor": self.janitor.run,
+            }
+            if self._thread is None:
+                actors["keeper"] = keeper.run
+            self._actors = {
+                name: asyncio.ensure_future(keep_going(name, run, self._clock)) for name, run in actors.items()
+            }
 
     def ring(self) -> None:
         """Something was added, or somebody wants a run to end."""
@@ -108,65 +120,121 @@ class Engine:
 
     async def stop(self) -> None:
         """Claim nothing more, let what is going end within the grace, hand back the rest, leave."""
-        if not self._actors:
-            return
-        dispatcher, settler, *others = self._actors
-        dispatcher.cancel()
-        self.runner.stopping = True
-        try:
-            await asyncio.wait_for(self.runner.drained(), self._settings.grace.total_seconds())
-        except TimeoutError:
-            self.releaser.add(self.runner.abandon(Reason.RELEASED))
-        settler.cancel()
-        await asyncio.gather(dispatcher, settler, return_exceptions=True)
-        await self._say_goodbye()
-        for actor in others:
-            actor.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        self._actors = []
-        if self._thread is not None:
-            await asyncio.to_thread(self._thread.end)
-            self._thread = None
+        async with self._changing:
+            if not self._actors:
+                return
+            await self._end_claiming()
+            await self._end_runs()
+            await self._end_actors("settler", "releaser", "janitor")
+            await self._within_lease(self._write_the_rest)
+            # As long as anything of this node was to be written, its lease was held; a keeper that went on after it has
+            # left would take that for its death, and join again.
+            await self._end_actors("keeper")
+            await self._end_keeping()
+            await self._within_lease(lambda: self._store.leave(self.lease.node))
+            self._actors = {}
 
     def kill(self) -> None:
         """As if the process had died: nothing is settled, nothing is handed back. For tests and simulation."""
-        for actor in self._actors:
+        for actor in self._actors.values():
             actor.cancel()
-        self._actors = []
-        self.runner.abandon(Reason.LEASE_LOST)
+        self._actors = {}
+        self.runner.forsake()
+        self.keeper = None
         if self._thread is not None:
             self._thread.end()
             self._thread = None
 
-    async def _say_goodbye(self) -> None:
-        """Record what has ended and give back the rest. Where the store cannot, its lease runs out instead."""
+    # --- stopping, step by step --------------------------------------------------------------------------------------
+
+    async def _end_claiming(self) -> None:
+        """An answer that is still to come is waited for: what it brings would otherwise be claimed by nobody."""
+        self.dispatcher.close()
+        self.runner.stopping = True
+        patience = max(self._settings.grace, self._settings.terms.renewal)
+        await asyncio.wait([self._actors["dispatcher"]], timeout=patience.total_seconds())
+        await self._end_actors("dispatcher")
+
+    async def _end_runs(self) -> None:
         try:
-            await self.settler.flush()
-            await self.releaser.flush()
-            await self.scribe.stop()
-            await self._store.leave(self.lease.node)
-        except StoreError:
-            return
+            await asyncio.wait_for(self.runner.drained(), self._settings.grace.total_seconds())
+        except TimeoutError:
+            self.runner.abandon(Reason.RELEASED)
+        try:
+            await asyncio.wait_for(self.runner.gone(), CLEAN_UP_SECONDS)
+        except TimeoutError:
+            self.runner.hand_back_all()
+
+    async def _end_actors(self, *names: str) -> None:
+        ending = [self._actors[name] for name in names if name in self._actors]
+        for actor in ending:
+            actor.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+
+    async def _write_the_rest(self) -> None:
+        await self.scribe.stop()
+        await self.settler.flush()
+        await self.releaser.flush()
+
+    async def _within_lease(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Where the store cannot, the lease runs out instead, and others recover what is left."""
+        try:
+            await asyncio.wait_for(work(), self._settings.terms.lease.total_seconds())
+        except (StoreError, TimeoutError) as error:
+            LOG.warning("stopping without a last word to the store: %r", error)
 
     # --- the keeper, here or in a thread of its own ------------------------------------------------------------------
 
-    async def _keep(self, loop: asyncio.AbstractEventLoop) -> Keeper:
+    async def _join(self) -> Keeper:
+        loop = asyncio.get_running_loop()
+        if self._settings.own_thread:
+            self._thread = OwnThread("horae-keeper")
+            self.keeper = await asyncio.wrap_future(self._thread.begin(self._keep(self._thread, loop)))
+        else:
+            self.keeper = self._keeper(_direct)
+            await self.keeper.join()
+            await self.keeper.step()
+        return self.keeper
+
+    async def _keep(self, thread: OwnThread, loop: asyncio.AbstractEventLoop) -> Keeper:
         """Runs on the keeper's own loop: join, renew once, and go on in the background there."""
         keeper = self._keeper(loop.call_soon_threadsafe)
         await keeper.join()
         await keeper.step()
-        if self._thread is not None:
-            self._thread.keep(keeper.run())
+
+        async def run() -> None:
+            try:
+                await keeper.run()
+            except RuntimeError:
+                # When the node's own loop is gone, nobody is left for whom a lease could be held.
+                if not loop.is_closed():
+                    raise
+
+        thread.keep(keep_going("keeper", run, self._clock))
         return keeper
+
+    async def _end_keeping(self) -> None:
+        self.keeper = None
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.end)
+            self._thread = None
 
     def _keeper(self, call: Callable[..., Any]) -> Keeper:
         signals = Signals(
             orders=lambda orders: call(self._obey, orders),
             lost=lambda: call(self._let_go),
-            looked=lambda head: call(self.alarm.looked, head),
+            looked=lambda head: call(self.alarm.glimpsed, head),
             recovered=lambda: call(self.alarm.ring),
         )
-        return Keeper(self._store, self.lease, self._clock, self._settings.terms, signals, self._new_node)
+        return Keeper(
+            self._store,
+            self.lease,
+            self._clock,
+            self._settings.terms,
+            signals,
+            new_node=self._new_node,
+            is_gone=self._is_gone,
+        )
 
     def _new_node(self) -> Node:
         now = self._clock.now()
@@ -182,40 +250,8 @@ class Engine:
 
     def _let_go(self) -> None:
         """The lease could not be renewed in time: stop everything before anybody else may start it."""
-        self.releaser.add(self.runner.abandon(Reason.LEASE_LOST))
+        self.runner.abandon(Reason.LEASE_LOST)
 
 
-def _direct(action: Callable[..., Any], *arguments: datetime | tuple[Order, ...] | None) -> None:
+def _direct(action: Callable[..., Any], *arguments: object) -> None:
     action(*arguments)
-
-
-class _OwnLoop:
-    """A thread with an event loop, for the one actor that must not wait for anybody's function."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._jobs: list[asyncio.Task[None]] = []
-        self._thread = threading.Thread(target=self._loop.run_forever, name="horae-keeper", daemon=True)
-        self._thread.start()
-
-    def begin(self, work: Coroutine[Any, Any, Keeper]) -> asyncio.Future[Keeper]:
-        return asyncio.run_coroutine_threadsafe(work, self._loop)  # type: ignore[return-value]
-
-    def keep(self, work: Coroutine[Any, Any, None]) -> None:
-        self._jobs.append(self._loop.create_task(work))
-
-    def call(self, action: Callable[[], None]) -> None:
-        self._loop.call_soon_threadsafe(action)
-
-    def end(self) -> None:
-        if self._loop.is_closed():
-            return
-        asyncio.run_coroutine_threadsafe(self._cancel(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _cancel(self) -> None:
-        for job in self._jobs:
-            job.cancel()
-        await asyncio.gather(*self._jobs, return_exceptions=True)

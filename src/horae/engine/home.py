@@ -22,12 +22,12 @@ def is_gone(home: str) -> bool:
         return False
     try:
         os.kill(int(process), 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return True
     except PermissionError:
-        return False
+        pass  # somebody else's process has that number: the look at its start says more
     # The number may have been given to another process since.
-    return _started(int(process)) not in (started, "?")
+    return "?" not in (started, now := _started(int(process))) and now != started
 
 
 def _machine() -> str:
@@ -35,7 +35,11 @@ def _machine() -> str:
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         space = str((_PROC / "self/ns/pid").readlink())
+        shown = str((_PROC / "self").readlink())
     except OSError:
+        return f"?{sys.platform}"
+    if shown != str(os.getpid()):
+        # These are the processes of another namespace: their numbers are not ours.
         return f"?{sys.platform}"
     return f"{boot}/{space.strip('pid:[]')}"
 
@@ -48,6 +52,6 @@ def _started(process: int) -> str:
         return "?"
     # The name may contain anything, so the fields are counted after its closing bracket.
     fields = stat.rpartition(")")[2].split()
-    if fields[0] == "Z":
+    if fields[0] in ("Z", "X"):
         return "gone"
     return fields[19]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import logging
 from typing import Final
 
 from ..clock import Clock
-from ..errors import StoreError
+from ..errors import Refusal, StoreError
 from ..lifecycle.editing import replan
+from ..model.change import Facts
 from ..ports.store import Book, TaskFilter, Upkeep
 from ..schedule import TZDATA_VERSION
 from .settings import EngineSettings
@@ -15,6 +16,7 @@ from .settings import EngineSettings
 BATCH: Final = 200
 BREATH_SECONDS: Final = 0.02
 ZONE_DATA: Final = "tzdata"
+LOG: Final = logging.getLogger("horae")
 
 
 class Janitor:
@@ -57,17 +59,24 @@ class Janitor:
         while True:
             page = await self._book.tasks(TaskFilter(), after, BATCH)
             for facts in page.items:
-                now = self._clock.now()
-                if replan(facts, now).put:
-                    moved += 1
-                    await self._replan_one(facts.task.id, now)
+                moved += await self._replan_one(facts)
             after = page.after
             if after is None:
                 return moved
             await self._clock.pause(BREATH_SECONDS)
 
-    async def _replan_one(self, task_id: str, now: datetime) -> None:
-        await self._book.change(task_id, None, lambda facts: replan(facts, now))
+    async def _replan_one(self, facts: Facts) -> bool:
+        """A look at what was read anyway spares most tasks the write; the decision itself is made on the task as it is."""
+        now = self._clock.now()
+        try:
+            if not replan(facts, now).put:
+                return False
+            await self._book.change(facts.task.id, None, lambda found: replan(found, now))
+        except Refusal as refusal:
+            # For instance a zone that the newer data does not have: one task's trouble, and its next claim tells of it.
+            LOG.warning("the task %s cannot be planned again: %s", facts.task.id, refusal)
+            return False
+        return True
 
     async def _zones_until_done(self) -> None:
         while True:

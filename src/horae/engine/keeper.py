@@ -13,11 +13,13 @@ from ..clock import Clock
 from ..errors import StoreError
 from ..lifecycle.recover import recover
 from ..ports.store import Agenda, Extension, Node, Order, Terms
-from .home import is_gone
 from .lease import Lease
 
 HANDFUL: Final = 256
 SOON_SECONDS: Final = 0.5
+"""So long after a failure it is tried again, or sooner where the lease is short."""
+BREATH_SECONDS: Final = 0.05
+"""However often it rings, renewals come no closer than this: each of them is a write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,16 @@ class Signals:
 class Keeper:
     """One per node. It watches other nodes' renewals stand still on its own steady clock: no wall clock expires anybody."""
 
-    def __init__(
-        self, store: Agenda, lease: Lease, clock: Clock, terms: Terms, signals: Signals, new_node: Callable[[], Node]
+    def __init__(  # noqa: PLR0913 - its tools, each with one purpose
+        self,
+        store: Agenda,
+        lease: Lease,
+        clock: Clock,
+        terms: Terms,
+        signals: Signals,
+        *,
+        new_node: Callable[[], Node],
+        is_gone: Callable[[str], bool],
     ) -> None:
         self._store = store
         self._lease = lease
@@ -42,9 +52,14 @@ class Keeper:
         self._terms = terms
         self._signals = signals
         self._new_node = new_node
+        self._is_gone = is_gone
         self._seen: dict[str, tuple[int, float]] = {}
         self._bell = asyncio.Event()
+        self._rung = False
+        self._asked = float("-inf")
         self._next_renewal = 0.0
+        self._not_before = float("-inf")
+        self._soon = min(SOON_SECONDS, terms.renewal.total_seconds() / 4)
 
     async def join(self) -> None:
         """A new name for each stay: what an old one still holds is recovered like anybody else's."""
@@ -57,30 +72,40 @@ class Keeper:
 
     def ring(self) -> None:
         """Look now: a run may have been cancelled."""
-        self._next_renewal = 0.0
+        self._rung = True
         self._bell.set()
 
     async def step(self) -> None:
         """Renew if it is time, then look after the nodes that stand still."""
-        if self._clock.steady() >= self._next_renewal:
+        if self._clock.steady() >= self._renewal_at:
             await self._renew()
+        lease = self._terms.lease.total_seconds()
         for node, (renewals, since) in tuple(self._seen.items()):
-            if self._clock.steady() - since >= self._terms.lease.total_seconds():
+            if self._clock.steady() - since >= lease:
                 await self._recover(node, renewals)
 
     async def run(self) -> None:
         while True:
             try:
-                await asyncio.wait_for(self.step(), max(self._lease.left, SOON_SECONDS))
+                await asyncio.wait_for(self.step(), self._patience())
             except (StoreError, TimeoutError):
                 # An answer that comes too late is none; what matters is whether the lease still holds.
-                self._next_renewal = self._clock.steady() + SOON_SECONDS
+                self._next_renewal = self._not_before = self._clock.steady() + self._soon
             if not self._lease.held:
                 self._signals.lost()
             await self._doze()
 
+    @property
+    def _renewal_at(self) -> float:
+        return min(self._next_renewal, self._asked + BREATH_SECONDS) if self._rung else self._next_renewal
+
+    def _patience(self) -> float:
+        """A store that hangs is waited for until the lease is lost; after that, for as long as a renewal may well take."""
+        return self._lease.left if self._lease.held else self._terms.renewal.total_seconds()
+
     async def _renew(self) -> None:
-        asked = self._clock.steady()
+        self._rung = False
+        asked = self._asked = self._clock.steady()
         extension = await self._store.extend(self._lease.node, self._clock.now())
         self._next_renewal = asked + self._terms.renewal.total_seconds()
         if not extension.held:
@@ -91,10 +116,12 @@ class Keeper:
             return
         if not self._lease.held:
             self._signals.lost()
+            # Whatever kept this node from renewing may have kept the others from it too: they get their time anew.
+            self._seen.clear()
         self._lease.renewed(asked)
-        await self._heed(extension)
+        self._heed(extension)
 
-    async def _heed(self, extension: Extension) -> None:
+    def _heed(self, extension: Extension) -> None:
         if extension.orders:
             self._signals.orders(extension.orders)
         self._signals.looked(extension.next_due)
@@ -102,29 +129,39 @@ class Keeper:
         known, self._seen = self._seen, {}
         for node in extension.nodes:
             before = known.get(node.id)
-            still = before is not None and before[0] == node.renewals
-            self._seen[node.id] = before if before is not None and still else (node.renewals, steady)
-            if is_gone(node.home):
-                await self._recover(node.id, node.renewals)
+            if self._is_gone(node.home):
+                self._seen[node.id] = (node.renewals, float("-inf"))
+            elif before is None or before[0] != node.renewals:
+                self._seen[node.id] = (node.renewals, steady)
+            else:
+                self._seen[node.id] = before
 
     async def _recover(self, node: str, renewals: int) -> None:
-        """End its runs, a handful at a time; somebody else may be faster, and that is as good."""
+        """End its runs, a handful at a time; somebody else may be faster, and that is as good.
+
+        However many there are, the next renewal does not wait for them: the rest comes after it.
+        """
         decide = partial(recover, now=self._clock.now())
         while await self._store.recover(node, renewals, decide, HANDFUL) == HANDFUL:
-            pass
+            self._signals.recovered()
+            if self._clock.steady() >= self._next_renewal:
+                return
         self._seen.pop(node, None)
         self._signals.recovered()
 
     async def _doze(self) -> None:
-        """Until the next renewal, or until a node has stood still for the whole lease, or a ring."""
+        """Until the next renewal, or until a node has stood still for the whole lease, or the own lease is lost."""
+        held = self._lease.held
+        while (seconds := self._until_next()) > 0 and self._lease.held is held:
+            self._bell.clear()
+            timer = asyncio.get_running_loop().call_later(seconds, self._bell.set)
+            try:
+                await self._bell.wait()
+            finally:
+                timer.cancel()
+
+    def _until_next(self) -> float:
         lease = self._terms.lease.total_seconds()
-        wake = min([self._next_renewal, *(since + lease for _, since in self._seen.values())])
-        seconds = wake - self._clock.steady()
-        if self._lease.held:
-            seconds = min(seconds, self._lease.left)
-        self._bell.clear()
-        if seconds <= 0:
-            return
-        timer = asyncio.get_running_loop().call_later(seconds, self._bell.set)
-        await self._bell.wait()
-        timer.cancel()
+        wake = min([self._renewal_at, *(since + lease for _, since in self._seen.values())])
+        seconds = max(wake, self._not_before) - self._clock.steady()
+        return min(seconds, self._lease.left) if self._lease.held else seconds

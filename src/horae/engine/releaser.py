@@ -32,10 +32,14 @@ class Releaser:
 
     async def step(self) -> int:
         """One handful. What others have taken over meanwhile is stale, and that is as good."""
-        batch = self._claims[:HANDFUL]
+        batch, self._claims = self._claims[:HANDFUL], self._claims[HANDFUL:]
         if batch:
-            await self._store.release(batch, partial(release, now=self._clock.now()))
-            del self._claims[: len(batch)]
+            try:
+                await self._store.release(batch, partial(release, now=self._clock.now()))
+            except BaseException:
+                # Whoever takes its place finds it again: to hand back twice is harmless.
+                self._claims = batch + self._claims
+                raise
             self._alarm.ring()
         return len(batch)
 

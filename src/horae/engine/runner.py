@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from ..clock import Clock
-from ..errors import StoreError
-from ..model.limits import ERROR_CHARACTERS, shortened
-from ..model.outcome import Cancelled, Failed, Outcome, Settlement, TimedOut
+from ..model.outcome import Cancelled, Outcome, Settlement
 from ..model.reason import Reason
 from ..model.run import RunState
 from ..ports.store import Agenda, Claimed
@@ -16,6 +16,10 @@ from ..ports.target import Target
 from .carried import Carried
 from .scribe import Scribe
 from .settler import Settler
+from .verdict import OUTCOMES, answered_late, ended_by, no_outcome, no_target, raised
+from .watch import Watch
+
+LOG: Final = logging.getLogger("horae")
 
 
 class Runner:
@@ -36,11 +40,13 @@ class Runner:
         self._settler = settler
         self._capacity = capacity
         self._going: dict[str, Carried] = {}
+        self._leaving: dict[str, Carried] = {}
         self._starting: set[asyncio.Task[None]] = set()
-        self._watch: asyncio.TimerHandle | None = None
-        self._watch_at = float("inf")
+        self._watch = Watch(clock, self._going)
         self._idle = asyncio.Event()
         self._idle.set()
+        self._gone = asyncio.Event()
+        self._gone.set()
         self._room_wanted = False
         self.on_room: Callable[[], None] = lambda: None
         self.hand_back: Callable[[Sequence[tuple[str, int]]], None] = lambda _claims: None
@@ -54,12 +60,17 @@ class Runner:
     def going(self) -> int:
         return len(self._going)
 
+    def knows(self, run_id: str) -> bool:
+        """Whether it is carried here, or abandoned and not over yet."""
+        return run_id in self._going or run_id in self._leaving
+
     def want_room(self) -> None:
-        """Ring when there is room again."""
+        """Call `on_room` when there is room again."""
         self._room_wanted = True
         self.offer_room()
 
     def offer_room(self) -> None:
+        """Called when something was let go of, and when something that ended has been recorded."""
         if self._room_wanted and self.room > 0:
             self._room_wanted = False
             self.on_room()
@@ -83,43 +94,82 @@ class Runner:
             job.add_done_callback(self._starting.discard)
 
     def end(self, run_id: str, reason: Reason) -> None:
-        """Somebody wants this run to end."""
+        """Somebody wants this run to end. Orders are repeated with every renewal; what cleans up is not disturbed again."""
         carried = self._going.get(run_id)
-        if carried is not None:
+        if carried is not None and carried.ending is None:
             carried.end(reason)
-
-    def abandon(self, reason: Reason) -> tuple[tuple[str, int], ...]:
-        """Stop everything that is carried, without a settlement: it is no longer ours, or is handed back."""
-        left = tuple(self._going.values())
-        self._going.clear()
-        for carried in left:
-            carried.end(reason)
-        self._idle.set()
-        return tuple((carried.run.id, carried.run.token) for carried in left)
 
     async def drained(self) -> None:
         """Until nothing is carried any more."""
         await self._idle.wait()
 
+    # --- letting go --------------------------------------------------------------------------------------------------
+
+    def abandon(self, reason: Reason) -> None:
+        """End everything that is carried, without a settlement: it is no longer ours, or there is no time left for it.
+
+        Each is handed back when its work is really over, so that nobody begins it anew beside what still cleans up.
+        """
+        for carried in self._let_go():
+            carried.end(reason)
+            if carried.job is None:
+                self.hand_back([carried.claim])
+            else:
+                self._leaving[carried.run.id] = carried
+                self._gone.clear()
+
+    def forsake(self) -> None:
+        """Forget everything, as a process that dies does: nothing is settled, and nothing is handed back."""
+        self._leaving.clear()
+        self._gone.set()
+        for carried in self._let_go():
+            carried.end(Reason.LEASE_LOST)
+
+    async def gone(self) -> None:
+        """Until the work of everything that was abandoned is over."""
+        await self._gone.wait()
+
+    def hand_back_all(self) -> None:
+        """Nobody waits any longer for what was abandoned and does not listen."""
+        for carried in tuple(self._leaving.values()):
+            self._leave(carried)
+
+    def _let_go(self) -> tuple[Carried, ...]:
+        left = tuple(self._going.values())
+        self._going.clear()
+        self._watch.stop()
+        self._idle.set()
+        self.offer_room()
+        return left
+
+    def _leave(self, carried: Carried) -> None:
+        if self._leaving.pop(carried.run.id, None) is not None:
+            self.hand_back([carried.claim])
+        if not self._leaving:
+            self._gone.set()
+
     # --- one run, from its start to its settlement -----------------------------------------------------------------
 
     def _begin(self, carried: Carried) -> None:
         carried.job = asyncio.ensure_future(self._carry(carried))
-        if carried.silence_ends < self._watch_at:
-            self._watch_from(carried.silence_ends)
+        self._watch.over(carried)
 
     async def _start(self, careful: Sequence[Carried]) -> None:
         """The third write of `at_most_once`: only what the store has as running may run."""
         try:
-            may = await self._store.start([(c.run.id, c.run.token) for c in careful], self.clock.now())
-        except StoreError:
-            # Nobody can know whether it was written: handed back, what did start is not started again.
-            self.hand_back([(c.run.id, c.run.token) for c in careful if self._forget(c)])
+            may = await self._store.start([carried.claim for carried in careful], self.clock.now())
+        except Exception as error:  # noqa: BLE001 - whatever it was, nobody can know whether it was written
+            # Handed back, what did start in the eyes of the store is not started again.
+            LOG.warning("%d runs could not be started, and are handed back: %s", len(careful), error)
+            self.hand_back([carried.claim for carried in careful if self._forget(carried)])
+            self.offer_room()
             return
+        now, steady = self.clock.now(), self.clock.steady()
         for carried in careful:
             if carried.run.id not in self._going:
                 continue
-            if carried.run.id in may:
+            if carried.run.id in may and carried.ending is None:
+                carried.started, carried.begun, carried.alive = now, steady, steady
                 self._begin(carried)
             else:
                 self._settle(carried, Cancelled())
@@ -130,55 +180,36 @@ class Runner:
             await self.scribe.flush()
         self._settle(carried, outcome)
 
-    def _settle(self, carried: Carried, outcome: Outcome) -> None:
-        if self._forget(carried):
-            run, now = carried.run, self.clock.now()
-            self._settler.add(Settlement(run.id, run.token, outcome, carried.started, now))
-
     async def _execute(self, carried: Carried) -> Outcome:
         """Whatever happens inside, the answer is an outcome."""
         target = self._targets.get(carried.task.target.kind)
         if target is None:
-            return Failed(f"no target of kind '{carried.task.target.kind}'", reason=Reason.TARGET_UNKNOWN)
+            return no_target(carried.task.target.kind)
+        if carried.ending is not None:
+            return ended_by(carried)
+        carried.cancellable = True
         try:
-            return await target.execute(carried)
+            outcome = await target.execute(carried)
         except asyncio.CancelledError:
-            return _ended_by(carried)
-        except Exception as error:  # noqa: BLE001 - a target that breaks its promise must not take the node with it
-            return Failed(shortened(f"{type(error).__name__}: {error}", ERROR_CHARACTERS))
+            return ended_by(carried)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a target that breaks its promise must not take the node with it
+            outcome = raised(error)
+        finally:
+            carried.cancellable = False
+        if outcome.__class__ not in OUTCOMES:
+            outcome = no_outcome(outcome)
+        return answered_late(carried, outcome) if carried.cancelled else outcome
+
+    def _settle(self, carried: Carried, outcome: Outcome) -> None:
+        if self._forget(carried):
+            run, now = carried.run, self.clock.now()
+            self._settler.add(Settlement(run.id, run.token, outcome, carried.started, now))
+        else:
+            self._leave(carried)
 
     def _forget(self, carried: Carried) -> bool:
         """False when it was abandoned before: then it is not ours to settle."""
         ours = self._going.pop(carried.run.id, None) is carried
         if not self._going:
             self._idle.set()
-        self.offer_room()
         return ours
-
-    # --- one watch for all deadlines -------------------------------------------------------------------------------
-
-    def _watch_from(self, at: float) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
-        self._watch_at = at
-        delay = max(0.0, at - self.clock.steady())
-        self._watch = asyncio.get_running_loop().call_later(delay, self._look)
-
-    def _look(self) -> None:
-        """End what has been silent for too long, and look again when the next one may have been."""
-        self._watch, self._watch_at = None, float("inf")
-        steady = self.clock.steady()
-        for carried in tuple(self._going.values()):
-            if carried.silence_ends <= steady:
-                carried.end(Reason.DEADLINE)
-                carried.heartbeat()
-        if self._going:
-            self._watch_from(min(carried.silence_ends for carried in self._going.values()))
-
-
-def _ended_by(carried: Carried) -> Outcome:
-    if carried.ending is Reason.DEADLINE:
-        return TimedOut(f"silent for {carried.task.policies.timeout.total_seconds():g} s")
-    if carried.ending is None:
-        return Failed("the function cancelled itself")
-    return Cancelled()

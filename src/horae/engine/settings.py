@@ -19,5 +19,7 @@ class EngineSettings:
     keep_for: timedelta = timedelta(days=30)
     keep_runs: int = 1_000
     upkeep_every: timedelta = timedelta(minutes=1)
+    look_every: timedelta | None = None
+    """How often the agenda is looked at without any other reason; by default the poll ceiling that nodes share."""
     own_thread: bool = True
     """Renew the lease from a thread of its own, so that a function that blocks the event loop does not lose it."""

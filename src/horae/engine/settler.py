@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
@@ -13,13 +14,15 @@ from ..errors import StoreError
 from ..lifecycle.settle import settle
 from ..model.change import Change, Facts
 from ..model.entry import Stand
-from ..model.outcome import Settlement
+from ..model.limits import ERROR_CHARACTERS, shortened
+from ..model.outcome import Failed, Settlement
 from ..model.run import Run
 from ..ports.store import Agenda
 from .alarm import Alarm
 
 HANDFUL: Final = 256
 AGAIN_SECONDS: Final = 0.5
+LOG: Final = logging.getLogger("horae")
 
 
 class Settler:
@@ -29,33 +32,72 @@ class Settler:
         self._clock = clock
         self._ready: deque[Settlement] = deque()
         self._bell = asyncio.Event()
-        self._busy = 0
+        self._taken: tuple[Settlement, ...] = ()
         self.on_settled: Callable[[tuple[Settlement, ...], frozenset[str]], None] = lambda _settled, _stale: None
 
     @property
     def waiting(self) -> int:
         """What has ended and is not recorded yet."""
-        return len(self._ready) + self._busy
+        return len(self._ready) + len(self._taken)
 
     def add(self, settlement: Settlement) -> None:
         self._ready.append(settlement)
         self._bell.set()
 
+    def holds(self, run_id: str) -> bool:
+        """Whether its end waits here to be recorded."""
+        return any(settlement.run_id == run_id for settlement in (*self._taken, *self._ready))
+
     async def step(self) -> int:
         """One handful, one commit. What the store could not take stays, first in line: settling twice is harmless."""
         batch = tuple(self._ready.popleft() for _ in range(min(HANDFUL, len(self._ready))))
-        self._busy = len(batch)
+        self._taken = batch
+        try:
+            await self._record(batch)
+        except StoreError:
+            raise
+        except Exception:
+            # One report that cannot be recorded must not keep the others from it.
+            LOG.exception("%d runs that ended could not be recorded together; one by one now", len(batch))
+            await self._record_singly(batch)
+        finally:
+            self._ready.extendleft(reversed(self._taken))
+            self._taken = ()
+        return len(batch)
+
+    async def _record(self, batch: tuple[Settlement, ...]) -> None:
+        """Nothing of the batch is taken any more when this returns."""
         watch = _Watch()
         try:
             stale = await self._store.settle(batch, watch.decide)
-        except BaseException:
-            self._ready.extendleft(reversed(batch))
-            raise
         finally:
-            self._busy = 0
-        watch.tell(self._alarm)
+            # Also when it failed: the answer may be all that got lost.
+            watch.tell(self._alarm)
+        self._taken = self._taken[len(batch) :]
         self.on_settled(batch, stale)
-        return len(batch)
+
+    async def _record_singly(self, batch: tuple[Settlement, ...]) -> None:
+        for settlement in batch:
+            try:
+                await self._record((settlement,))
+            except StoreError:
+                raise
+            except Exception as error:
+                LOG.exception(
+                    "the end of the run %s cannot be recorded as it is: it has failed instead", settlement.run_id
+                )
+                await self._record_failure(settlement, error)
+
+    async def _record_failure(self, settlement: Settlement, error: Exception) -> None:
+        told = shortened(f"its end could not be recorded: {type(error).__name__}: {error}", ERROR_CHARACTERS)
+        plain = told.encode(errors="backslashreplace").decode()
+        try:
+            await self._record((settlement._replace(outcome=Failed(plain)),))
+        except StoreError:
+            raise
+        except Exception:
+            LOG.exception("the run %s cannot be ended at all, and is left as it is", settlement.run_id)
+            self._taken = self._taken[1:]
 
     async def run(self) -> None:
         while True:

@@ -2,107 +2,136 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
 from ..model.change import Change, Facts
-from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand
+from ..model.entry import Entry, EntryKind, Stand
 from ..model.event import EventKind
 from ..model.limits import BACKFILL_OCCURRENCES
 from ..model.reason import Reason
 from ..model.refusals import refuse
-from ..model.run import Origin
-from ..model.task import Task, TaskState, past_of
-from ..schedule import count, due, next  # noqa: A004 - the product's own question
+from ..model.run import Origin, Run
+from ..model.task import Standing, Task, TaskState, past_of
+from ..schedule import count, next  # noqa: A004 - the product's own question
 from .agenda import next_entry, waiting_entry
+from .conclude import conclude, occurrence_goes_on
 from .leaving import account_for
-from .pile import counts_from_end, without_repeat
+from .pile import MICROSECOND, Pile, counts_from_end, without_repeat
 from .telling import task_event, told
 
-_MICROSECOND: Final = timedelta(microseconds=1)
+_NOT_BEGUN: Final = (EntryKind.NEXT, EntryKind.WAITING)
 
 
 def edit(facts: Facts, edited: Task, now: datetime) -> Change:
     """A new schedule accounts for what was due and starts from now; any other edit leaves the agenda where it is."""
+    before = facts.task
     if facts.standing.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
-    task = edited._replace(
-        id=facts.task.id, owner=facts.task.owner, created=facts.task.created, version=facts.task.version + 1
-    )
-    if task.schedule != facts.task.schedule:
+    task = edited._replace(id=before.id, owner=before.owner, created=before.created, version=before.version + 1)
+    if task.schedule != before.schedule:
         return _reschedule(facts, task, now)
-    moved = tuple(e._replace(priority=task.policies.priority) for e in facts.entries)
-    return Change(
-        task=task,
-        put=moved if task.policies.priority != facts.task.policies.priority else (),
-        events=(task_event(EventKind.TASK_EDITED, task, now),),
-    )
+    return Change(task=task, put=_moved(facts, task), events=(task_event(EventKind.TASK_EDITED, task, now),))
 
 
 def replan(facts: Facts, now: datetime) -> Change:
     """The zone's rules are newer than when this was planned: an occurrence that is still to come moves with them."""
     for entry in facts.entries:
-        if entry.kind is EntryKind.NEXT and entry.due > now and not counts_from_end(facts.task.schedule):
+        if entry.kind is EntryKind.NEXT and entry.planned > now and not counts_from_end(facts.task.schedule):
             following = next_entry(facts.task, facts.standing, now)
             if following is None or following.planned == entry.planned:
                 return Change()
             detail = f"{entry.planned.isoformat()} -> {following.planned.isoformat()}"
-            told_of = task_event(EventKind.TASK_REPLANNED, facts.task, now, detail)
-            return Change(put=(following._replace(stand=entry.stand),), events=(told_of,))
+            return Change(put=(following,), events=(task_event(EventKind.TASK_REPLANNED, facts.task, now, detail),))
     return Change()
 
 
-def backfill(facts: Facts, first: datetime, last: datetime, now: datetime) -> Change:
-    """Occurrences for a past range, one by one, paced by the lane: one agenda entry, however many they are."""
-    task = facts.task
+def backfill(facts: Facts, first: datetime, last: datetime, now: datetime, attempts_before: int = 0) -> Change:
+    """Occurrences for a past range, one by one, paced by the lane: one agenda entry, however many they are.
+
+    `attempts_before` is the highest attempt that the ledger has of a backfilled occurrence in this range: backfilled
+    again, they are attempted once more.
+    """
     if facts.standing.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
-    if counts_from_end(task.schedule):
+    if counts_from_end(facts.task.schedule):
         raise refuse("backfill_from_end")
-    endless, past = without_repeat(task.schedule), past_of(task, facts.standing)
-    before = first - _MICROSECOND
-    size = count(endless, before, last, past) if last <= now else 0
+    pile = _past_pile(facts, first, last, now)
+    # Nobody missed it, so it is due when it is asked for.
+    entry = waiting_entry(facts.task, pile.first, now, origin=Origin.BACKFILL, through=pile.last, in_order=True)
+    if _already_going(facts, entry, pile):
+        raise refuse("backfill_going", first=first.isoformat(), last=last.isoformat())
+    again = entry._replace(stand=Stand.TIMED, attempt=attempts_before + 1, forgiven=attempts_before)
+    return Change(put=(again,))
+
+
+def _past_pile(facts: Facts, first: datetime, last: datetime, now: datetime) -> Pile:
+    task, past = facts.task, past_of(facts.task, facts.standing)
+    endless, before = without_repeat(task.schedule), first - MICROSECOND
+    size = count(endless, before, last, past) if first <= last <= now else 0
     planned = next(endless, before, past)
     if planned is None or not 1 <= size <= BACKFILL_OCCURRENCES:
         raise refuse("backfill_range", first=first.isoformat(), last=last.isoformat(), most=BACKFILL_OCCURRENCES)
-    entry = waiting_entry(
-        task, planned, due(task.schedule, planned, task.id, past), origin=Origin.BACKFILL, through=last, in_order=True
-    )
-    return Change(put=(entry._replace(stand=Stand.TIMED),))
+    return Pile(task, past, planned, last, size).oldest(size)
+
+
+def _already_going(facts: Facts, wanted: Entry, pile: Pile) -> bool:
+    """An occurrence cannot be backfilled twice at the same time."""
+    queued = [(each.planned, each.through or each.planned) for each in facts.entries if each.origin is Origin.BACKFILL]
+    going = [(run.planned, run.planned) for run in facts.live if run.origin is Origin.BACKFILL]
+    shared = any(first <= pile.last and pile.first <= last for first, last in (*queued, *going))
+    return shared or any(each.slot == wanted.slot for each in facts.entries)
 
 
 def _reschedule(facts: Facts, task: Task, now: datetime) -> Change:
-    standing = facts.standing._replace(counted=0, skips_left=0)
+    standing = _anew(facts.standing, now)
     following = next_entry(task, standing, now)
     if following is None:
         raise refuse("never_fires")
-    if standing.state is TaskState.COMPLETED:
-        standing = standing._replace(state=TaskState.ACTIVE, ended=None)
-    reason = Reason.PAUSED if standing.state is TaskState.PAUSED else Reason.MISSED_SKIPPED
-    # A range is told by its old schedule, so it ends with it; an occurrence that has begun goes on.
-    gone = tuple(e for e in facts.entries if e.kind is EntryKind.NEXT or e.through is not None)
-    rows = account_for(facts, gone, reason, now)
-    put = () if standing.state is TaskState.FAILED or _still_going(facts, task) else (following,)
-    kept = {entry.slot for entry in put}
-    return Change(
+    gone = tuple(entry for entry in facts.entries if entry.kind in _NOT_BEGUN)
+    kept = facts._replace(entries=tuple(entry for entry in facts.entries if entry.kind not in _NOT_BEGUN))
+    waits = standing.state is TaskState.FAILED or (counts_from_end(task.schedule) and occurrence_goes_on(kept))
+    put = (*_moved(kept, task), *(() if waits else (following,)))
+    rows = _never_begun(facts, gone, now)
+    change = Change(
         task=task,
         standing=standing,
         born=rows,
         put=put,
-        dropped=tuple(e.slot for e in gone if e.slot not in kept),
+        dropped=tuple(entry.slot for entry in gone if waits or entry.slot != following.slot),
         events=(*(told(row, now) for row in rows), task_event(EventKind.TASK_EDITED, task, now)),
     )
+    return conclude(facts, change, now)
 
 
-def _still_going(facts: Facts, task: Task) -> bool:
-    """What counts from the end has no next while an occurrence goes on, or is tried again."""
-    if not counts_from_end(task.schedule):
-        return False
-    begun = (EntryKind.RETRY, EntryKind.WAITING)
-    return any(run.origin is Origin.SCHEDULED for run in facts.live) or any(
-        _of_schedule(entry) and entry.kind in begun for entry in facts.entries
+def _anew(standing: Standing, now: datetime) -> Standing:
+    """Repeats and wishes to skip belonged to the old schedule; what was over can begin again."""
+    anew = standing._replace(counted=0, skips_left=0)
+    if standing.state is TaskState.COMPLETED:
+        return anew._replace(state=TaskState.ACTIVE, ended=None)
+    # What has given up waits for a person, but the new schedule has no past before this instant.
+    return anew._replace(ended=now) if standing.state is TaskState.FAILED else anew
+
+
+def _never_begun(facts: Facts, gone: Iterable[Entry], now: datetime) -> tuple[Run, ...]:
+    """What was due and has not begun is told by the old schedule, so it ends with it; what has begun goes on."""
+    rows: list[Run] = []
+    for entry in gone:
+        reason = Reason.MISSED_SKIPPED if entry.kind is EntryKind.NEXT else Reason.CANCELLED
+        rows += account_for(facts, (entry,), reason, now)
+    return tuple(rows)
+
+
+def _moved(facts: Facts, task: Task) -> tuple[Entry, ...]:
+    """Entries stand by their task's priority, and a lane that it has left holds none of them back."""
+    left = task.lane != facts.task.lane
+    for_all = (
+        entry._replace(
+            priority=task.policies.priority,
+            stand=Stand.TIMED if left and entry.stand is Stand.PARKED else entry.stand,
+            lane=None if left else entry.lane,
+        )
+        for entry in facts.entries
     )
-
-
-def _of_schedule(entry: Entry) -> bool:
-    return entry.origin is Origin.SCHEDULED and entry.through is None and entry.slot != NEXT_SLOT
+    return tuple(after for before, after in zip(facts.entries, for_all, strict=True) if after != before)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from ..choices import Language
 from ..model.change import Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
 from ..model.reason import Reason, sentence
 from ..model.run import Run, RunState
-from ..model.task import past_of
+from ..model.task import Pause, past_of
 from ..schedule import next  # noqa: A004 - the product's own question
-from .pile import without_repeat
+from .pile import MICROSECOND, without_repeat
 
-_MICROSECOND: Final = timedelta(microseconds=1)
+_NO_OCCURRENCE: Final = (EntryKind.RESUME, EntryKind.DEADLINE)
 
 
 class Verdict(StrEnum):
@@ -81,10 +81,10 @@ def explain(facts: Facts, runs: Sequence[Run], at: datetime, now: datetime) -> E
     """`runs` are the ledger's rows around `at`; of those, the ones that cover it answer first."""
     rows = tuple(sorted((run for run in runs if _covers(run, at)), key=lambda run: run.attempt))
     if rows:
-        return _from_row(rows)
-    entry = _standing_for(facts.entries, at)
-    if entry is not None:
-        return _from_entry(facts, entry, now)
+        return _from_rows(facts, rows)
+    for entry in facts.entries:
+        if entry.kind not in _NO_OCCURRENCE and _stands_for(entry, at):
+            return _from_entry(facts, entry, at, now)
     return _from_schedule(facts, at, now)
 
 
@@ -92,14 +92,30 @@ def _covers(run: Run, at: datetime) -> bool:
     return run.planned == at or (run.span is not None and run.span.first <= at <= run.span.last)
 
 
-def _from_row(rows: tuple[Run, ...]) -> Explanation:
+def _stands_for(entry: Entry, at: datetime) -> bool:
+    return entry.planned == at or (entry.span is not None and entry.span.first <= at <= entry.span.last)
+
+
+def _from_rows(facts: Facts, rows: tuple[Run, ...]) -> Explanation:
     run = rows[-1]
     if run.live:
         return _told(Verdict.RUNNING, runs=rows)
     if run.state is RunState.SKIPPED or run.started is None:
-        reason = run.reason or Reason.CANCELLED
-        return _told(Verdict.SKIPPED, reason=reason, runs=rows)
-    late = f"{(run.started - run.due).total_seconds():.3f} s"
+        answer = _told(Verdict.SKIPPED, reason=run.reason or Reason.CANCELLED, runs=rows)
+    else:
+        answer = _ran(run, run.started, rows)
+    for entry in facts.entries:
+        if entry.kind is EntryKind.RETRY and (entry.planned, entry.origin) == (run.planned, run.origin):
+            again = entry.due.isoformat()
+            return answer._replace(
+                english=f"{answer.english} It is tried again at {again}.",
+                chinese=f"{answer.chinese}将于 {again} 再次尝试。",
+            )
+    return answer
+
+
+def _ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
+    late = f"{(started - run.due).total_seconds():.3f} s"
     english, chinese = _SENTENCES[Verdict.RAN]
     why = ("", "") if run.reason is None else (" " + sentence(run.reason), sentence(run.reason, "zh"))
     return Explanation(
@@ -111,51 +127,49 @@ def _from_row(rows: tuple[Run, ...]) -> Explanation:
     )
 
 
-def _standing_for(entries: tuple[Entry, ...], at: datetime) -> Entry | None:
-    for entry in entries:
-        if entry.kind in (EntryKind.RESUME, EntryKind.DEADLINE):
-            continue
-        if entry.planned == at or (entry.through is not None and entry.planned <= at <= entry.through):
-            return entry
-    return None
-
-
-def _from_entry(facts: Facts, entry: Entry, now: datetime) -> Explanation:
-    if facts.standing.pause is not None:
-        return _paused(facts)
-    if entry.due > now:
-        return _told(Verdict.PENDING, _both(entry.due.isoformat()))
-    if entry.kind is EntryKind.NEXT and entry.stand in (Stand.TIMED, Stand.READY):
+def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime) -> Explanation:
+    pause = facts.standing.pause
+    if pause is not None and entry.stand is Stand.ASLEEP and _lasts(pause, at):
+        return _paused(pause)
+    if at > now or entry.due > now:
+        return _told(Verdict.PENDING, _both(max(at, entry.due).isoformat()))
+    if entry.kind is EntryKind.NEXT and entry.stand in CLAIMABLE:
         return _told(Verdict.OVERDUE)
     return _told(Verdict.WAITING, _WAITS[entry.stand])
 
 
 def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
+    """No row and no entry is about this very instant: it lies in a range, in a pile, in the future, or nowhere."""
     task, standing = facts.task, facts.standing
     if at < task.created:
         return _told(Verdict.NOT_CREATED, _both(task.created.isoformat()))
-    if standing.pause is not None and at >= standing.pause.since:
-        return _paused(facts)
     if standing.ended is not None and at >= standing.ended:
         return _told(Verdict.OVER, _both(standing.state.value), reason=standing.reason)
-    endless, past = without_repeat(task.schedule), past_of(task, standing)
-    following = next(endless, at - _MICROSECOND, past)
+    following = next(without_repeat(task.schedule), at - MICROSECOND, past_of(task, standing))
     if following != at:
         return _told(Verdict.NOT_PLANNED, _both("-" if following is None else following.isoformat()))
+    for entry in facts.entries:
+        if _leads_to(entry, at):
+            return _from_entry(facts, entry, at, now)
     if at > now:
         return _told(Verdict.PENDING, _both(at.isoformat()))
-    return _told(Verdict.OVERDUE if _cursor_before(facts, at) else Verdict.FORGOTTEN)
+    return _told(Verdict.FORGOTTEN)
 
 
-def _cursor_before(facts: Facts, at: datetime) -> bool:
-    """Whether the task's next occurrence is one that lies before `at`: then this one is in the same pile."""
-    return any(entry.kind is EntryKind.NEXT and entry.planned <= at for entry in facts.entries)
+def _leads_to(entry: Entry, at: datetime) -> bool:
+    """Whether a planned instant is in the entry's range, or comes after the next occurrence: in its pile, or later."""
+    if entry.kind is EntryKind.NEXT:
+        return entry.planned <= at
+    return entry.through is not None and entry.planned <= at <= entry.through
 
 
-def _paused(facts: Facts) -> Explanation:
-    pause = facts.standing.pause
-    since = "" if pause is None else pause.since.isoformat() + (f" ({pause.note})" if pause.note else "")
-    return _told(Verdict.PAUSED, _both(since), reason=Reason.PAUSED)
+def _lasts(pause: Pause, at: datetime) -> bool:
+    return pause.until is None or at < pause.until
+
+
+def _paused(pause: Pause) -> Explanation:
+    note = f" ({pause.note})" if pause.note else ""
+    return _told(Verdict.PAUSED, _both(pause.since.isoformat() + note), reason=Reason.PAUSED)
 
 
 def _both(text: str) -> tuple[str, str]:

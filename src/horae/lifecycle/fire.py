@@ -2,53 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias, assert_never
+from datetime import datetime
+from typing import assert_never
 
 from ..model.change import Change, Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
 from ..model.outcome import Settlement, TimedOut
 from ..model.reason import Reason
 from ..model.run import Origin
 from ..model.task import TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - the product's own question
-from .control import resume
-from .ending import DEADLINE_SLOT
+from .conclude import conclude
+from .leaving import account_for
 from .occurrence import next_occurrence
-from .overlap import Meeting, backlog, meet, occupied, released, replacing, superseded_by, without_unheld
-from .pile import without_repeat
+from .overlap import Meeting, in_the_way, meet, superseded_by
+from .pile import MICROSECOND, without_repeat
+from .replacing import replacing
+from .resuming import awake
 from .settle import settle
 from .start import Claimant, born, full_lane, started
-from .telling import given_up, told
-
-Decision: TypeAlias = Callable[[Facts, Entry, int, Claimant], Change]
+from .telling import told
 
 
 def fire(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
     """Total: every entry that can be claimed gets an answer, and leaves its slot or stands differently in it."""
-    if not _may_run(facts, entry):
-        return _set_aside(facts, entry, claim)
     match entry.kind:
-        case EntryKind.NEXT:
-            return _replacing(facts, entry, token, claim, next_occurrence)
-        case EntryKind.WAITING:
-            return _waiting(facts, entry, token, claim)
-        case EntryKind.RETRY:
-            return _retry(facts, entry, token, claim)
-        case EntryKind.MANUAL:
-            return _replacing(facts, entry, token, claim, _manual)
         case EntryKind.RESUME:
-            return resume(facts, claim.now)
+            return _resume(facts, entry, claim)
         case EntryKind.DEADLINE:
             return _deadline(facts, entry, claim)
+        case _ if not _may_run(facts, entry):
+            change = _set_aside(facts, entry, claim)
+        case EntryKind.NEXT:
+            change = next_occurrence(facts, entry, token, claim)
+        case EntryKind.WAITING:
+            change = _waiting(facts, entry, token, claim)
+        case EntryKind.RETRY:
+            change = _retry(facts, entry, token, claim)
+        case EntryKind.MANUAL:
+            change = _manual(facts, entry, token, claim)
         case never:
             assert_never(never)
+    return conclude(facts, change, claim.now)
 
 
 def _may_run(facts: Facts, entry: Entry) -> bool:
     """A claim reads the task again: what was paused, cancelled or is over since does not start."""
-    if entry.kind in (EntryKind.RESUME, EntryKind.DEADLINE):
-        return True
     if facts.barred is not None and entry.kind is not EntryKind.NEXT:
         return False
     if entry.origin is Origin.SCHEDULED:
@@ -58,79 +57,82 @@ def _may_run(facts: Facts, entry: Entry) -> bool:
 
 def _set_aside(facts: Facts, entry: Entry, claim: Claimant) -> Change:
     """Asleep with its task, or recorded and gone."""
-    if facts.standing.state is TaskState.PAUSED and facts.barred is None:
-        return Change(put=(entry._replace(stand=Stand.ASLEEP),))
-    row = given_up(facts.task, entry, facts.barred or Reason.CANCELLED, claim.now)
-    # Whatever was held behind it must not wait for something that will never end.
-    return Change(born=(row,), put=released(facts, facts.live), dropped=(entry.slot,), events=(told(row, claim.now),))
-
-
-def _replacing(facts: Facts, entry: Entry, token: int, claim: Claimant, decide: Decision) -> Change:
-    """Where a newer occurrence replaces the running one, what somebody outside holds ends in the same breath."""
-    if not facts.live:
-        return decide(facts, entry, token, claim)
-    fewer, ended = without_unheld(facts, claim.now)
-    change = decide(fewer, entry, token, claim)
-    if not ended:
-        return change
-    return change._replace(
-        moved=(*ended, *change.moved),
-        dropped=(*change.dropped, *(DEADLINE_SLOT + run.id for run in ended)),
-        events=(*(told(run, claim.now) for run in ended), *change.events),
-    )
+    if facts.standing.state is TaskState.PAUSED and entry.origin is Origin.SCHEDULED:
+        return Change(put=(entry._replace(stand=Stand.ASLEEP, lane=None),))
+    rows = account_for(facts, (entry,), facts.barred or Reason.CANCELLED, claim.now)
+    return Change(born=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
 
 
 def _waiting(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    """The first of those that wait, if nothing of the task is going; the rest stay held behind it."""
-    if occupied(facts, facts.live, entry) or backlog(facts, entry):
-        return Change(put=(entry._replace(stand=Stand.HELD),))
-    return _start(facts, entry, token, claim, behind=_behind(facts, entry))
+    """The first of those that wait, if nothing of the task is in the way; the rest stay held behind it."""
+    if in_the_way(facts, entry):
+        return _held(entry)
+    if entry.origin is Origin.BACKFILL and _something_is_due(facts, claim.now):
+        # The past has waited so long that it can let the present go first.
+        return Change(put=(entry._replace(due=claim.now + MICROSECOND),))
+    return _start(facts, entry, token, claim)
 
 
 def _retry(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    if occupied(facts, facts.live, entry):
-        return Change(put=(entry._replace(stand=Stand.HELD),))
-    return _start(facts, entry, token, claim)
+    return _held(entry) if in_the_way(facts, entry) else _start(facts, entry, token, claim)
 
 
 def _manual(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
     """Somebody said: now. It obeys overlap, but what was met in time and only waited for a seat goes on waiting."""
-    meeting = meet(facts, entry)
-    if meeting is Meeting.START:
+    if not in_the_way(facts, entry):
         return _start(facts, entry, token, claim)
+    meeting = meet(facts, entry)
     if meeting is Meeting.SKIP and not entry.waited:
-        row = given_up(facts.task, entry, Reason.OVERLAP, claim.now)
-        return Change(born=(row,), dropped=(entry.slot,), events=(told(row, claim.now),))
-    cancelled = replacing(facts) if meeting is Meeting.REPLACE else ()
-    return Change(put=(entry._replace(stand=Stand.HELD),), cancelled=cancelled)
+        rows = account_for(facts, (entry,), Reason.OVERLAP, claim.now)
+        return Change(born=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
+    return replacing(facts, _held(entry), claim.now) if meeting is Meeting.REPLACE else _held(entry)
 
 
-def _start(facts: Facts, entry: Entry, token: int, claim: Claimant, behind: Entry | None = None) -> Change:
-    """A run for exactly this entry, if its lanes have a seat; `behind` takes its slot."""
+def _held(entry: Entry) -> Change:
+    return Change(put=(entry._replace(stand=Stand.HELD, lane=None),))
+
+
+def _start(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    """A run for exactly this entry, if its lanes have a seat."""
     lane = full_lane(facts)
     if lane is not None:
         return Change(put=(entry._replace(stand=Stand.PARKED, lane=lane, waited=True),))
     run = born(facts, entry, token, claim)
     ended = superseded_by(facts, entry) if entry.kind is EntryKind.WAITING else ()
-    rows = tuple(given_up(facts.task, each, Reason.SUPERSEDED, claim.now) for each in ended)
+    rows = account_for(facts, ended, Reason.SUPERSEDED, claim.now)
     gone = tuple(each.slot for each in ended)
+    behind = _behind(facts, entry, claim)
     return Change(
         born=(*rows, run),
-        put=() if behind is None else (behind,),
-        dropped=gone if behind is not None else (entry.slot, *gone),
+        put=behind,
+        dropped=gone if behind else (*gone, entry.slot),
         events=(*(told(row, claim.now) for row in rows), started(run, claim.now)),
     )
 
 
-def _behind(facts: Facts, entry: Entry) -> Entry | None:
-    """What is left of a range when its first occurrence has started."""
+def _behind(facts: Facts, entry: Entry, claim: Claimant) -> tuple[Entry, ...]:
+    """What is left of a range when its first occurrence has started, in the same slot."""
     if entry.through is None:
-        return None
+        return ()
     task, past = facts.task, past_of(facts.task, facts.standing)
     planned = next(without_repeat(task.schedule), entry.planned, past)
     if planned is None or planned > entry.through:
-        return None
-    return entry._replace(planned=planned, due=due(task.schedule, planned, task.id, past), stand=Stand.HELD, lane=None)
+        return ()
+    at = due(task.schedule, planned, task.id, past) if entry.origin is Origin.SCHEDULED else claim.now
+    return (entry._replace(planned=planned, due=at, stand=Stand.HELD, lane=None),)
+
+
+def _something_is_due(facts: Facts, now: datetime) -> bool:
+    return any(
+        entry.origin is not Origin.BACKFILL and entry.stand in CLAIMABLE and entry.due <= now for entry in facts.entries
+    )
+
+
+def _resume(facts: Facts, entry: Entry, claim: Claimant) -> Change:
+    """The pause was to end then, and did: what passed since was not paused, whenever this is found out."""
+    if facts.standing.state is TaskState.PAUSED:
+        return awake(facts, claim.now, until=entry.due)
+    return Change(dropped=(entry.slot,))
 
 
 def _deadline(facts: Facts, entry: Entry, claim: Claimant) -> Change:

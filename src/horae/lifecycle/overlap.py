@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import Enum, auto
 from typing import assert_never
 
 from ..model.change import Facts
-from ..model.entry import Entry, EntryKind, Stand
-from ..model.reason import Reason
-from ..model.run import Origin, Run, RunState
+from ..model.entry import Entry, EntryKind
+from ..model.run import Origin, Run
 
 
 class Meeting(Enum):
-    START = auto()
-    """Nothing stands in its way."""
     SKIP = auto()
     """It is recorded, and not run."""
     WAIT = auto()
@@ -24,21 +20,36 @@ class Meeting(Enum):
 
 
 def meet(facts: Facts, entry: Entry) -> Meeting:
-    if not facts.live:
-        return Meeting.START
+    """Something is in its way: what becomes of it?"""
     match facts.task.policies.overlap:
         case "skip":
             return Meeting.SKIP
         case "queue":
             return Meeting.SKIP if _somebody_waits(facts, entry) else Meeting.WAIT
-        case "queue_all":
+        case "queue_all" | "parallel":
+            # In parallel only a backlog has anything to wait for.
             return Meeting.WAIT
         case "replace":
             return Meeting.REPLACE
-        case "parallel":
-            return Meeting.START
         case never:
             assert_never(never)
+
+
+def in_the_way(facts: Facts, entry: Entry) -> bool:
+    """Whether something of the task has to end before this entry may start.
+
+    That is a run that goes on, or a backlog that runs in order and comes first. A backlog is one by one also in parallel.
+    """
+    parallel = facts.task.policies.overlap == "parallel"
+    if parallel and not entry.in_order:
+        return False
+    if any(not parallel or _in_order_with(run, entry) for run in facts.live):
+        return True
+    return any(
+        _in_order_with(other, entry) and other.planned < entry.planned
+        for other in facts.entries
+        if other.slot != entry.slot
+    )
 
 
 def superseded_by(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
@@ -48,55 +59,29 @@ def superseded_by(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
     return tuple(
         other
         for other in facts.entries
-        if other.kind is EntryKind.RETRY and other.origin is Origin.SCHEDULED and not other.in_order
+        if other.kind is EntryKind.RETRY and _gives_way(other) and other.planned < entry.planned
     )
 
 
-def without_unheld(facts: Facts, now: datetime) -> tuple[Facts, tuple[Run, ...]]:
-    """Runs that somebody outside holds cannot be asked to end: where a newer one replaces them, they end here."""
-    if facts.task.policies.overlap != "replace":
-        return facts, ()
-    ended = tuple(
-        run._replace(state=RunState.CANCELLED, reason=Reason.REPLACED, ended=now, deadline=None)
-        for run in facts.live
-        if run.state is RunState.WAITING
-    )
-    live = tuple(run for run in facts.live if run.state is not RunState.WAITING)
-    return facts._replace(live=live) if ended else facts, ended
+def replaced_waiters(facts: Facts) -> tuple[Entry, ...]:
+    """Occurrences that wait for the run that is replaced: a newer one takes their place."""
+    return tuple(other for other in facts.entries if other.kind is EntryKind.WAITING and _gives_way(other))
 
 
-def replacing(facts: Facts) -> tuple[tuple[str, Reason], ...]:
-    """The runs that are asked to end, so that a newer one can start."""
-    return tuple((run.id, Reason.REPLACED) for run in facts.live if run.cancel is None)
+def replaced_runs(facts: Facts) -> tuple[Run, ...]:
+    """The runs that end so that a newer one can start; what runs in order is never replaced."""
+    return tuple(run for run in facts.live if not run.in_order)
 
 
-def backlog(facts: Facts, entry: Entry) -> bool:
-    """Whether occurrences that must end in order, retries included, are still before this one."""
-    if entry.kind is EntryKind.NEXT and facts.task.policies.overlap == "parallel":
-        return False
-    return any(
-        other.in_order and other.planned < entry.planned and other.origin is entry.origin
-        for other in facts.entries
-        if other.slot != entry.slot
-    )
+def _in_order_with(other: Run | Entry, entry: Entry) -> bool:
+    return other.in_order and other.origin is entry.origin
 
 
-def occupied(facts: Facts, live: tuple[Run, ...], entry: Entry) -> bool:
-    """Whether a run is going that this waiting entry has to let end first; a backlog is one by one also in parallel."""
-    if facts.task.policies.overlap != "parallel":
-        return bool(live)
-    return any(run.in_order and run.origin is entry.origin for run in live)
-
-
-def released(facts: Facts, live: tuple[Run, ...]) -> tuple[Entry, ...]:
-    """The held entries that may try again when only these runs still go on."""
-    return tuple(
-        entry._replace(stand=Stand.TIMED)
-        for entry in facts.entries
-        if entry.stand is Stand.HELD and not occupied(facts, live, entry)
-    )
+def _gives_way(entry: Entry) -> bool:
+    return entry.origin is Origin.SCHEDULED and not entry.in_order
 
 
 def _somebody_waits(facts: Facts, entry: Entry) -> bool:
+    """What runs in order does not wait for its turn in the sense of overlap: it was never due while a run was going."""
     waits = (EntryKind.WAITING, EntryKind.MANUAL)
-    return any(other.kind in waits and other.slot != entry.slot for other in facts.entries)
+    return any(other.kind in waits and other.slot != entry.slot and not other.in_order for other in facts.entries)

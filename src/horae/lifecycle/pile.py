@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from ..model.run import Span
 from ..model.task import Standing, Task, past_of
-from ..schedule import Every, Now, Once, Past, Schedule, count, iterate, next  # noqa: A004 - the product's own question
+from ..schedule import Every, Now, Once, Past, Schedule, count, due, iterate, next  # noqa: A004 - the product's own question
 
-_MICROSECOND: Final = timedelta(microseconds=1)
+MICROSECOND: Final = timedelta(microseconds=1)
+_FEW: Final = 4
+"""So many occurrences are walked; more are found by counting."""
 
 
 class Pile(NamedTuple):
-    """Planned instants of one schedule from `first` to `last`, both included, `size` of them."""
+    """Planned instants of one task from `first` to `last`, both included, `size` of them."""
 
-    schedule: Schedule
+    task: Task
     past: Past
     first: datetime
     last: datetime
@@ -27,72 +30,81 @@ class Pile(NamedTuple):
     def span(self) -> Span:
         return Span(self.first, self.last, self.size)
 
-    def newest(self, wanted: int) -> tuple[datetime, ...]:
-        """The last so many, oldest first; found by counting, so that a month of seconds costs no more than a day."""
-        if wanted >= self.size:
-            return (self.first, *iterate(self.schedule, self.first, self.past, until=self.last))
-        width = (self.last - self.first) * (wanted / self.size) + _MICROSECOND
-        while count(self.schedule, self.last - width, self.last, self.past) < wanted:
-            width *= 2
-        return tuple(iterate(self.schedule, self.last - width, self.past, until=self.last))[-wanted:]
+    def due(self, planned: datetime) -> datetime:
+        return due(self.task.schedule, planned, self.task.id, self.past)
 
-    def split(self, at: datetime) -> tuple[Pile | None, Pile | None]:
-        """Those before an instant, and those from it on."""
+    def oldest(self, wanted: int) -> Pile:
+        """The first so many of them; at least one."""
+        return self._replace(last=self.nth(wanted), size=wanted)
+
+    def cut(self, wanted: int) -> tuple[Pile, Pile]:
+        """The first so many of them, and the rest; at least one each."""
+        last = self.nth(wanted)
+        first = next(without_repeat(self.task.schedule), last, self.past) or self.last
+        return self._replace(last=last, size=wanted), self._replace(first=first, size=self.size - wanted)
+
+    def due_before(self, at: datetime) -> int:
+        """How many of them were due before an instant."""
         if self.first >= at:
-            return None, self
-        if self.last < at:
-            return self, None
-        size = 1 + count(self.schedule, self.first, at - _MICROSECOND, self.past)
-        after = self._after(at - _MICROSECOND)
-        head = self._replace(size=size)
-        return head.ending_before(at), self._replace(first=after, size=self.size - size)
+            return 0
+        endless = without_repeat(self.task.schedule)
+        planned = min(self.size, 1 + count(endless, self.first, at - MICROSECOND, self.past))
+        return planned - self._is_later(planned, at - MICROSECOND)
 
-    def ending_before(self, at: datetime) -> Pile:
-        """The same start and size, with the true last instant before `at`."""
-        if self.size == 1:
-            return self._replace(last=self.first)
-        width = (at - self.first) / self.size + _MICROSECOND
-        found: tuple[datetime, ...] = ()
-        while not found:
-            found = tuple(iterate(self.schedule, at - width, self.past, until=at - _MICROSECOND))
-            width *= 2
-        return self._replace(last=found[-1])
+    def due_by(self, at: datetime) -> Pile:
+        """Those of them that are due at an instant at which all have been planned."""
+        return self.oldest(self.size - 1) if self.size > 1 and self._is_later(self.size, at) else self
 
-    def drop_oldest(self, wanted: int) -> tuple[Pile, Pile | None]:
-        """The oldest so many, and the rest."""
-        if wanted >= self.size:
-            return self, None
-        last = self.first
-        for _ in range(wanted - 1):
-            last = self._after(last)
-        return self._replace(last=last, size=wanted), self._replace(first=self._after(last), size=self.size - wanted)
+    def _is_later(self, number: int, at: datetime) -> bool:
+        """Jitter never goes past the next occurrence: only the last one can be planned by an instant and due after it."""
+        return self.task.schedule.jitter is not None and self.due(self.nth(number)) > at
 
-    def _after(self, instant: datetime) -> datetime:
-        found = next(self.schedule, instant, self.past)
-        return self.last if found is None else found
+    def nth(self, wanted: int) -> datetime:
+        """The instant with this number, counted from 1; found among millions without walking through them."""
+        after, until, left, total = self.first, self.last, wanted - 1, self.size - 1
+        endless, guess = without_repeat(self.task.schedule), True
+        while left > _FEW:
+            # A guess is nearly right where occurrences are evenly spread; where they are not, halves get there.
+            middle = after + (until - after) * ((left - _FEW / 2) / total if guess else 0.5)
+            found = count(endless, after, middle, self.past)
+            if found < left:
+                after, left, total = middle, left - found, total - found
+            else:
+                until, total = middle, found
+            guess = not guess
+        return [after, *islice(iterate(endless, after, self.past), left)][-1]
 
 
-def pile_of(task: Task, standing: Standing, planned: datetime, until: datetime) -> Pile:
-    """What is planned from `planned`, which is due, up to `until`."""
-    schedule = task.schedule
-    past = past_of(task, standing)
+def pile_of(task: Task, standing: Standing, planned: datetime, now: datetime) -> Pile:
+    """What is due by now, from `planned` on, which is."""
+    return planned_pile(task, standing, planned, now).due_by(now)
+
+
+def planned_pile(task: Task, standing: Standing, planned: datetime, until: datetime) -> Pile:
+    """What is planned from one occurrence up to an instant; how late jitter makes them due is another question."""
+    schedule, past = task.schedule, past_of(task, standing)
+    single = Pile(task, past, planned, planned, 1)
     if isinstance(schedule, Now | Once) or counts_from_end(schedule):
-        return Pile(schedule, past, planned, planned, 1)
+        return single
     endless = without_repeat(schedule)
     following = next(endless, planned, past)
     if following is None or following > until:
-        return Pile(endless, past, planned, planned, 1)
-    size = 1 + count(endless, planned, until, past)
-    if schedule.counting == "planned" and schedule.repeat is not None:
-        return Pile(endless, past, planned, until, size).drop_oldest(max(1, schedule.repeat - standing.counted))[0]
-    return Pile(endless, past, planned, until, size).ending_before(until + _MICROSECOND)
+        return single
+    size = most = 1 + count(endless, planned, until, past)
+    if schedule.repeat is not None and schedule.counting == "planned":
+        size = min(most, schedule.repeat - standing.counted)
+    return single._replace(last=until, size=most).oldest(size)
 
 
 def counts_from_end(schedule: Schedule) -> bool:
     return isinstance(schedule, Every) and schedule.since == "end"
 
 
-@lru_cache(maxsize=1024)
 def without_repeat(schedule: Schedule) -> Schedule:
     """Skipped occurrences do not use up repeats, so a stretch is counted as if there were no limit."""
-    return schedule if schedule.repeat is None else replace(schedule, repeat=None)
+    return schedule if schedule.repeat is None else _endless(schedule)
+
+
+@lru_cache(maxsize=1024)
+def _endless(schedule: Schedule) -> Schedule:
+    return replace(schedule, repeat=None)

@@ -9,8 +9,8 @@ from ..model.change import Change, Facts
 from ..model.reason import Reason
 from ..model.run import Run, RunState
 from .agenda import retry_entry
-from .ending import end_occurrence, may_continue, others
-from .overlap import released
+from .conclude import conclude
+from .ending import end_occurrence, may_continue
 from .telling import told
 
 MOST_DEATHS: Final = 5
@@ -32,18 +32,18 @@ def _lost(facts: Facts, run: Run, reason: Reason, now: datetime, deaths: int) ->
     if run.cancel is not None:
         # It was asked to end, and it has.
         ended = run._replace(state=RunState.CANCELLED, reason=run.cancel, ended=now)
-        return end_occurrence(facts, run, ended, now)
+        return conclude(facts, end_occurrence(facts, ended, now), now)
     ended = run._replace(state=RunState.LOST, reason=reason, ended=now)
     poisoned = run.deaths + deaths >= MOST_DEATHS
     if poisoned or not _goes_on(facts, run):
-        return end_occurrence(facts, run, ended, now, quarantine=poisoned)
-    retry = retry_entry(facts.task, facts.standing, run, now, forgiven=1, deaths=deaths)
-    put = (retry, *released(facts, others(facts, run)))
-    return Change(moved=(ended,), put=put, events=(told(ended, now),))
+        change = end_occurrence(facts, ended, now, poisoned=poisoned)
+    else:
+        retry = retry_entry(facts.task, facts.standing, run, now, forgiven=1, deaths=deaths)
+        change = Change(moved=(ended,), put=(retry,), events=(told(ended, now),))
+    return conclude(facts, change, now)
 
 
 def _goes_on(facts: Facts, run: Run) -> bool:
     """Under `at_most_once` only what provably never started is queued again."""
-    if not may_continue(facts, run):
-        return False
-    return facts.task.policies.guarantee == "at_least_once" or run.state is RunState.CLAIMED
+    once_at_most = facts.task.policies.guarantee == "at_most_once"
+    return may_continue(facts, run) and (run.state is RunState.CLAIMED or not once_at_most)

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import assert_never
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias, assert_never
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind
 from ..model.event import Event, EventKind
 from ..model.ids import share_of
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
+from ..model.policy import LONGEST_BACKOFF
 from ..model.reason import Reason
 from ..model.run import Run, RunState
 from .agenda import retry_entry
-from .ending import DEADLINE_SLOT, deadline_slots, end_occurrence, may_continue, others, summary
-from .overlap import released
+from .conclude import conclude
+from .ending import deadline_slots, end_occurrence, may_continue, summary
 from .telling import told
+
+DEADLINE_SLOT: Final = "deadline/"
+_End: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Skipped
 
 
 def settle(facts: Facts, run: Run, report: Settlement) -> Change:
     """The run is live and the token fits: the store has seen to that."""
     outcome = _as_asked(run, report.outcome)
     if isinstance(outcome, Waiting):
-        return _handed_on(run, outcome, report)
+        return _handed_on(facts, run, outcome, report)
     ended = _ended(run, outcome, report)
     retry_at = _retry_at(facts, run, outcome, report.ended)
-    if retry_at is None:
+    if retry_at is not None:
+        change = _tried_again(facts, run, ended, retry_at, report.ended)
+    else:
         poisoned = isinstance(outcome, Failed) and outcome.died_alone
-        return end_occurrence(facts, run, ended, report.ended, quarantine=poisoned)
-    return _tried_again(facts, run, ended, retry_at, report.ended)
+        change = end_occurrence(facts, ended, report.ended, poisoned=poisoned)
+    return conclude(facts, change, report.ended)
 
 
 def _as_asked(run: Run, outcome: Outcome) -> Outcome:
@@ -38,20 +44,16 @@ def _as_asked(run: Run, outcome: Outcome) -> Outcome:
     return Cancelled(outcome.error if isinstance(outcome, Failed | TimedOut) else "")
 
 
-def _ended(run: Run, outcome: Outcome, report: Settlement) -> Run:
+def _ended(run: Run, outcome: _End, report: Settlement) -> Run:
     state, reason, result, error = _verdict(run, outcome)
+    # What was only claimed has never started, whatever the node had begun to prepare.
+    started = None if run.state is RunState.CLAIMED else report.started or run.started
     return run._replace(
-        state=state,
-        reason=reason,
-        result=result,
-        error=error,
-        started=report.started if report.started is not None else run.started,
-        ended=report.ended,
-        deadline=None,
+        state=state, reason=reason, result=result, error=error, started=started, ended=report.ended, deadline=None
     )
 
 
-def _verdict(run: Run, outcome: Outcome) -> tuple[RunState, Reason | None, str | None, str | None]:
+def _verdict(run: Run, outcome: _End) -> tuple[RunState, Reason | None, str | None, str | None]:
     match outcome:
         case Succeeded(result=result):
             return RunState.SUCCEEDED, None, result, None
@@ -63,13 +65,11 @@ def _verdict(run: Run, outcome: Outcome) -> tuple[RunState, Reason | None, str |
             return RunState.CANCELLED, run.cancel or Reason.CANCELLED, None, error or None
         case Skipped(note=note, reason=reason):
             return RunState.SKIPPED, reason, None, note or None
-        case Waiting():
-            return RunState.WAITING, None, None, None
         case never:
             assert_never(never)
 
 
-def _retry_at(facts: Facts, run: Run, outcome: Outcome, now: datetime) -> datetime | None:
+def _retry_at(facts: Facts, run: Run, outcome: _End, now: datetime) -> datetime | None:
     """When to try again; None when this was the last attempt."""
     match outcome:
         case Failed(permanent=False, died_alone=False, retry_after=wanted):
@@ -82,37 +82,38 @@ def _retry_at(facts: Facts, run: Run, outcome: Outcome, now: datetime) -> dateti
     attempts = 1 if policies.guarantee == "at_most_once" else policies.retry.attempts
     if not may_continue(facts, run) or (attempts is not None and run.tries >= attempts):
         return None
+    if wanted is not None:
+        # A target may ask for any time, but not for one that lies back, or that nobody lives to see.
+        return now + min(max(wanted, timedelta(0)), LONGEST_BACKOFF)
     # Full jitter: a share of the longest wait that belongs to the run, so that failures do not march in step.
-    return now + (wanted if wanted is not None else policies.retry.longest_wait(run.tries) * share_of(run.id))
+    return now + policies.retry.longest_wait(run.tries) * share_of(run.id)
 
 
 def _tried_again(facts: Facts, run: Run, ended: Run, at: datetime, now: datetime) -> Change:
-    retry = retry_entry(facts.task, facts.standing, run, at)
     again = Event(EventKind.RUN_RETRYING, now, run.owner, run.task_id, run.id, at.isoformat())
     return Change(
         standing=facts.standing._replace(last_result=summary(ended)),
         moved=(ended,),
-        put=(retry, *released(facts, others(facts, run))),
-        dropped=deadline_slots(run),
+        put=(retry_entry(facts.task, facts.standing, run, at),),
+        dropped=deadline_slots(facts, run),
         events=(told(ended, now), again),
     )
 
 
-def _handed_on(run: Run, waiting: Waiting, report: Settlement) -> Change:
+def _handed_on(facts: Facts, run: Run, waiting: Waiting, report: Settlement) -> Change:
     """Somebody else goes on with it: no node's death ends it any more, only an answer or the deadline."""
-    moved = run._replace(
-        state=RunState.WAITING,
-        node=None,
-        deadline=waiting.deadline,
-        started=report.started if report.started is not None else run.started,
-    )
+    started = report.started or run.started or report.ended
+    longest = facts.task.policies.max_duration
+    deadline = waiting.deadline if longest is None else min(waiting.deadline, started + longest)
+    moved = run._replace(state=RunState.WAITING, node=None, deadline=deadline, started=started)
     entry = Entry(
         task_id=run.task_id,
         slot=DEADLINE_SLOT + run.id,
         kind=EntryKind.DEADLINE,
-        due=waiting.deadline,
+        due=deadline,
         planned=run.planned,
         owner=run.owner,
+        priority=facts.task.policies.priority,
         origin=run.origin,
         run_id=run.id,
     )

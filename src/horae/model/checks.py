@@ -7,15 +7,21 @@ from datetime import timedelta
 from .refusals import refuse
 
 
+def check_kind(name: str, value: object, wanted: type) -> None:
+    """What a caller builds by hand may be anything, whatever its type says."""
+    if not isinstance(value, wanted):
+        raise refuse("bad_policy", name=name, value=value, wanted=wanted.__name__)
+
+
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise refuse("bad_choice", name=name, value=value, allowed=", ".join(allowed))
 
 
-def check_number(name: str, value: object, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise refuse("bad_number", name=name, value=value, least=least, most=most)
-    if name != "factor" and not isinstance(value, int):
+def check_number(name: str, value: object, least: int, most: int, *, whole: bool = True) -> None:
+    """A bool is no number."""
+    kinds = int if whole else int | float
+    if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
         raise refuse("bad_number", name=name, value=value, least=least, most=most)
 
 

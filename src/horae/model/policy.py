@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from ..schedule import Now, Once, Schedule
-from .checks import check_choice, check_duration, check_number
+from .checks import check_choice, check_duration, check_kind, check_number
 from .refusals import refuse
 
 MissedMode: TypeAlias = Literal["skip", "latest", "all", "merge"]
@@ -56,7 +56,7 @@ class Retry:
             check_number("attempts", self.attempts, 1, MOST_ATTEMPTS)
         check_duration("backoff", self.backoff, LONGEST_BACKOFF, least=timedelta(0))
         check_duration("max", self.max, LONGEST_BACKOFF, least=timedelta(0))
-        check_number("factor", self.factor, 1, 100)
+        check_number("factor", self.factor, 1, 100, whole=False)
 
     def longest_wait(self, tries: int) -> timedelta:
         """The wait after so many tries; the real one is a random share of it, so that failures do not march in step."""
@@ -77,6 +77,8 @@ class Policies:
     priority: int = 0
 
     def __post_init__(self) -> None:
+        check_kind("missed", self.missed, Missed)
+        check_kind("retry", self.retry, Retry)
         check_choice("overlap", self.overlap, OVERLAPS)
         check_choice("guarantee", self.guarantee, GUARANTEES)
         if self.give_up_after is not None:

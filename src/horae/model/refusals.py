@@ -25,6 +25,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "没有名为“{name}”的策略。",
         "可用的策略:missed、overlap、retry、give_up_after、timeout、max_duration、guarantee、priority。",
     ),
+    "bad_policy": Entry(
+        InvalidTask,
+        "{name} cannot be '{value}'.",
+        "Give a {wanted} value.",
+        "{name} 不能是“{value}”。",
+        "请给出 {wanted} 类型的值。",
+    ),
     "bad_choice": Entry(
         InvalidTask,
         "'{value}' is not a choice for {name}.",
@@ -185,6 +192,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Give a range in the past, at most {most} occurrences long.",
         "{first} 与 {last} 之间没有可回填的内容。",
         "请给出过去的区间,最多 {most} 次。",
+    ),
+    "backfill_going": Entry(
+        Conflict,
+        "Something between {first} and {last} is being backfilled already.",
+        "Wait until that has ended, or give a range that does not touch it.",
+        "{first} 与 {last} 之间已有内容正在回填。",
+        "请等它结束,或给出不与之相交的区间。",
     ),
     "until_past": Entry(
         InvalidTask,

@@ -28,6 +28,9 @@ TRANSITIONS: Final[dict[TaskState, frozenset[TaskState]]] = {
     TaskState.CANCELLED: frozenset(),
 }
 
+GOING: Final = frozenset({TaskState.ACTIVE, TaskState.PAUSED})
+"""States in which the schedule still leads to something."""
+
 
 class PauseCause(StrEnum):
     REQUESTED = "requested"

@@ -46,15 +46,20 @@ class Tasks:
         return task
 
     async def create_many(self, who: Principal, wishes: Sequence[Wish]) -> list[Task]:
-        """All or none up to a thousand; more go in chunks of that size, each all or none."""
-        made: list[Task] = []
+        """All or none up to a thousand; more are written in chunks of that size, each all or none.
+
+        Every wish is checked before the first chunk is written, so that only the store itself can stop halfway.
+        """
+        now = self._clock.now()
+        chunks: list[list[Change]] = []
         for start in range(0, len(wishes), BULK_TASKS):
-            now = self._clock.now()
-            changes = [self._planned(who, wish, now) for wish in wishes[start : start + BULK_TASKS]]
+            chunks.append([self._planned(who, wish, now) for wish in wishes[start : start + BULK_TASKS]])
+            # Others have their turn between chunks.
+            await self._clock.pause(0)
+        for changes in chunks:
             await self._book.add(changes)
-            made += [change.task for change in changes if change.task is not None]
             self._told(min(entry.due for change in changes for entry in change.put))
-        return made
+        return [change.task for changes in chunks for change in changes if change.task is not None]
 
     async def declare(self, who: Principal, wish: Wish) -> Task:
         """The task with this natural key, made or edited: saying the same twice changes nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -46,7 +47,9 @@ class Options(NamedTuple):
         """What was chosen here, and where nothing was, the usual."""
         if usual is NO_OPTIONS:
             return self
-        return Options(*(mine if mine is not None else other for mine, other in zip(self, usual, strict=True)))
+        merged = Options(*(mine if mine is not None else other for mine, other in zip(self, usual, strict=True)))
+        # `retries` is short for a part of `retry`, so a whole one that was chosen here leaves nothing of a usual number.
+        return merged if self.retry is None else merged._replace(retries=self.retries)
 
 
 NO_OPTIONS: Final = Options()
@@ -122,7 +125,11 @@ def read_missed(value: str | Missed, usual: Missed) -> Missed:
 
 
 def _retry(options: Options) -> Retry | None:
+    """`retries=3` means four attempts, with the waits of `retry` where both were given."""
+    retry = options.retry
+    if retry is not None and not isinstance(retry, Retry):
+        raise refuse("bad_choice", name="retry", value=retry, allowed="Retry(...), or retries=3")
     if options.retries is None:
-        return options.retry
+        return retry
     check_number("retries", options.retries, 0, MOST_ATTEMPTS - 1)
-    return Retry(attempts=options.retries + 1) if options.retry is None else options.retry
+    return replace(retry or Retry(), attempts=options.retries + 1)

@@ -8,13 +8,17 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from contextvars import Context
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
 _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
 _MICROSECONDS: Final = 1_000_000
 _RESOLUTION: Final = 0.000_000_5
+_ROUNDING: Final = 0.1
+"""In microseconds: what float arithmetic adds to a timer is not meant."""
 PATIENCE_SECONDS: Final = 10.0
 """Real seconds: after so long, time goes on without what works outside, for it may wait for just that."""
 
@@ -51,6 +55,12 @@ class VirtualClock:
         """Somebody sets the wall clock, in either direction; the steady one does not notice."""
         self._stepped += delta
 
+    def tick_for(self, steady: float) -> float:
+        """The whole microsecond at which that point of the steady clock is reached, if it lies ahead."""
+        if steady <= self.steady():
+            return steady
+        return max(self._elapsed + 1, ceil(steady * _MICROSECONDS - _ROUNDING)) / _MICROSECONDS
+
     def advance(self, seconds: float) -> None:
         """Time passes. On a `VirtualLoop` this is the loop's business."""
         self._elapsed += max(0, round(seconds * _MICROSECONDS))
@@ -68,6 +78,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self.clock.steady()
+
+    def call_at(
+        self, when: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Timers go off on whole microseconds, and never in the one that is now: whoever waits must see time pass."""
+        return super().call_at(self.clock.tick_for(when), callback, *args, context=context)
 
     def travel(self, delta: timedelta) -> None:
         """Run everything until so much time has passed, what is due at that very instant included."""
@@ -87,7 +103,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._selection.outside -= 1
 
     def run_in_executor(
-        self, executor: Executor | None, func: Callable[[Unpack[_Ts]], _T], *args: Unpack[_Ts]
+        self, executor: Executor | None, func: Callable[[Unpack[_Ts]], _T], *args: *_Ts
     ) -> asyncio.Future[_T]:
         future = super().run_in_executor(executor, func, *args)
         self._selection.outside += 1

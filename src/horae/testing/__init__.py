@@ -1,1 +1,7 @@
-"""For those who test what they built on Horae, or a store of their own: factories, and contracts that a store keeps."""
+"""For those who test with Horae, or write a store of their own: time travel, factories, contract suites."""
+
+from __future__ import annotations
+
+from .travel import TimeTravel
+
+__all__ = ["TimeTravel"]

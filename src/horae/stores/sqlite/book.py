@@ -11,10 +11,11 @@ from ...model.page import Page
 from ...model.reason import Reason
 from ...model.run import Run
 from ...ports.store import RunFilter, TaskFilter
-from .gather import Definitions, everything_of, one_by_id, one_by_key
+from .familiar import Familiar
+from .gather import everything_of, one_by_id, one_by_key
 from .ledger import read_run, read_runs, read_tasks
 from .link import Link, Row
-from .pending import Known, Pending
+from .pending import Pending
 from .readers import Readers
 from .statements import sql
 from .writer import Writer
@@ -28,11 +29,11 @@ _UNBAR: Final = sql("unbar")
 class SQLiteBook:
     _writer: Writer
     _readers: Readers
-    _definitions: Definitions
+    _familiar: Familiar
 
     async def add(self, changes: Sequence[Change]) -> None:
         if changes:
-            await self._writer.do(lambda link: _add(link, changes), urgent=False)
+            await self._writer.do(lambda link: _add(link, self._familiar, changes), urgent=False)
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         def work(link: Link) -> Facts | None:
@@ -52,9 +53,9 @@ class SQLiteBook:
                 change = decide(None)
                 if change.task is None:
                     raise StoreError(f"There is no task with the key {key}, and no new one was made.")
-                _add(link, [change])
+                _add(link, self._familiar, [change])
                 made = one_by_id(link, change.task.id)
-                after = None if made is None else everything_of(link, self._definitions, made)[1]
+                after = None if made is None else everything_of(link, self._familiar, made)[2]
             else:
                 _, after = self._decide(link, row, decide)
             if after is None:
@@ -65,12 +66,12 @@ class SQLiteBook:
 
     def _decide(self, link: Link, row: Row, decide: Callable[[Facts], Change]) -> tuple[Facts, Facts | None]:
         """The facts before and after."""
-        gathered, before = everything_of(link, self._definitions, row)
-        pending = Pending()
-        pending.note(Known(row[0], row[2], before), decide(before), gathered)
-        pending.finish(link)
+        gathered, known, before = everything_of(link, self._familiar, row)
+        pending = Pending(link, self._familiar)
+        pending.note(known, before.entries, decide(before), gathered)
+        pending.finish()
         after = one_by_id(link, before.task.id)
-        return before, None if after is None else everything_of(link, self._definitions, after)[1]
+        return before, None if after is None else everything_of(link, self._familiar, after)[2]
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
         return await self._readers.do(lambda link: _facts(link, one_by_id(link, task_id), owner))
@@ -91,9 +92,9 @@ class SQLiteBook:
     async def set_lane(self, name: str, limit: int) -> None:
         def work(link: Link) -> None:
             link.query(_SET_LANE, (name, limit))
-            pending = Pending()
+            pending = Pending(link, self._familiar)
             pending.offer(name)
-            pending.finish(link)
+            pending.finish()
 
         await self._writer.do(work)
 
@@ -104,16 +105,16 @@ class SQLiteBook:
             await self._writer.do(lambda link: link.query(_BAR, (owner, reason)))
 
 
-def _add(link: Link, changes: Sequence[Change]) -> None:
+def _add(link: Link, familiar: Familiar, changes: Sequence[Change]) -> None:
     last = link.query(_LAST_TASK)
     first: int = last[0][0] + 1 if last else 1
-    pending = Pending()
+    pending = Pending(link, familiar)
     for number, change in enumerate(changes, first):
         pending.note_new(number, change)
-    pending.finish(link)
+    pending.finish()
 
 
 def _facts(link: Link, row: Row | None, owner: str | None) -> Facts | None:
     if row is None or owner not in (None, row[1]):
         return None
-    return everything_of(link, Definitions(), row)[1]
+    return everything_of(link, Familiar(), row)[2]

@@ -4,48 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, TypeAlias
 
 from ...errors import StoreError
 from ...model.change import Change, Facts, RunDecision, SettleDecision
 from ...model.ids import microseconds
 from ...model.outcome import Settlement
 from ...model.run import LIVE, Run
-from .gather import Definitions, Gathered, named
-from .link import Link, Row
-from .pending import Known, Pending
-from .rows import RUN_WIDTH, STANDING_WIDTH, run_from
+from .familiar import Familiar, Known
+from .gather import Gathered, these
+from .link import Link
+from .pending import Pending
 from .statements import sql
+from .surroundings import named
 
-_T = TypeVar("_T")
-
-_CARRIED: Final = sql("carried")
+_TASKS_OF_RUNS: Final = sql("tasks_of_runs")
+_VERSIONS: Final = sql("versions")
 _CARRIED_BY: Final = sql("carried_by")
 _START: Final = sql("start")
+_NEXT_VERSION: Final = sql("next_version")
 _RENEWALS: Final = sql("renewals")
 _DROP_NODE: Final = sql("drop_node")
 
-_ENTRIES: Final = RUN_WIDTH + STANDING_WIDTH
-_LIVE: Final = _ENTRIES + 1
-
-
-class _Wish(NamedTuple, Generic[_T]):
-    """What is to become of a run, by whoever holds this token."""
-
-    run_id: str
-    token: int | None
-    told: _T
+Wish: TypeAlias = tuple[str, int | None, Any]
+"""A run, the token under which it is carried (None: whichever), and what the decision is told."""
 
 
 class Carrier:
-    def __init__(self, definitions: Definitions) -> None:
-        self._definitions = definitions
+    def __init__(self, familiar: Familiar) -> None:
+        self._familiar = familiar
 
     def settle(self, link: Link, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        return self._carry(link, [_Wish(each.run_id, each.token, each) for each in batch], decide)
+        return self._carry(link, [(each.run_id, each.token, each) for each in batch], decide)
 
     def release(self, link: Link, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
-        return self._carry(link, [_Wish(*claim, None) for claim in claims], lambda facts, run, _: decide(facts, run))
+        return self._carry(link, [(*claim, None) for claim in claims], lambda facts, run, _: decide(facts, run))
 
     def recover(self, link: Link, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         if link.query(_RENEWALS, (node,)) != [(renewals,)]:
@@ -58,52 +51,62 @@ class Carrier:
                 raise StoreError(f"The run {run.id} was to be recovered, but is still carried by {node}.")
             return change
 
-        self._carry(link, [_Wish(run_id, None, None) for run_id in carried[:limit]], decide_and_look)
+        self._carry(link, [(run_id, None, None) for run_id in carried[:limit]], decide_and_look)
         if len(carried) <= limit:
             link.query(_DROP_NODE, (node,))
         return min(len(carried), limit)
 
     def start(self, link: Link, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
         at = microseconds(now)
-        return frozenset(row[0] for run_id, token in claims for row in link.query(_START, (at, run_id, token)))
+        started = [row for run_id, token in claims for row in link.query(_START, (at, run_id, token))]
+        link.write_each(_NEXT_VERSION, [(task,) for _, task in started])
+        return frozenset(run_id for run_id, _ in started)
 
-    def _carry(
-        self, link: Link, wishes: Sequence[_Wish[_T]], decide: Callable[[Facts, Run, _T], Change]
-    ) -> frozenset[str]:
+    def _carry(self, link: Link, wishes: Sequence[Wish], decide: Callable[[Facts, Run, Any], Change]) -> frozenset[str]:
         stale: set[str] = set()
-        rows = self._rows(link, [wish.run_id for wish in wishes])
-        gathered = self._gather(link, list(rows.values()))
-        pending = Pending()
-        changed: set[int] = set()
+        tasks = self._tasks_of(link, [wish[0] for wish in wishes])
+        gathered = self._gather(link, tasks)
+        pending = Pending(link, self._familiar)
         for run_id, token, told in wishes:
-            row = rows.get(run_id)
-            if row is not None and row[2] in changed:
-                # The facts have changed since: this batch has already decided on another run of the task.
-                pending.write(link)
-                row = self._rows(link, [run_id]).get(run_id)
-                gathered.refresh(self._gather(link, [] if row is None else [row]))
-            if row is None or token not in (None, row[10]):
+            known = gathered.known.get(tasks.get(run_id, 0))
+            run = None if known is None else _live_run(known, run_id)
+            if known is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
                 continue
-            facts = gathered.facts(row[2], row[RUN_WIDTH:_ENTRIES])
-            run = next(each for each in facts.live if each.id == run_id)
-            pending.note(Known(row[2], row[RUN_WIDTH], facts), decide(facts, run, told), gathered)
-            changed.add(row[2])
-        pending.finish(link)
+            entries = gathered.entries.get(known.number, ())
+            change = decide(gathered.facts(known, entries), run, told)
+            pending.note(known, entries, change, gathered)
+            gathered.entries_after(known.number, change, entries)
+        pending.finish()
         return frozenset(stale)
 
-    def _rows(self, link: Link, run_ids: Sequence[str]) -> dict[str, Row]:
-        return {row[1]: row for row in link.query(_CARRIED, (named(run_ids),))} if run_ids else {}
+    def _tasks_of(self, link: Link, run_ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of the tasks of these runs, as far as they are live."""
+        found: dict[str, int] = {}
+        strangers: list[str] = []
+        for run_id in run_ids:
+            number = self._familiar.task_of(run_id)
+            if number is None:
+                strangers.append(run_id)
+            else:
+                found[run_id] = number
+        if strangers:
+            found.update(link.query(_TASKS_OF_RUNS, (named(strangers),)))
+        return found
 
-    def _gather(self, link: Link, rows: Sequence[Row]) -> Gathered:
-        gathered = Gathered(link, self._definitions, {row[2]: row[RUN_WIDTH] for row in rows})
-        gathered.read_entries({row[2] for row in rows if row[_ENTRIES]})
-        gathered.read_live({row[2] for row in rows if row[_LIVE] > 1})
-        for row in rows:
-            if row[_LIVE] == 1:
-                gathered.live[row[2]] = (run_from(row, gathered.tasks[row[2]].id),)
-                gathered.run_numbers[row[1]] = row[0]
+    def _gather(self, link: Link, tasks: dict[str, int]) -> Gathered:
+        numbers = dict.fromkeys(tasks.values())
+        rows = link.query(_VERSIONS, (these(numbers),)) if numbers else []
+        gathered = Gathered(link, self._familiar, {number: version for number, version, _ in rows})
+        gathered.read_entries([number for number, _, entries in rows if entries])
         return gathered
+
+
+def _live_run(known: Known, run_id: str) -> Run | None:
+    for run in known.live:
+        if run.id == run_id:
+            return run
+    return None
 
 
 def _let_go(moved: Run, run: Run, node: str) -> bool:

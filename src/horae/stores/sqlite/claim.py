@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from time import perf_counter
+from time import thread_time
 from typing import Final
 
 from ...errors import StoreError
-from ...model.change import Change, Facts, FireDecision
+from ...model.change import Change, FireDecision
 from ...model.entry import Entry
 from ...model.ids import microseconds
 from ...model.limits import CLAIM_SLICE
 from ...model.run import LIVE
 from ...ports.store import Claim, Claimed
-from .gather import Definitions, Gathered
+from .familiar import Familiar
+from .gather import Gathered
 from .link import Link, Row
-from .pending import Known, Pending
-from .rows import ENTRY_WIDTH, STANDING_WIDTH, entry_from, standing_from
+from .pending import Pending
+from .rows import ENTRY_WIDTH, entry_from
 from .statements import sql
 from .texts import instants
 
@@ -28,26 +29,30 @@ _QUEUE_OLDEST: Final = sql("queue_oldest")
 _QUEUE_NEWEST: Final = sql("queue_newest")
 _NOT_YET: Final = sql("not_yet")
 _OWNERS_IN_TURN: Final = sql("owners_in_turn")
+_ONE_ORDER: Final = sql("one_order")
 _NEXT_TOKEN: Final = sql("next_token")
 
-_QUEUED_AT_ONCE: Final = 1_000
+_QUEUED_AT_ONCE: Final = 500
 """From each end of a backlog: who is on time must not wait until the oldest are done."""
 _LONGEST_TURN: Final = 16
 """So many entries of one owner, and the next owner has its turn."""
 _DECIDING_SECONDS: Final = 0.005
+"""Of work, not of waiting: a thread that had to wait for the processor gains nothing by stopping early."""
 _BETWEEN_LOOKS: Final = 16
-_ENTRIES: Final = ENTRY_WIDTH + STANDING_WIDTH
-_LIVE: Final = _ENTRIES + 1
+_VERSION: Final = ENTRY_WIDTH
+_ENTRIES: Final = ENTRY_WIDTH + 1
 
 
 class Claimer:
-    def __init__(self, definitions: Definitions) -> None:
-        self._definitions = definitions
+    def __init__(self, familiar: Familiar) -> None:
+        self._familiar = familiar
         self._last_turn = ""
+        self._backlog = False
 
     def glance(self, link: Link, now: datetime, node: str, room: int) -> Claim | None:
         """The answer when there is nothing to write: an idle node must not cost a write."""
         joined, timed, ready = link.query(_HEAD, {"node": node})[0]
+        self._backlog = ready is not None
         if not joined:
             return Claim()
         if room > 0 and any(due is not None and due <= microseconds(now) for due in (timed, ready)):
@@ -64,71 +69,62 @@ class Claimer:
         if decided:
             self._last_turn = rows[decided - 1][5]
         _, timed, ready = link.query(_HEAD, {"node": node})[0]
+        self._backlog = ready is not None
         return _answer(tuple(claimed), decided, now, timed, ready)
 
     def _slice(self, link: Link, now: int) -> list[Row]:
         """At most one entry of a task, best first."""
-        rows = self._in_turn(link, now)
-        if rows is None:
-            rows = link.query(_TIMED_SLICE, (now, CLAIM_SLICE + 1))
-            if len(rows) > CLAIM_SLICE:
-                self._queue_up(link, now)
-                rows = self._in_turn(link, now) or []
-            else:
-                rows.sort(key=_by_priority)
+        rows = [] if self._backlog else link.query(_TIMED_SLICE, (now, CLAIM_SLICE + 1))
+        if self._backlog or (len(rows) > CLAIM_SLICE and not link.query(_ONE_ORDER)[0][0]):
+            rows = self._in_turn(link, now)
+        else:
+            rows = sorted(rows[:CLAIM_SLICE], key=_by_priority)
         first_of_task: dict[int, Row] = {}
         for row in rows:
             first_of_task.setdefault(row[0], row)
         return list(first_of_task.values())
 
-    def _queue_up(self, link: Link, now: int) -> None:
+    def _in_turn(self, link: Link, now: int) -> list[Row]:
+        """More of what is due goes to its owners' queues, and owners have their turns, the one after the last one first."""
         link.query(_QUEUE_OLDEST, (now, _QUEUED_AT_ONCE))
         link.query(_QUEUE_NEWEST, (now, _QUEUED_AT_ONCE))
-
-    def _in_turn(self, link: Link, now: int) -> list[Row] | None:
-        """Ready entries, from the owner after the last one; None when there is no backlog."""
-        owners = self._owners(link)
-        if not owners:
-            return None
-        self._queue_up(link, now)
         link.query(_NOT_YET, (now,))
         owners = self._owners(link)
-        turn = max(1, min(_LONGEST_TURN, CLAIM_SLICE // max(1, len(owners))))
-        rounds = -(-CLAIM_SLICE // max(1, len(owners) * turn))
-        queues = [link.query(_READY_SLICE, (owner, rounds * turn)) for owner in owners]
+        if not owners:
+            return []
+        turn = max(1, min(_LONGEST_TURN, CLAIM_SLICE // len(owners)))
+        share = -(-CLAIM_SLICE // (len(owners) * turn)) * turn
+        queues = [link.query(_READY_SLICE, (owner, share)) for owner in owners]
+        if sum(map(len, queues)) < CLAIM_SLICE:
+            # Some have less than their share: what they leave is for those who have more.
+            for place, owner in enumerate(owners):
+                if len(queues[place]) == share:
+                    queues[place] = link.query(_READY_SLICE, (owner, CLAIM_SLICE))
         return _taking_turns(queues, turn)
 
     def _owners(self, link: Link) -> list[str]:
         """Whose turn it is, at most as many as a slice has places."""
-        found = [row[0] for row in link.query(_OWNERS_IN_TURN, {"after": self._last_turn, "most": CLAIM_SLICE + 1})]
-        if len(found) < CLAIM_SLICE and self._last_turn:
-            first = link.query(_OWNERS_IN_TURN, {"after": "", "most": CLAIM_SLICE + 1})
-            found.extend(row[0] for row in first if row[0] not in found)
-        return found[:CLAIM_SLICE]
+        # No name lies between a name and the same with this character behind it.
+        after_the_last = f"{self._last_turn}\0" if self._last_turn else ""
+        found = link.query(_OWNERS_IN_TURN, {"from": after_the_last, "most": CLAIM_SLICE + 1})
+        if len(found) < CLAIM_SLICE and after_the_last:
+            found += [
+                row for row in link.query(_OWNERS_IN_TURN, {"from": "", "most": CLAIM_SLICE + 1}) if row not in found
+            ]
+        return [owner for (owner,) in found[:CLAIM_SLICE]]
 
     def _fire(self, link: Link, rows: Sequence[Row], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
-        """Decide on one after the other, until there is no room or it has taken too long; how many were decided."""
-        token: int = link.query(_NEXT_TOKEN)[0][0]
-        gathered = Gathered(link, self._definitions, {row[0]: row[ENTRY_WIDTH] for row in rows})
-        gathered.read_entries([row[0] for row in rows if row[_ENTRIES] > 1])
-        gathered.read_live([row[0] for row in rows if row[_LIVE]])
-        pending = Pending()
-        until = perf_counter() + _DECIDING_SECONDS
-        decided = 0
-        for row in rows:
-            if len(claimed) >= room or (decided % _BETWEEN_LOOKS == 0 and perf_counter() > until):
-                break
-            facts, entry = _seen(gathered, row)
-            change = decide(facts, entry, token)
-            _must_move(entry, change)
-            pending.note(Known(row[0], row[ENTRY_WIDTH], facts), change, gathered)
-            task = facts.task if change.task is None else change.task
-            claimed.extend([Claimed(task, run) for run in change.born if run.state in LIVE])
-            decided += 1
-        pending.finish(link)
-        return decided
-
-
+        """How many were decided. What was made already according to the ledger is decided again without it."""
+        made: set[str] = set()
+        while True:
+            link.query("SAVEPOINT slice")
+            token: int = link.query(_NEXT_TOKEN)[0][0]
+            changes = self._decide(link, rows, room, _only_new(decide, made), token, claimed)
+            try:
+                self._pending.finish()
+            except apsw.ConstraintError:
+                link.query("ROLLBACK TO slice")
+        
 def _answer(claimed: tuple[Claimed, ...], decided: int, now: datetime, timed: int | None, ready: int | None) -> Claim:
     heads = [due for due in (timed, ready) if due is not None]
     head = instants[min(heads)] if heads else None
@@ -147,20 +143,6 @@ def _taking_turns(queues: list[list[Row]], turn: int) -> list[Row]:
             taken.extend(queue[start : start + turn])
         start += turn
     return taken[:CLAIM_SLICE]
-
-
-def _seen(gathered: Gathered, row: Row) -> tuple[Facts, Entry]:
-    number = row[0]
-    task = gathered.tasks[number]
-    entry = entry_from(row, task.id)
-    return Facts(
-        task,
-        standing_from(row[ENTRY_WIDTH:_ENTRIES]),
-        gathered.entries.get(number) or (entry,),
-        gathered.live.get(number, ()),
-        gathered.surroundings.lanes_of(task),
-        gathered.surroundings.barred.get(task.owner),
-    ), entry
 
 
 def _must_move(entry: Entry, change: Change) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from ...model.ids import microseconds
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
 from ...ports.journal import Line, NumberedLine
 from .ledger import read_run
-from .link import Link, Row
+from .link import Link
 from .readers import Readers
 from .statements import Bulk, sql
 from .texts import instants, printable
@@ -38,14 +38,14 @@ class SQLiteJournal:
 
 def _write(link: Link, lines: Sequence[Line]) -> None:
     said: dict[str, int] = {}
-    rows: list[Row] = []
+    values: list[Any] = []
     for run_id, at, level, text in lines:
         if run_id not in said:
             # What was said by a run that is gone, or never was, is nobody's to read.
             said[run_id] = LOG_LINES + 1 if read_run(link, run_id) is None else link.query(_SAID, (run_id,))[0][0]
         number = said[run_id] = said[run_id] + 1
         if number <= LOG_LINES:
-            rows.append((run_id, number, microseconds(at), level, printable(shortened(text, LOG_LINE_CHARACTERS))))
+            values += (run_id, number, microseconds(at), level, printable(shortened(text, LOG_LINE_CHARACTERS)))
         elif number == LOG_LINES + 1:
-            rows.append((run_id, number, microseconds(at), "warning", _CUT))
-    link.write_rows(_INSERT, rows)
+            values += (run_id, number, microseconds(at), "warning", _CUT)
+    link.write_rows(_INSERT, values)

@@ -10,7 +10,8 @@ from ...model.ids import microseconds
 from ...model.page import LARGEST_PAGE, Page
 from ...model.run import Run
 from ...ports.store import RunFilter, TaskFilter
-from .gather import Definitions, Gathered
+from .familiar import Familiar
+from .gather import Gathered
 from .link import Link, Row
 from .rows import RUN_WIDTH, run_from
 from .statements import sql
@@ -24,7 +25,6 @@ _RUN_AT: Final = sql("run_at")
 _RUNS_PAGE: Final = sql("runs_page")
 _RUNS_PAGE_OF_TASK: Final = sql("runs_page_of_task")
 
-_TASK_WIDTH: Final = 14
 _PREFIX: Final = "run_"
 _DIGITS: Final = 12
 _EARLIEST: Final = -(2**63)
@@ -52,10 +52,10 @@ def read_tasks(link: Link, wanted: TaskFilter, after: str | None, limit: int) ->
 def _facts_of(link: Link, rows: Sequence[Row]) -> tuple[Facts, ...]:
     """They carry no lanes: a list does not say what a run would have to wait for."""
     numbers = [row[0] for row in rows]
-    gathered = Gathered(link, Definitions(), {row[0]: row[_TASK_WIDTH] for row in rows})
+    gathered = Gathered(link, Familiar(), dict(rows))
     gathered.read_entries(numbers)
-    gathered.read_live(numbers)
-    return tuple(gathered.facts(row[0], row[_TASK_WIDTH:])._replace(lanes=()) for row in rows)
+    found = [gathered.facts(gathered.known[each], gathered.entries.get(each, ())) for each in numbers]
+    return tuple(facts._replace(lanes=()) for facts in found)
 
 
 def read_run(link: Link, run_id: str) -> Run | None:

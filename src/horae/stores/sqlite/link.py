@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from typing import Any, Final, TypeAlias
 
 import apsw
@@ -32,14 +31,16 @@ class Link:
         self.statements += 1
         return self._cursor.execute(statement, bindings).fetchall()
 
-    def write_rows(self, bulk: Bulk, rows: Sequence[Row]) -> None:
-        for text, start, end in bulk.parts(len(rows)):
+    def write_rows(self, bulk: Bulk, values: list[Any]) -> None:
+        """`values` are those of all rows, one after the other."""
+        for text, start, end in bulk.parts(len(values)):
             self.statements += 1
-            self._cursor.execute(text, tuple(chain.from_iterable(rows[start:end])))
+            self._cursor.execute(text, values[start:end])
 
     def write_each(self, statement: str, rows: Sequence[Row]) -> None:
-        self.statements += len(rows)
-        self._cursor.executemany(statement, rows)
+        if rows:
+            self.statements += len(rows)
+            self._cursor.executemany(statement, rows)
 
     @property
     def in_transaction(self) -> bool:

@@ -7,9 +7,10 @@ from typing import Final
 
 from ...model.ids import microseconds
 from ...ports.store import Trimmed
-from .gather import named, these
+from .gather import these
 from .link import Link
 from .statements import sql
+from .surroundings import named
 
 _TASKS: Final = sql("trim_tasks")
 _RUNS: Final = sql("trim_runs")

@@ -1,4 +1,8 @@
-"""Between values and rows: the order of the columns is that of sql/columns.sql and sql/changes.sql."""
+"""Between values and rows: the order of the columns is that of sql/columns.sql and sql/changes.sql.
+
+This is where a busy store spends its time. Values are made by `tuple.__new__`, which skips the call of a function for
+each of them, and what nearly always has its default is compared once instead of being read field by field.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +31,13 @@ from .texts import (
 )
 
 ENTRY_WIDTH: Final = 20
-STANDING_WIDTH: Final = 13
+TASK_WIDTH: Final = 14
 RUN_WIDTH: Final = 27
 
+new: Final = tuple.__new__
+
 STANDS: Final = (Stand.TIMED, Stand.READY, Stand.HELD, Stand.PARKED, Stand.ASLEEP)
-TIMED: Final = 0
-_STAND_NUMBERS: Final = {stand: number for number, stand in enumerate(STANDS)} | {Stand.READY: TIMED}
+_STAND_NUMBERS: Final = {stand: number for number, stand in enumerate(STANDS)} | {Stand.READY: 0}
 """Only this store makes entries ready; one that is put comes in by its due instant."""
 _KINDS: Final = {kind.value: kind for kind in EntryKind}
 _ORIGINS: Final = {origin.value: origin for origin in Origin}
@@ -40,6 +45,12 @@ _RUN_STATES: Final = {state.value: state for state in RunState}
 _TASK_STATES: Final = {state.value: state for state in TaskState}
 _EVENT_KINDS: Final = {kind.value: kind for kind in EventKind}
 REASONS: Final[dict[str | None, Reason | None]] = {None: None, **{reason.value: reason for reason in Reason}}
+
+_PLAIN_ENTRY_ROW: Final = (0, 0, None, None, None, None, 0, 0, None, None)
+_PLAIN_ENTRY: Final = (0, 0, None, None, False, False, None, None)
+"""The fields of an entry from `forgiven` on."""
+_PLAIN_RUN: Final = (None, None, None, 0, 0, False, False, None, (), None, None)
+"""The fields of a run from `ended` on, when it has just been started."""
 
 
 def _at(number: int | None) -> datetime | None:
@@ -62,28 +73,16 @@ def _span_values(span: Span | None) -> Row:
 
 
 def entry_from(row: Row, task_id: str) -> Entry:
-    _, slot, kind, due, planned, owner, priority, stand, origin, attempt, *rest = row[:ENTRY_WIDTH]
-    forgiven, deaths, through, first, last, count, waited, in_order, lane, run_id = rest
-    return Entry(
-        task_id,
-        slot,
-        _KINDS[kind],
-        instants[due],
-        instants[planned],
-        owner,
-        priority,
-        STANDS[stand],
-        _ORIGINS[origin],
-        attempt,
-        forgiven,
-        deaths,
-        _at(through),
-        _span(first, last, count),
-        bool(waited),
-        bool(in_order),
-        lane,
-        run_id,
-    )
+    _, slot, kind, due, planned, owner, priority, stand, origin, attempt = row[:10]
+    rest = row[10:ENTRY_WIDTH]
+    begin = (task_id, slot, _KINDS[kind], instants[due], instants[planned], owner, priority, STANDS[stand])
+    end = _PLAIN_ENTRY if rest == _PLAIN_ENTRY_ROW else _rest_of_entry(rest)
+    return new(Entry, (*begin, _ORIGINS[origin], attempt, *end))
+
+
+def _rest_of_entry(row: Row) -> Row:
+    forgiven, deaths, through, first, last, count, waited, in_order, lane, run_id = row
+    return forgiven, deaths, _at(through), _span(first, last, count), bool(waited), bool(in_order), lane, run_id
 
 
 def entry_values(task: int, entry: Entry) -> Row:
@@ -116,39 +115,32 @@ def entry_values(task: int, entry: Entry) -> Row:
 # --- standings ---------------------------------------------------------------------------------------------------
 
 
-def standing_from(row: Row) -> Standing:
-    _, state, counted, failures, skips_left, last_end, last_result, since, cause, note, until, reason, ended = row
-    return Standing(
-        _TASK_STATES[state],
-        counted,
-        failures,
-        skips_left,
-        _at(last_end),
-        last_result,
-        None if since is None else Pause(instants[since], PauseCause(cause), note, _at(until)),
-        REASONS[reason],
-        _at(ended),
-    )
+def standing_from(row: Row, start: int) -> Standing:
+    """From the columns that begin at `start`."""
+    state, counted, failures, skips_left, last_end, last_result, since, cause, note, until, reason, ended = row[start:]
+    pause = None if since is None else Pause(instants[since], PauseCause(cause), note, _at(until))
+    begin = (_TASK_STATES[state], counted, failures, skips_left, _at(last_end), last_result)
+    return new(Standing, (*begin, pause, REASONS[reason], _at(ended)))
 
 
-def standing_values(task: int, edition: int, standing: Standing) -> Row:
+def standing_values(task: int, version: int, standing: Standing) -> Row:
     state, counted, failures, skips_left, last_end, last_result, pause, reason, ended = standing
     since, cause, note, until = (None, None, None, None) if pause is None else pause
     return (
         task,
-        edition,
+        version,
         state,
         counted,
         failures,
         skips_left,
-        _number(last_end),
-        printable(last_result),
+        None if last_end is None else numbers[last_end],
+        None if last_result is None else printable(last_result),
         _number(since),
         cause,
         note,
         _number(until),
         reason,
-        _number(ended),
+        None if ended is None else numbers[ended],
     )
 
 
@@ -156,21 +148,9 @@ def standing_values(task: int, edition: int, standing: Standing) -> Row:
 
 
 def task_from(row: Row) -> Task:
-    _, task_id, owner, name, schedule, kind, spec, payload, chosen, created, key, lane, marks, version = row
-    return Task(
-        task_id,
-        owner,
-        name,
-        schedules[schedule],
-        targets[kind, spec],
-        payload,
-        policies[chosen],
-        instants[created],
-        key,
-        lane,
-        labels[marks],
-        version,
-    )
+    _, task_id, owner, name, schedule, kind, spec, payload, chosen, created, key, lane, marks, version = row[:TASK_WIDTH]
+    begin = (task_id, owner, name, schedules[schedule], targets[kind, spec], payload, policies[chosen])
+    return new(Task, (*begin, instants[created], key, lane, labels[marks], version))
 
 
 def task_values(task: Task) -> Row:
@@ -196,10 +176,9 @@ def task_values(task: Task) -> Row:
 
 
 def run_from(row: Row, task_id: str) -> Run:
-    _, run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started, *rest = row[
-        :RUN_WIDTH
-    ]
-    ended, deadline, first, last, count, forgiven, deaths, alone, in_order, cancel, names, result, error = rest
+    _, run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, *rest = row[:RUN_WIDTH]
+    claimed, started, ended, deadline, first, last, count, forgiven, deaths, *rest = rest
+    alone, in_order, cancel, names, result, error = rest
     return Run(
         run_id,
         task_id,
@@ -228,20 +207,51 @@ def run_from(row: Row, task_id: str) -> Run:
     )
 
 
-def born_values(task: int, run: Run) -> Row:
-    planned = microseconds(run.planned)
-    due = planned if run.due is run.planned else microseconds(run.due)
+def plain_birth(seq: int, task: int, run: Run) -> Row | None:
+    """The row of a run that has been started and of which there is nothing else to say; None if there is."""
+    if run[13:] != _PLAIN_RUN or run[8] is not None or run[7] not in LIVE:
+        return None
+    run_id, _, owner, origin, planned, due, attempt, state, _, token, node, claimed, started = run[:13]
+    at = microseconds(planned)
+    if not tells(run_id, at):
+        return None
     return (
-        run.id,
+        seq,
+        run_id,
         task,
-        run.owner,
-        run.origin,
-        planned,
-        due,
-        run.attempt,
-        int(run.state in LIVE),
-        int(not run.id.startswith(name_at(planned))),
-        *_changing_values(run),
+        owner,
+        origin,
+        at,
+        at if due is planned else microseconds(due),
+        attempt,
+        state,
+        token,
+        node,
+        None if claimed is None else numbers[claimed],
+        None if started is None else numbers[started],
+    )
+
+
+def birth(seq: int, task: int, run: Run) -> Row:
+    planned = microseconds(run.planned)
+    identity = (seq, run.id, task, run.owner, run.origin, planned, microseconds(run.due), run.attempt)
+    return (*identity, int(run.state in LIVE), int(not tells(run.id, planned)), *_changing_values(run))
+
+
+def plain_end(seq: int, before: Run, run: Run) -> Row | None:
+    """The row of a run that has ended, if all that is new of it is how."""
+    if run[7] in LIVE or run[9:12] != before[9:12] or run[15:22] != before[15:22]:
+        return None
+    started, ended, deadline = run[12:15]
+    return (
+        seq,
+        run[7],
+        run[8],
+        None if started is None else numbers[started],
+        None if ended is None else numbers[ended],
+        None if deadline is None else microseconds(deadline),
+        printable(run.result),
+        printable(run.error),
     )
 
 
@@ -250,7 +260,6 @@ def moved_values(seq: int, run: Run) -> Row:
 
 
 def _changing_values(run: Run) -> Row:
-    first, last, count = _span_values(run.span)
     return (
         run.state,
         run.reason,
@@ -260,9 +269,7 @@ def _changing_values(run: Run) -> Row:
         _number(run.started),
         _number(run.ended),
         _number(run.deadline),
-        first,
-        last,
-        count,
+        *_span_values(run.span),
         run.forgiven,
         run.deaths,
         int(run.alone),
@@ -274,9 +281,9 @@ def _changing_values(run: Run) -> Row:
     )
 
 
-def name_at(planned: int) -> str:
-    """How the id of a run begins that is planned for this instant."""
-    return f"run_{max(0, planned // 1000):012x}"
+def tells(run_id: str, planned: int) -> bool:
+    """Whether the id of a run begins with the millisecond for which it is planned, as `model.ids` makes them."""
+    return run_id[:16] == f"run_{planned // 1000:012x}"
 
 
 # --- events ------------------------------------------------------------------------------------------------------
@@ -284,7 +291,7 @@ def name_at(planned: int) -> str:
 
 def event_values(event: Event) -> Row:
     kind, at, owner, task_id, run_id, detail = event
-    return kind, numbers[at], owner, task_id, run_id, printable(detail)
+    return kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail)
 
 
 def event_from(row: Row) -> Numbered:

@@ -2,7 +2,7 @@
 -- Instants are whole microseconds since 1970, JSON is text.
 
 -- What a task is. Cold: a run never writes here, whatever the payload's size.
--- `seq` is never used twice, so that (seq, edition) names a definition for ever.
+-- `seq` is never used twice, so that a number and a version mean the same for ever.
 CREATE TABLE tasks (
   seq         INTEGER PRIMARY KEY AUTOINCREMENT,
   id          TEXT NOT NULL,
@@ -23,10 +23,11 @@ CREATE UNIQUE INDEX tasks_by_id ON tasks (id);
 CREATE INDEX tasks_by_owner ON tasks (owner, id);
 CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
 
--- Where a task stands. Hot and small, and no index is built on any of it. `edition` counts the edits of the definition.
+-- Where a task stands. Hot and small, and no index is built on any of it. `version` rises with every change of the
+-- definition, the standing, or a run that is live: who has read a task before sees in one number that it knows all of it.
 CREATE TABLE standings (
   task         INTEGER PRIMARY KEY,
-  edition      INTEGER NOT NULL,
+  version      INTEGER NOT NULL,
   state        TEXT NOT NULL,
   counted      INTEGER NOT NULL,
   failures     INTEGER NOT NULL,
@@ -68,6 +69,8 @@ CREATE TABLE agenda (
 CREATE INDEX agenda_timed ON agenda (due) WHERE stand = 0;
 CREATE INDEX agenda_ready ON agenda (owner, priority DESC, due) WHERE stand = 1;
 CREATE INDEX agenda_ready_due ON agenda (due) WHERE stand = 1;
+-- Nearly always empty: then the order of due instants is the order of priorities too.
+CREATE INDEX agenda_prioritised ON agenda (priority) WHERE priority <> 0;
 CREATE INDEX agenda_parked ON agenda (lane, priority DESC, due) WHERE stand = 3;
 
 -- The ledger. A run's id begins with its planned instant and ends in chance: an index over all ids would write a page
@@ -82,8 +85,8 @@ CREATE TABLE runs (
   planned    INTEGER NOT NULL,
   due        INTEGER NOT NULL,
   attempt    INTEGER NOT NULL,
-  live       INTEGER NOT NULL,
-  stray      INTEGER NOT NULL,
+  live       INTEGER NOT NULL DEFAULT 1,
+  stray      INTEGER NOT NULL DEFAULT 0,
   state      TEXT NOT NULL,
   reason     TEXT,
   token      INTEGER NOT NULL,
@@ -95,16 +98,16 @@ CREATE TABLE runs (
   span_first INTEGER,
   span_last  INTEGER,
   span_count INTEGER,
-  forgiven   INTEGER NOT NULL,
-  deaths     INTEGER NOT NULL,
-  alone      INTEGER NOT NULL,
-  in_order   INTEGER NOT NULL,
+  forgiven   INTEGER NOT NULL DEFAULT 0,
+  deaths     INTEGER NOT NULL DEFAULT 0,
+  alone      INTEGER NOT NULL DEFAULT 0,
+  in_order   INTEGER NOT NULL DEFAULT 0,
   cancel     TEXT,
   lanes      TEXT,
   result     TEXT,
   error      TEXT
 ) STRICT;
-CREATE UNIQUE INDEX runs_of_task ON runs (task, planned, attempt, id);
+CREATE UNIQUE INDEX runs_of_task ON runs (task, planned, attempt, origin);
 CREATE INDEX runs_by_plan ON runs (planned, attempt, owner);
 CREATE INDEX runs_live ON runs (task) WHERE live = 1;
 CREATE UNIQUE INDEX runs_live_by_id ON runs (id) WHERE live = 1;

@@ -9,7 +9,7 @@ from typing import Final
 
 _NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^--.*$", re.MULTILINE)
-_SHARED: Final = re.compile(r"\{(\w+)\}")
+_SHARED: Final = re.compile(r"\{(\w+_columns)\}")
 
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -45,19 +45,18 @@ class Bulk:
 
     LARGEST: Final = 128
 
-    def __init__(self, name: str, width: int, end: str = "") -> None:
+    def __init__(self, name: str, width: int) -> None:
         row = f"({', '.join('?' * width)})"
-        self.width = width
-        self._texts: dict[int, str] = {}
+        self._sizes: list[tuple[int, str]] = []
         size = self.LARGEST
         while size:
-            self._texts[size] = f"{sql(name)} {', '.join([row] * size)}{end}"
+            self._sizes.append((size * width, sql(name).replace("{rows}", ", ".join([row] * size))))
             size //= 2
 
     def parts(self, count: int) -> Iterator[tuple[str, int, int]]:
-        """Statements that together take so many rows: the text, and the rows from–to."""
+        """Statements that together take so many values: the text, and the values from–to."""
         start = 0
-        for size, text in self._texts.items():
+        for size, text in self._sizes:
             while count - start >= size:
                 yield text, start, start + size
                 start += size

@@ -11,8 +11,8 @@ from .agenda import SQLiteAgenda
 from .book import SQLiteBook
 from .carry import Carrier
 from .claim import Claimer
+from .familiar import Familiar
 from .feed import SQLiteFeed
-from .gather import Definitions
 from .journal import SQLiteJournal
 from .link import Link
 from .migrate import bring_up_to_date, make_file
@@ -32,10 +32,10 @@ class SQLiteStore(SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteReco
     def __init__(self, path: str | PathLike[str], *, vfs: str | None = None) -> None:
         self.path: Final = fspath(path)
         self._vfs = vfs
-        self._definitions = Definitions()
-        self._claimer = Claimer(self._definitions)
-        self._carrier = Carrier(self._definitions)
-        self._writer = Writer(self._writing_link, self._definitions.forget)
+        self._familiar = Familiar()
+        self._claimer = Claimer(self._familiar)
+        self._carrier = Carrier(self._familiar)
+        self._writer = Writer(self._writing_link, self._familiar.forget)
         self._readers = Readers(self._reading_link)
         self._opening = asyncio.Lock()
         self._opened = self._closed = False

@@ -48,11 +48,13 @@ class Group:
             while rest:
                 rest = rest[os.write(self._orders, rest) :]
 
-    def mention(self, message: bytes) -> None:
-        """A short message; it is lost on a child that does not listen, and blocks nobody."""
+    def mention(self, message: bytes) -> bool:
+        """A short message that blocks nobody. False when the child does not listen, and it was not said."""
         os.set_blocking(self._orders, False)
-        with suppress(BrokenPipeError, BlockingIOError):
-            os.write(self._orders, message)
+        try:
+            return os.write(self._orders, message) == len(message)
+        except (BrokenPipeError, BlockingIOError):
+            return False
 
     def listen(self, report: Heard, output: Heard, tick: float, ticked: Callable[[], None]) -> None:
         """Until the process ends, or `tick` seconds of silence at a time."""

@@ -61,8 +61,7 @@ class Child:
         if self._hearing.outcome is not None:  # the work is done; what lingers after it is not waited for
             self._group.kill_after(self._grace)
         news = News(self._invocation.deadline, self._stopping, self._invocation.yield_requested)
-        if news != self._told:
-            self._group.mention(write_news(news))
+        if news != self._told and self._group.mention(write_news(news)):
             self._told = news
 
     def _verdict(self, code: int) -> Outcome:

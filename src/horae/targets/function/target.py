@@ -76,6 +76,11 @@ class FunctionTarget:
             return raised(error)
         return _QUIET if value is None else returned(value)
 
+    def leaves_the_loop(self, invocation: Invocation) -> bool:
+        """Whether it runs in a thread or process: virtual time must wait for those."""
+        function = self._find(invocation.task.target.spec)
+        return function is not None and (invocation.run.alone or not function.in_loop)
+
     def close(self) -> None:
         """Whoever carries runs has ended them before; child processes that are left do not survive this."""
         for child in tuple(self._children):

@@ -72,8 +72,7 @@ class BacklogContract(Contract):
     async def test_what_is_postponed_in_a_backlog_is_not_claimed_early(self, store: WholeStore) -> None:
         await store.join(a_node())
         await keep(store, *(a_task() for _ in range(_MANY)))
-        while (await claim(store, decide=postpone(HOUR))).more:
-            pass
+        await claim_all(store, decide=postpone(HOUR))
         assert await store.next_due() == NOON + HOUR
         assert (await claim(store, NOON + HOUR - MICROSECOND)).decided == 0
         assert len(await claim_all(store, NOON + HOUR)) == _MANY

@@ -20,6 +20,7 @@ from ..factories import (
     a_new_task,
     a_node,
     a_task,
+    an_ended_run,
     an_entry,
     an_extra_entry,
 )
@@ -90,15 +91,17 @@ class ClaimingContract(Contract):
 
     async def test_a_slice_is_bounded_however_much_room_there_is(self, store: WholeStore) -> None:
         await store.join(a_node())
-        await keep(store, *(a_task() for _ in range(CLAIM_SLICE + 1)))
-        first = await claim(store, decide=drop)
-        assert 1 <= first.decided <= CLAIM_SLICE
-        assert first.more
-        decided = first.decided
-        while (slice_ := await claim(store, decide=drop)).decided:
-            decided += slice_.decided
-        assert decided == CLAIM_SLICE + 1
-        assert not slice_.more
+        for owners in (1, 9):
+            await keep(store, *(a_task(owner=f"owner-{place % owners}") for place in range(CLAIM_SLICE + 9)))
+            first = await claim(store, decide=drop)
+            assert 1 <= first.decided <= CLAIM_SLICE
+            assert first.more
+            decided = first.decided
+            while (slice_ := await claim(store, decide=drop)).decided:
+                assert slice_.decided <= CLAIM_SLICE
+                decided += slice_.decided
+            assert decided == CLAIM_SLICE + 9
+            assert not slice_.more
 
     async def test_at_most_one_entry_of_a_task_is_decided_in_a_slice(self, store: WholeStore) -> None:
         task = a_task()
@@ -192,3 +195,17 @@ class ClaimingContract(Contract):
         await claim(store, decide=lambda _, entry, __: Change(dropped=(entry.slot, gone.slot), put=(new,)))
         assert (await facts_of(store, task)).entries == (new,)
         assert await store.next_due() == NOON + MINUTE
+
+    async def test_an_attempt_that_was_made_is_not_made_again(self, store: WholeStore) -> None:
+        """The agenda may come to an instant a second time; the ledger knows that it was there."""
+        task = a_task()
+        run = an_ended_run(task)
+        await store.add([a_new_task(task, runs=[run]), a_new_task(other := a_task())])
+        await store.join(a_node())
+        told = await store.last_event()
+        claimed = await claim_all(store)
+        assert [each.task.id for each in claimed] == [other.id]
+        assert await store.run(run.id, None) == run
+        facts = await facts_of(store, task)
+        assert (facts.live, facts.entries) == ((), ())
+        assert [numbered.event.task_id for numbered in await store.events(told)] == [other.id]

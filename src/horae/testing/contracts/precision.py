@@ -12,8 +12,7 @@ from ...model.policy import Missed, Policies, Retry
 from ...model.reason import Reason
 from ...model.run import Origin, Run, RunState, Span
 from ...model.task import Pause, PauseCause, Standing, Target, Task, TaskState
-from ...public import parse
-from ...schedule import Calendar, Cron, Every, Now, Once, Schedule
+from ...schedule import Calendar, Cron, Every, Now, Once, RRule, Schedule
 from ..decisions import saying
 from ..factories import HOUR, MICROSECOND, NOON, a_new_task, a_run, a_task, an_ended_run, an_entry
 from .contract import Contract, WholeStore
@@ -51,8 +50,8 @@ def _schedules() -> list[Schedule]:
         Every(interval=HOUR, since="end", counting="planned"),
         Cron(expression="*/5 9-17 * * MON-FRI", zone="Europe/Berlin", gap="skip", fold="both", jitter=HOUR),
         Calendar(unit="week", every=2, on=(0, 3), at=(time(9, 30),), zone="UTC", start=date(2026, 3, 1)),
-        parse("last day of month at 17:00", zone="America/New_York"),
-        parse("RRULE:FREQ=MONTHLY;BYDAY=-1FR;COUNT=5", zone="Europe/Berlin", now=NOON),
+        Calendar(unit="month", on=(-1, 15), at=(time(17),), zone="America/New_York"),
+        RRule("FREQ=MONTHLY;BYDAY=-1FR;COUNT=5", start=NOON, zone="Europe/Berlin"),
     ]
 
 

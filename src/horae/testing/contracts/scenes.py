@@ -13,6 +13,8 @@ from ..decisions import seating, start_everything, succeed
 from ..factories import NODE, NOON, a_new_task, a_node, a_settlement, a_task, an_entry
 from .contract import WholeStore
 
+_MOST_SLICES = 2_000
+
 
 async def keep(store: WholeStore, *tasks: Task, due: datetime = NOON) -> None:
     """Tasks with one entry each."""
@@ -35,12 +37,12 @@ async def claim_all(
 ) -> list[Claimed]:
     """Slice after slice, until nothing is due."""
     claimed: list[Claimed] = []
-    more = True
-    while more:
+    for _ in range(_MOST_SLICES):
         slice_ = await claim(store, now, decide, room=room)
         claimed.extend(slice_.runs)
-        more = slice_.more
-    return claimed
+        if not slice_.more:
+            return claimed
+    raise AssertionError(f"after {_MOST_SLICES:,} slices there is still more to claim")
 
 
 async def a_running(store: WholeStore, task: Task | None = None, decide: FireDecision = start_everything) -> Run:

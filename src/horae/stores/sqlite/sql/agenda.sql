@@ -7,20 +7,16 @@ SELECT
   (SELECT due FROM agenda INDEXED BY agenda_ready_due WHERE stand = 1 ORDER BY due LIMIT 1)
 
 -- name: timed_slice
--- The two counts spare most claims two more statements: as a rule the entry is all that there is of its task.
+-- The count spares most claims another statement: as a rule the entry is the only one of its task.
 SELECT
-  {entry_columns}, {standing_columns},
-  (SELECT count(*) FROM agenda AS mine WHERE mine.task = agenda.task),
-  (SELECT count(*) FROM runs INDEXED BY runs_live WHERE runs.task = agenda.task AND runs.live = 1)
+  {entry_columns}, standings.version, (SELECT count(*) FROM agenda AS mine WHERE mine.task = agenda.task)
 FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
 WHERE agenda.stand = 0 AND agenda.due <= ?
 ORDER BY agenda.due LIMIT ?
 
 -- name: ready_slice
 SELECT
-  {entry_columns}, {standing_columns},
-  (SELECT count(*) FROM agenda AS mine WHERE mine.task = agenda.task),
-  (SELECT count(*) FROM runs INDEXED BY runs_live WHERE runs.task = agenda.task AND runs.live = 1)
+  {entry_columns}, standings.version, (SELECT count(*) FROM agenda AS mine WHERE mine.task = agenda.task)
 FROM agenda INDEXED BY agenda_ready JOIN standings ON standings.task = agenda.task
 WHERE agenda.stand = 1 AND agenda.owner = ?
 ORDER BY agenda.priority DESC, agenda.due LIMIT ?
@@ -44,7 +40,7 @@ UPDATE agenda SET stand = 0 WHERE (task, slot) IN (
 -- name: owners_in_turn
 -- Jumps from owner to owner along the index, however many entries each of them has.
 WITH RECURSIVE turns (owner) AS (
-  SELECT (SELECT min(owner) FROM agenda INDEXED BY agenda_ready WHERE stand = 1 AND owner > :after)
+  SELECT (SELECT min(owner) FROM agenda INDEXED BY agenda_ready WHERE stand = 1 AND owner >= :from)
   UNION ALL
   SELECT (SELECT min(agenda.owner) FROM agenda INDEXED BY agenda_ready WHERE stand = 1 AND agenda.owner > turns.owner)
   FROM turns WHERE turns.owner IS NOT NULL
@@ -55,13 +51,18 @@ SELECT owner FROM turns WHERE owner IS NOT NULL
 -- name: next_token
 UPDATE tokens SET last = last + 1 RETURNING last
 
--- name: carried
+-- name: one_order
+-- One owner and no priorities: then owners' turns and the order of due instants are the same.
 SELECT
-  {run_columns}, {standing_columns},
-  (SELECT count(*) FROM agenda WHERE agenda.task = runs.task),
-  (SELECT count(*) FROM runs AS mine INDEXED BY runs_live WHERE mine.task = runs.task AND mine.live = 1)
-FROM runs INDEXED BY runs_live_by_id JOIN standings ON standings.task = runs.task
-WHERE runs.live = 1 AND runs.id IN carray(?)
+  (SELECT min(owner) FROM tasks) IS (SELECT max(owner) FROM tasks)
+  AND NOT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_prioritised WHERE priority <> 0)
+
+-- name: tasks_of_runs
+SELECT id, task FROM runs INDEXED BY runs_live_by_id WHERE live = 1 AND id IN carray(?)
+
+-- name: versions
+SELECT task, version, (SELECT count(*) FROM agenda WHERE agenda.task = standings.task)
+FROM standings WHERE task IN carray(?)
 
 -- name: carried_by
 SELECT runs.id FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ? ORDER BY id
@@ -69,7 +70,7 @@ SELECT runs.id FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ? ORDER 
 -- name: start
 UPDATE runs INDEXED BY runs_live_by_id SET state = 'running', started = ?
 WHERE live = 1 AND id = ? AND token = ? AND state = 'claimed' AND cancel IS NULL
-RETURNING id
+RETURNING id, task
 
 -- name: ask_to_end
 UPDATE runs INDEXED BY runs_live_by_id SET cancel = ? WHERE live = 1 AND id = ?

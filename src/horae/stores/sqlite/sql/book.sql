@@ -2,7 +2,7 @@
 
 -- name: tasks_page
 -- The index is said outright: the planner would rather sort a million rows than believe a filter that may be absent.
-SELECT {task_columns}, {standing_columns}
+SELECT tasks.seq, standings.version
 FROM tasks INDEXED BY tasks_by_id JOIN standings ON standings.task = tasks.seq
 WHERE tasks.id > :after
   AND (:states IS NULL OR standings.state IN (SELECT value FROM json_each(:states)))
@@ -15,7 +15,7 @@ WHERE tasks.id > :after
 ORDER BY tasks.id LIMIT :limit
 
 -- name: tasks_page_of_owner
-SELECT {task_columns}, {standing_columns}
+SELECT tasks.seq, standings.version
 FROM tasks INDEXED BY tasks_by_owner JOIN standings ON standings.task = tasks.seq
 WHERE tasks.owner = :owner AND tasks.id > :after
   AND (:states IS NULL OR standings.state IN (SELECT value FROM json_each(:states)))

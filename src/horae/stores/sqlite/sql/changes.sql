@@ -1,4 +1,4 @@
--- What a decision says, written down. The statements that end in VALUES take many rows at once.
+-- What a decision says, written down. Those with {rows} take many of them at once.
 
 -- name: last_task
 SELECT seq FROM sqlite_sequence WHERE name = 'tasks'
@@ -6,7 +6,7 @@ SELECT seq FROM sqlite_sequence WHERE name = 'tasks'
 -- name: insert_tasks
 INSERT INTO tasks (
   seq, id, owner, name, schedule, target_kind, target_spec, payload, policies, created, key, lane, labels, version
-) VALUES
+) VALUES {rows}
 
 -- name: update_task
 UPDATE tasks SET
@@ -16,46 +16,59 @@ WHERE seq = ?
 
 -- name: put_standings
 REPLACE INTO standings (
-  task, edition, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
+  task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
   pause_until, reason, ended
-) VALUES
+) VALUES {rows}
 
--- name: next_edition
-UPDATE standings SET edition = edition + 1 WHERE task = ?
+-- name: next_version
+UPDATE standings SET version = version + 1 WHERE task = ?
 
 -- name: put_entries
 REPLACE INTO agenda (
   task, slot, kind, due, planned, owner, priority, stand, origin, attempt, forgiven, deaths, through, span_first,
   span_last, span_count, waited, in_order, lane, run_id
-) VALUES
+) VALUES {rows}
 
 -- name: drop_entries
-DELETE FROM agenda WHERE (task, slot) IN (VALUES
+DELETE FROM agenda WHERE (task, slot) IN (VALUES {rows})
 
--- name: drop_entries_end
-)
+-- name: last_run
+SELECT coalesce(max(seq), 0) FROM runs
 
 -- name: insert_runs
 INSERT INTO runs (
-  id, task, owner, origin, planned, due, attempt, live, stray, state, reason, token, node, claimed, started, ended,
+  seq, id, task, owner, origin, planned, due, attempt, live, stray, state, reason, token, node, claimed, started, ended,
   deadline, span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error
-) VALUES
+) VALUES {rows}
+
+-- name: insert_started_runs
+-- As nearly all of them begin: what is not named here has its default.
+INSERT INTO runs (
+  seq, id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started
+) VALUES {rows}
+
+-- name: end_runs
+-- As nearly all of them end: what is not named here stays as it was.
+UPDATE runs SET
+  live = 0, state = ended.column2, reason = ended.column3, started = ended.column4, ended = ended.column5,
+  deadline = ended.column6, result = ended.column7, error = ended.column8
+FROM (VALUES {rows}) AS ended WHERE runs.seq = ended.column1
 
 -- name: move_run
 UPDATE runs SET
   live = ?, state = ?, reason = ?, token = ?, node = ?, claimed = ?, started = ?, ended = ?, deadline = ?,
   span_first = ?, span_last = ?, span_count = ?, forgiven = ?, deaths = ?, alone = ?, in_order = ?, cancel = ?,
   lanes = ?, result = ?, error = ?
-WHERE seq = ? AND live = 1
+WHERE seq = ?
 
 -- name: take_seats
-INSERT INTO seats (lane, run_id) VALUES
+INSERT INTO seats (lane, run_id) VALUES {rows}
 
 -- name: leave_seat
 DELETE FROM seats WHERE lane = ? AND run_id = ?
 
 -- name: insert_events
-INSERT INTO events (kind, at, owner, task_id, run_id, detail) VALUES
+INSERT INTO events (kind, at, owner, task_id, run_id, detail) VALUES {rows}
 
 -- name: delete_lines
 DELETE FROM lines WHERE run_id IN (SELECT id FROM runs WHERE task = ?)
@@ -63,8 +76,8 @@ DELETE FROM lines WHERE run_id IN (SELECT id FROM runs WHERE task = ?)
 -- name: delete_runs
 DELETE FROM runs WHERE task = ?
 
--- name: delete_entries
-DELETE FROM agenda WHERE task = ?
+-- name: empty_agendas
+DELETE FROM agenda WHERE task IN carray(?)
 
 -- name: delete_standing
 DELETE FROM standings WHERE task = ?

@@ -6,7 +6,7 @@ agenda.origin, agenda.attempt, agenda.forgiven, agenda.deaths, agenda.through, a
 agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
 
 -- name: standing_columns
-standings.edition, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
+standings.version, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
 standings.last_result, standings.paused_since, standings.pause_cause, standings.pause_note, standings.pause_until,
 standings.reason, standings.ended
 

@@ -1,7 +1,8 @@
 -- What a decision sees.
 
--- name: definitions
-SELECT {task_columns} FROM tasks WHERE seq IN carray(?)
+-- name: tasks
+SELECT {task_columns}, {standing_columns} FROM tasks JOIN standings ON standings.task = tasks.seq
+WHERE tasks.seq IN carray(?)
 
 -- name: entries
 SELECT {entry_columns} FROM agenda WHERE task IN carray(?) ORDER BY task, slot
@@ -17,10 +18,10 @@ FROM carray(?)
 -- name: barred
 SELECT owner, reason FROM barred WHERE owner IN carray(?)
 
--- name: standing_by_id
-SELECT tasks.seq, tasks.owner, {standing_columns}
+-- name: number_by_id
+SELECT tasks.seq, tasks.owner, standings.version
 FROM tasks JOIN standings ON standings.task = tasks.seq WHERE tasks.id = ?
 
--- name: standing_by_key
-SELECT tasks.seq, tasks.owner, {standing_columns}
+-- name: number_by_key
+SELECT tasks.seq, tasks.owner, standings.version
 FROM tasks JOIN standings ON standings.task = tasks.seq WHERE tasks.owner = ? AND tasks.key = ?

@@ -20,7 +20,7 @@ WHERE kind = :kind AND key > :after AND (:owner IS NULL OR owner = :owner) ORDER
 SELECT coalesce(max(number), 0) FROM lines WHERE run_id = ?
 
 -- name: insert_lines
-INSERT INTO lines (run_id, number, at, level, text) VALUES
+INSERT INTO lines (run_id, number, at, level, text) VALUES {rows}
 
 -- name: lines
 SELECT number, run_id, at, level, text FROM lines WHERE run_id = ? AND number > ? ORDER BY number LIMIT ?

@@ -122,10 +122,12 @@ def _single(value: Any, otherwise: Callable[[object], Any]) -> Any:
 def _parts(value: Any, otherwise: Callable[[object], Any]) -> Any:
     if isinstance(value, tuple):
         return _named(value, value._fields, otherwise)  # type: ignore[attr-defined]
-    if is_dataclass(value) and not isinstance(value, type):
-        return _named(value, (each.name for each in fields(value) if each.init), otherwise)
-    if hasattr(value, "model_dump") and not isinstance(value, type):
+    if isinstance(value, type):
+        return otherwise(value)
+    if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
+    if is_dataclass(value):
+        return _named(value, (each.name for each in fields(value) if each.init), otherwise)
     return otherwise(value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar, is_dataclass
 from inspect import Parameter, signature
-from typing import Any, NamedTuple, TypeAlias, get_type_hints, is_typeddict
+from typing import Any, NamedTuple, NotRequired, Required, TypeAlias, get_origin, get_type_hints, is_typeddict
 
 from .converter import MISSING, Build, Converter, Mismatch, UnsupportedError
 
@@ -100,9 +100,15 @@ def _without_init_var(hint: Any) -> Any:
 
 def _keys_of(kind: Any, build: Build) -> dict[str, Part]:
     return {
-        name: Part(build(hint), name in kind.__required_keys__)
+        name: Part(build(hint), _is_required(kind, name, hint))
         for name, hint in get_type_hints(kind, include_extras=True).items()
     }
+
+
+def _is_required(kind: Any, name: str, hint: Any) -> bool:
+    """What a key says of itself comes first: where annotations are texts, Python has not looked into them."""
+    said = get_origin(hint)
+    return said is Required or (said is not NotRequired and name in kind.__required_keys__)
 
 
 def _validated(kind: type, validate: Callable[[Any], Any]) -> Converter:

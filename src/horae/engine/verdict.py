@@ -1,0 +1,48 @@
+"""How a run ended that somebody had asked to end, or whose target did not keep its promises."""
+
+from __future__ import annotations
+
+from typing import Final, get_args
+
+from ..model.limits import ERROR_CHARACTERS, shortened
+from ..model.outcome import Cancelled, Failed, Outcome, Succeeded, TimedOut, Waiting
+from ..model.reason import Reason
+from .carried import Carried
+
+OUTCOMES: Final = frozenset(get_args(Outcome))
+
+
+def raised(error: BaseException) -> Outcome:
+    return Failed(shortened(f"{type(error).__name__}: {error}", ERROR_CHARACTERS))
+
+
+def no_target(kind: str) -> Outcome:
+    return Failed(f"no target of kind '{kind}'", reason=Reason.TARGET_UNKNOWN)
+
+
+def no_outcome(answer: object) -> Outcome:
+    return Failed(f"the target answered with {type(answer).__name__}, which is no outcome")
+
+
+def ended_by(carried: Carried) -> Outcome:
+    """Its target was cancelled."""
+    if carried.ending is Reason.DEADLINE:
+        return TimedOut(_too_long(carried))
+    if carried.ending is None:
+        return Failed("the function cancelled itself")
+    return Cancelled()
+
+
+def answered_late(carried: Carried, outcome: Outcome) -> Outcome:
+    """It was asked to end and answered all the same: what it finished counts, what broke on the way is the deadline's."""
+    if carried.ending is not Reason.DEADLINE or isinstance(outcome, Succeeded | Waiting):
+        return outcome
+    return TimedOut(outcome.error if isinstance(outcome, Failed) else _too_long(carried))
+
+
+def _too_long(carried: Carried) -> str:
+    policies = carried.task.policies
+    quiet = carried.alive + policies.timeout.total_seconds()
+    if policies.max_duration is not None and carried.silence_ends < quiet:
+        return f"not over after {policies.max_duration.total_seconds():g} s"
+    return f"silent for {policies.timeout.total_seconds():g} s"

@@ -1,0 +1,35 @@
+"""What is explored: the product's own decisions and store, and the manners of a node. Planted defects replace one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, NamedTuple, TypeAlias
+
+from ...lifecycle.fire import fire
+from ...lifecycle.recover import recover, release
+from ...lifecycle.settle import settle
+from ...lifecycle.start import Claimant
+from ...model.change import Change, Facts, SettleDecision
+from ...model.entry import Entry
+from ...model.run import Run
+from .restorable import RestorableStore
+
+Fire: TypeAlias = Callable[[Facts, Entry, int, Claimant], Change]
+Lose: TypeAlias = Callable[[Facts, Run, datetime], Change]
+
+
+class Rules(NamedTuple):
+    """`heeds_start`: what the store does not let start is not run. `looks_back`: a node that never heard what came of a
+    claim asks which runs the store has under its name, and hands back those that it does not carry."""
+
+    fire: Fire = fire
+    settle: SettleDecision = settle
+    recover: Lose = recover
+    release: Lose = release
+    store: type[RestorableStore] = RestorableStore
+    heeds_start: bool = True
+    looks_back: bool = True
+
+
+TRUE_RULES: Final = Rules()

@@ -1,0 +1,93 @@
+"""A scope: so few tasks, faults and wishes that every order of events can be looked at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from ...lifecycle.plan import Draft, plan
+from ...model.change import Change
+from ...model.policy import Guarantee, Missed, Overlap, Policies, Retry
+from ...model.task import Target, Task
+from ...schedule import Every, Once, Past, Schedule, iterate
+
+MADE: Final = datetime(2026, 3, 1, 11, 59, tzinfo=UTC)
+NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+_MINUTE: Final = timedelta(minutes=1)
+LANE: Final = "well"
+
+
+class Verb(StrEnum):
+    PAUSE = "pause"
+    CANCEL = "cancel"
+    RESUME = "resume"
+
+
+class Wish(NamedTuple):
+    """What a person may ask once, at any moment, of the task in this place."""
+
+    verb: Verb
+    place: int
+
+
+class Scope(NamedTuple):
+    """`faults` is how many crashes, lapses, stops and lost answers there may be, in any mixture."""
+
+    name: str
+    about: str
+    planted: tuple[Change, ...]
+    faults: int
+    wishes: tuple[Wish, ...] = ()
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(change.task for change in self.planted if change.task is not None)
+
+
+def instants(task: Task) -> tuple[datetime, ...]:
+    """Everything that a task of a scope will ever plan."""
+    return tuple(iterate(task.schedule, task.created, Past(task.created)))
+
+
+def a_task(letter: str, schedule: Schedule, policies: Policies, lane: str | None = None) -> Change:
+    draft = Draft("owner", letter, schedule, Target("function", "{}"), "{}", policies, lane=lane)
+    return plan(draft, f"tsk_{letter}", MADE)
+
+
+def two_at_noon(guarantee: Guarantee = "at_least_once", lane: str | None = None) -> tuple[Change, ...]:
+    """One occurrence and one retry each."""
+    policies = Policies(missed=Missed(within=None), retry=_ONE_RETRY, give_up_after=1, guarantee=guarantee)
+    return tuple(a_task(letter, Once(at=NOON), policies, lane) for letter in "AB")
+
+
+def one_that_recurs(overlap: Overlap) -> tuple[Change, ...]:
+    """Two occurrences, a minute apart, one retry each."""
+    policies = Policies(overlap=overlap, retry=_ONE_RETRY)
+    return (a_task("A", Every(interval=_MINUTE, start=NOON, end=NOON + _MINUTE), policies),)
+
+
+_ONE_RETRY: Final = Retry(attempts=2, backoff=timedelta(seconds=30))
+
+SCOPES: Final = (
+    Scope("plain", "two tasks, at least once", two_at_noon(), faults=2),
+    Scope("careful", "two tasks, at most once", two_at_noon("at_most_once"), faults=2),
+    Scope("lane", "two tasks in one lane of one", two_at_noon(lane=LANE), faults=2),
+    *(
+        Scope(
+            f"overlap-{overlap}",
+            f"a recurring task, overlap {overlap}, paused at any moment",
+            one_that_recurs(overlap),
+            faults=2,
+            wishes=(Wish(Verb.PAUSE, 0),),
+        )
+        for overlap in ("skip", "queue", "replace")
+    ),
+    Scope(
+        "cancel",
+        "two tasks, both cancelled at any moment",
+        two_at_noon(),
+        faults=1,
+        wishes=(Wish(Verb.CANCEL, 0), Wish(Verb.CANCEL, 1)),
+    ),
+)

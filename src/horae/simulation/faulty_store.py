@@ -1,0 +1,109 @@
+"""A store behind a link: every call of every port goes through it, and what matters to the checks is written down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextvars import Context
+from datetime import datetime
+from typing import Any, Protocol, TypeVar, cast
+
+from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
+from ..model.outcome import Settlement
+from ..ports.journal import Journal
+from ..ports.store import Claim, Store
+from .faults import Link
+from .freezing import FreezingLoop
+from .history import History, Writing
+from .virtual import VirtualLoop
+
+_T = TypeVar("_T")
+
+
+class Keeping(Store, Journal, Protocol):
+    """What an engine needs of its store."""
+
+
+class FaultyStore:
+    """One party's view of a store that all of them share."""
+
+    def __init__(
+        self, inner: Keeping, link: Link, history: History, *, probing: bool = False, placing: bool = False
+    ) -> None:
+        self._placing = placing
+        self._inner = inner
+        self._link = link
+        self._history = history
+        self._probing = probing
+        self.last_change: Change | None = None
+        self.place: tuple[int, int] | None = None
+        """The last events around the last commit; None as long as nothing was committed."""
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        """Whatever a store can do goes through the link."""
+        method = getattr(self._inner, name)
+
+        def through(*arguments: Any, **named: Any) -> Awaitable[Any]:
+            return self._link.carry(lambda: self._placed(method(*arguments, **named)))
+
+        return through
+
+    async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
+        async def work() -> Claim:
+            claim = await _at_work(self._inner.claim_due(now, node, room, decide))
+            for _, run in claim.runs:
+                self._history.claimed(run, self._link.who, now)
+            return claim
+
+        return await self._link.carry(work)
+
+    async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        claims = [(each.run_id, each.token) for each in batch]
+        return await self._fenced("settle", claims, lambda: self._inner.settle(batch, decide))
+
+    async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
+        return await self._fenced("release", claims, lambda: self._inner.release(claims, decide))
+
+    async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
+        def seen(facts: Facts) -> Change:
+            self.last_change = decide(facts)
+            return self.last_change
+
+        return await self._link.carry(lambda: self._placed(self._inner.change(task_id, owner, seen)))
+
+    async def _placed(self, answer: Awaitable[_T]) -> _T:
+        if not self._placing:
+            return await _at_work(answer)
+        before = await _at_work(self._inner.last_event())
+        answered = await _at_work(answer)
+        self.place = before, await _at_work(self._inner.last_event())
+        return answered
+
+    async def _fenced(
+        self, kind: str, claims: Iterable[tuple[str, int]], work: Callable[[], Awaitable[frozenset[str]]]
+    ) -> frozenset[str]:
+        async def noted() -> frozenset[str]:
+            stale = await _at_work(work())
+            for run_id, token in claims:
+                self._history.writings.append(Writing(kind, run_id, token, run_id in stale, self._probing))
+            return stale
+
+        return await self._link.carry(noted)
+
+
+def behind(inner: Keeping, link: Link, history: History) -> Keeping:
+    """The same store, as one party sees it."""
+    return cast("Keeping", FaultyStore(inner, link, history))
+
+
+async def _at_work(answer: Awaitable[_T]) -> _T:
+    """A store may use threads of its own: until it has answered, no virtual time passes, not even if its caller froze."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, FreezingLoop) or not loop.threaded:
+        return await answer
+    return await loop.create_task(_outside(loop, answer), context=Context())
+
+
+async def _outside(loop: VirtualLoop, answer: Awaitable[_T]) -> _T:
+    with loop.outside():
+        return await answer

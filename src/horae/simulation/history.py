@@ -1,0 +1,124 @@
+"""What happened in a simulated world, written down as it happens: by the nemesis, the people, the targets and the links."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from ..model.change import Change
+from ..model.run import Origin, Run
+from .virtual import VirtualClock
+
+
+class Note(NamedTuple):
+    """One line of the story, for whoever replays it."""
+
+    steady: float
+    wall: datetime
+    who: str
+    what: str
+
+
+class Verdict(StrEnum):
+    ACKNOWLEDGED = "acknowledged"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+class Action(NamedTuple):
+    """What somebody asked of the store, about a task, a lane or an owner.
+
+    `place` is where it stands among all commits, told by the last events before and after it; None when it was not
+    committed. The world knows that also where whoever asked does not.
+    """
+
+    kind: str
+    subject: str
+    steady: float
+    now: datetime
+    detail: Any
+    verdict: Verdict
+    place: tuple[int, int] | None
+    change: Change | None = None
+
+
+class Deed(NamedTuple):
+    """One call of a target, in its own ledger; `ended` None while it is at work. Times are the steady clock's."""
+
+    run_id: str
+    task_id: str
+    origin: Origin
+    planned: datetime
+    attempt: int
+    key: str
+    token: int
+    alone: bool
+    life: str
+    started: float
+    ended: float | None = None
+
+
+class Claiming(NamedTuple):
+    """A run as the store handed it out."""
+
+    run: Run
+    life: str
+    steady: float
+    now: datetime
+
+
+class Writing(NamedTuple):
+    """A report on a run, by token, and whether the store refused it as stale."""
+
+    kind: str
+    run_id: str
+    token: int
+    stale: bool
+    probe: bool
+
+
+class History:
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self.notes: list[Note] = []
+        self.faults: Counter[str] = Counter()
+        self.actions: list[Action] = []
+        self.deeds: list[Deed] = []
+        self.claims: list[Claiming] = []
+        self.writings: list[Writing] = []
+        self.frozen: dict[str, list[tuple[float, float]]] = {}
+        self.ended_rows: dict[str, Run] = {}
+        self.on_note: Callable[[Note], None] = lambda _note: None
+
+    def note(self, who: str, what: str) -> None:
+        note = Note(self._clock.steady(), self._clock.now(), who, what)
+        self.notes.append(note)
+        self.on_note(note)
+
+    def fault(self, kind: str, who: str, what: str = "") -> None:
+        self.faults[kind] += 1
+        self.note(who, f"{kind} {what}".rstrip())
+
+    def begin(self, deed: Deed) -> int:
+        self.deeds.append(deed)
+        return len(self.deeds) - 1
+
+    def finish(self, place: int) -> None:
+        """What died with its node has ended already."""
+        if self.deeds[place].ended is None:
+            self.deeds[place] = self.deeds[place]._replace(ended=self._clock.steady())
+
+    def died(self, life: str) -> None:
+        for place, deed in enumerate(self.deeds):
+            if deed.life == life:
+                self.finish(place)
+
+    def claimed(self, run: Run, life: str, now: datetime) -> None:
+        self.claims.append(Claiming(run, life, self._clock.steady(), now))
+
+    def freeze(self, life: str, length: timedelta) -> None:
+        start = self._clock.steady()
+        self.frozen.setdefault(life, []).append((start, start + length.total_seconds()))

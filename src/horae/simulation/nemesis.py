@@ -1,0 +1,113 @@
+"""Whoever makes trouble: at random instants, of every kind, until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import timedelta
+from random import Random
+from typing import Any, Final
+
+from .faults import Weather
+from .history import History
+from .node import Node
+from .virtual import VirtualClock
+
+_STEPS: Final = (
+    (timedelta(seconds=1), 3),
+    (timedelta(seconds=-1), 3),
+    (timedelta(hours=1), 2),
+    (timedelta(hours=-1), 2),
+    (timedelta(days=1), 0.4),
+    (timedelta(days=-1), 0.6),
+)
+
+
+class Nemesis:
+    def __init__(
+        self, nodes: Sequence[Node], weather: Weather, clock: VirtualClock, history: History, dice: Random
+    ) -> None:
+        self._nodes = nodes
+        self._weather = weather
+        self._clock = clock
+        self._history = history
+        self._dice = dice
+        self._jobs: set[asyncio.Task[None]] = set()
+        self.mean_seconds = 2_400.0
+
+    async def run(self) -> None:
+        deeds: tuple[tuple[Callable[[], Coroutine[Any, Any, None]], float], ...] = (
+            (self._crash, 5),
+            (self._outage, 1),
+            (self._stop, 2),
+            (self._partition, 4),
+            (self._suspension, 4),
+            (self._clock_step, 3),
+            (self._storm, 3),
+        )
+        while True:
+            await self._clock.pause(self._dice.expovariate(1 / self.mean_seconds))
+            deed = self._dice.choices([each for each, _ in deeds], [weight for _, weight in deeds])[0]
+            job = asyncio.ensure_future(deed())
+            self._jobs.add(job)
+            job.add_done_callback(self._jobs.discard)
+
+    async def heal(self) -> None:
+        """Faults end here: everything that is under way comes to its end, and every node is up."""
+        if self._jobs:
+            await asyncio.wait(tuple(self._jobs))
+        self._weather.fair()
+        for node in self._nodes:
+            node.reconnect()
+            node.start()
+
+    def _length(self, *minutes: float) -> timedelta:
+        return timedelta(minutes=self._dice.choice(minutes))
+
+    def _some_node(self) -> Node:
+        return self._dice.choice(self._nodes)
+
+    async def _crash(self) -> None:
+        node = self._some_node()
+        node.crash("by chance")
+        await self._clock.pause(self._length(0.1, 2, 20).total_seconds())
+        node.start()
+
+    async def _outage(self) -> None:
+        """The whole machine is off for a while: then everything that was due is late."""
+        for node in self._nodes:
+            node.crash("in an outage")
+        await self._clock.pause(self._length(10, 60, 200).total_seconds())
+        for node in self._nodes:
+            node.start()
+
+    async def _stop(self) -> None:
+        node = self._some_node()
+        await node.stop()
+        await self._clock.pause(self._length(0.1, 5).total_seconds())
+        node.start()
+
+    async def _partition(self) -> None:
+        self._some_node().cut(self._length(0.3, 3, 15))
+
+    async def _suspension(self) -> None:
+        await self._some_node().freeze(self._length(0.5, 5, 40))
+
+    async def _clock_step(self) -> None:
+        """One machine, one wall clock: every node sees the step. A day backwards is noticed and put right."""
+        delta = self._dice.choices([each for each, _ in _STEPS], [weight for _, weight in _STEPS])[0]
+        self._step(delta)
+        if delta <= timedelta(days=-1):
+            await self._clock.pause(self._length(2, 30).total_seconds())
+            self._step(-delta)
+
+    def _step(self, delta: timedelta) -> None:
+        self._history.fault("a clock step", "the machine", f"of {delta.total_seconds():g} s")
+        self._clock.step(delta)
+
+    async def _storm(self) -> None:
+        """For a while many calls fail or are slow."""
+        self._history.fault("a storm", "the store")
+        self._weather.storms += 1
+        await self._clock.pause(self._length(1, 5).total_seconds())
+        self._weather.storms -= 1

@@ -1,0 +1,128 @@
+"""The simulated target: takes virtual time, ends in every way that a target can, and keeps a ledger of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from random import Random
+from typing import NoReturn
+
+from ..clock import Clock
+from ..model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
+from ..ports.target import Invocation
+from .history import Deed, History
+from .tempers import Temper
+
+
+class Surroundings:
+    """What all targets share: their dice, whether it is still a day for trouble, and who is told of work handed on."""
+
+    def __init__(self, dice: Random, handed_on: Callable[[Invocation], None]) -> None:
+        self.dice = dice
+        self.benign = False
+        self.handed_on = handed_on
+
+
+class SimulatedTarget:
+    """The target as one node has it; `die` ends that node at once."""
+
+    def __init__(
+        self, surroundings: Surroundings, life: str, clock: Clock, history: History, die: Callable[[str], None]
+    ) -> None:
+        self._surroundings = surroundings
+        self._life = life
+        self._clock = clock
+        self._history = history
+        self._die = die
+
+    async def execute(self, invocation: Invocation) -> Outcome:
+        place = self._history.begin(self._deed(invocation))
+        try:
+            return await self._act(invocation, Temper(invocation.task.payload.strip('"')))
+        finally:
+            self._history.finish(place)
+
+    def _deed(self, invocation: Invocation) -> Deed:
+        run = invocation.run
+        return Deed(
+            run.id,
+            run.task_id,
+            run.origin,
+            run.planned,
+            run.attempt,
+            invocation.key,
+            run.token,
+            run.alone,
+            self._life,
+            self._clock.steady(),
+        )
+
+    async def _act(self, invocation: Invocation, temper: Temper) -> Outcome:
+        dice = self._surroundings.dice
+        if self._surroundings.benign:
+            await self._clock.pause(0.2)
+            return Succeeded('"at last"')
+        match temper:
+            case Temper.SLOW:
+                await self._work_long(invocation, dice.choice((120.0, 600.0, 1_500.0, 2_400.0)))
+            case Temper.FLAKY if dice.random() < 0.5:
+                return await self._fail(dice)
+            case Temper.FAILING:
+                return await self._fail(dice)
+            case Temper.RAISING if dice.random() < 0.5:
+                await self._clock.pause(0.1)
+                raise ValueError("the target broke its promise")
+            case Temper.SILENT if dice.random() < 0.4:
+                await asyncio.Event().wait()
+            case Temper.KILLER if dice.random() < 0.15:
+                return await self._kill(invocation)
+            case Temper.POISON:
+                return await self._kill(invocation)
+            case Temper.OUTSOURCING:
+                return self._hand_on(invocation, dice)
+            case Temper.GATED if dice.random() < 0.5:
+                return Skipped("nothing to do")
+            case Temper.STUBBORN:
+                await self._stop_slowly(dice.choice((30.0, 300.0)), dice.choice((0.5, 4.0)))
+            case _:
+                await self._clock.pause(dice.choice((0.01, 0.5, 3.0, 15.0)))
+        return Succeeded('"done"')
+
+    async def _work_long(self, invocation: Invocation, seconds: float) -> None:
+        """With a sign of life often enough."""
+        quiet = invocation.task.policies.timeout.total_seconds() / 2
+        while seconds > 0:
+            await self._clock.pause(min(quiet, seconds))
+            seconds -= quiet
+            invocation.heartbeat()
+
+    async def _fail(self, dice: Random) -> Outcome:
+        await self._clock.pause(dice.choice((0.01, 1.0)))
+        retry_after = timedelta(seconds=30) if dice.random() < 0.2 else None
+        return Failed("it did not work", permanent=dice.random() < 0.1, retry_after=retry_after)
+
+    async def _kill(self, invocation: Invocation) -> Outcome:
+        """Alone in a process of its own it takes only that one down."""
+        await self._clock.pause(0.5)
+        if invocation.run.alone:
+            return Failed("its own process died", died_alone=True)
+        self._die(f"killed by {invocation.task.name}")
+        return await _for_ever()
+
+    def _hand_on(self, invocation: Invocation, dice: Random) -> Outcome:
+        self._surroundings.handed_on(invocation)
+        return Waiting(self._clock.now() + timedelta(minutes=dice.choice((2, 20))))
+
+    async def _stop_slowly(self, seconds: float, stopping: float) -> None:
+        """A cancelled target stops what it started before it ends, and that takes its time."""
+        try:
+            await self._clock.pause(seconds)
+        except asyncio.CancelledError:
+            await self._clock.pause(stopping)
+            raise
+
+
+async def _for_ever() -> NoReturn:
+    await asyncio.Event().wait()
+    raise AssertionError

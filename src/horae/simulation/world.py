@@ -1,0 +1,178 @@
+"""A small cluster for a day: real engines, one store, people and a nemesis, all by one seed; then quiet, and the evidence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from random import Random
+from typing import Any, Final
+
+from ..engine.settings import EngineSettings
+from ..model.change import Facts
+from ..model.event import Numbered
+from ..model.run import Run
+from ..ports.store import RunFilter, TaskFilter, Terms
+from .evidence import Evidence
+from .faults import Link, Weather
+from .faulty_store import Keeping
+from .freezing import FreezingLoop
+from .history import History, Note
+from .nemesis import Nemesis
+from .node import Node
+from .people import People
+from .target import Surroundings
+from .virtual import VirtualClock
+
+DAY: Final = timedelta(hours=24)
+QUIET: Final = timedelta(minutes=90)
+"""Longer than lease, poll ceiling, the longest run and the longest wait for a retry together."""
+TASKS: Final = 22
+STARTS: Final = (
+    # Clocks change in Europe, in America, in Europe again; and a day on which nothing of the kind happens.
+    datetime(2026, 3, 28, 12, tzinfo=UTC),
+    datetime(2026, 3, 7, 18, tzinfo=UTC),
+    datetime(2026, 10, 24, 12, tzinfo=UTC),
+    datetime(2026, 6, 15, 3, 17, tzinfo=UTC),
+)
+
+
+class World:
+    def __init__(self, seed: int, make_store: Callable[[], Keeping], *, threaded: bool = False) -> None:
+        self.seed = seed
+        dice = _seeded("world", seed)
+        self.clock = VirtualClock(dice.choice(STARTS))
+        self.history = History(self.clock)
+        self._threaded = threaded
+        self._make_store = make_store
+        self._dice = {name: _seeded(name, seed) for name in ("weather", "nemesis", "people", "targets", "names")}
+        self._count = dice.choice((1, 1, 2, 2, 2, 3, 3, 4, 5))
+        lease = timedelta(seconds=dice.choice((60, 120)) if self._count <= 2 else 240)
+        self.terms = Terms(lease, timedelta(seconds=30))
+
+    def run(self, on_note: Callable[[Note], None] = lambda _note: None) -> Evidence:
+        self.history.on_note = on_note
+        loop = FreezingLoop(self.clock)
+        loop.threaded = self._threaded
+        loop.set_exception_handler(_complain)
+        try:
+            return loop.run_until_complete(self._live())
+        finally:
+            _clear(loop)
+
+    async def _live(self) -> Evidence:
+        store = self._make_store()
+        await store.open()
+        weather = Weather(self._dice["weather"])
+        nodes: list[Node] = []
+        link = Link("people", weather, self.clock, self.history)
+        people = People(store, link, self.clock, self.history, self._dice["people"], partial(_ring_all, nodes))
+        surroundings = Surroundings(self._dice["targets"], people.handed_on)
+        nodes += [self._node(number, store, weather, surroundings) for number in range(1, self._count + 1)]
+        await people.settle_in(TASKS)
+        for node in nodes:
+            node.start()
+        nemesis = Nemesis(nodes, weather, self.clock, self.history, self._dice["nemesis"])
+        await self._busy_day(nemesis, people)
+        surroundings.benign = True
+        quiet = self.clock.steady()
+        self.history.note("the world", "is quiet now")
+        return await self._quiet_end(store, nodes, people, quiet)
+
+    def _node(self, number: int, store: Keeping, weather: Weather, surroundings: Surroundings) -> Node:
+        settings = EngineSettings(terms=self.terms, capacity=50, upkeep_every=timedelta(hours=6), own_thread=False)
+        return Node(f"n{number}", store, self.clock, settings, weather, surroundings, self.history, self._dice["names"])
+
+    async def _busy_day(self, nemesis: Nemesis, people: People) -> None:
+        going = [asyncio.ensure_future(nemesis.run()), asyncio.ensure_future(people.run())]
+        await self.clock.pause(DAY.total_seconds())
+        await people.go_home()
+        for job in going:
+            job.cancel()
+            with suppress(asyncio.CancelledError):
+                await job
+        await nemesis.heal()
+
+    async def _quiet_end(self, store: Keeping, nodes: list[Node], people: People, quiet: float) -> Evidence:
+        patience = self.terms.lease + self.terms.poll_ceiling
+        await self.clock.pause(patience.total_seconds() + 10)
+        recovered = await _all_facts(store)
+        nodes_up = frozenset(node.identity for node in nodes)
+        await self.clock.pause((QUIET - patience).total_seconds())
+        evidence = Evidence(
+            self.seed,
+            self.terms,
+            quiet,
+            self.clock.steady(),
+            self.clock.now(),
+            self.history,
+            people.traits,
+            recovered,
+            nodes_up,
+            await _all_facts(store),
+            await _all_runs(store),
+            await _all_events(store),
+            await store.check(),
+        )
+        for node in nodes:
+            node.retire()
+        await store.close()
+        return evidence
+
+
+def _seeded(name: str, seed: int) -> Random:
+    return Random(f"{name}/{seed}")  # noqa: S311 - chance that a replay repeats is the point
+
+
+def _ring_all(nodes: Sequence[Node]) -> None:
+    for node in nodes:
+        node.ring()
+
+
+async def _all_facts(store: Keeping) -> tuple[Facts, ...]:
+    found: list[Facts] = []
+    after: str | None = None
+    while True:
+        page = await store.tasks(TaskFilter(), after, 1_000)
+        found += page.items
+        after = page.after
+        if after is None:
+            return tuple(found)
+
+
+async def _all_runs(store: Keeping) -> tuple[Run, ...]:
+    found: list[Run] = []
+    after: str | None = None
+    while True:
+        page = await store.runs(RunFilter(), after, 1_000)
+        found += page.items
+        after = page.after
+        if after is None:
+            return tuple(found)
+
+
+async def _all_events(store: Keeping) -> tuple[Numbered, ...]:
+    found: list[Numbered] = []
+    while True:
+        more = await store.events(found[-1].number if found else 0)
+        if not more:
+            return tuple(found)
+        found += more
+
+
+def _complain(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """An actor that ends by an exception is a bug: nothing may hide it."""
+    error = context.get("exception")
+    raise AssertionError(context["message"]) from error
+
+
+def _clear(loop: asyncio.AbstractEventLoop) -> None:
+    """Whatever still waits will wait for ever: end it, so that nothing is left behind."""
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.close()

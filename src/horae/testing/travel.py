@@ -1,0 +1,166 @@
+"""Time travel: a user's app in virtual time. A year of schedules, a crash and a clock change in a second."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+from zoneinfo import ZoneInfo
+
+from ..app import Horae, TaskFunction, TaskHandle
+from ..engine.settings import EngineSettings
+from ..model.outcome import Outcome
+from ..model.run import Run, RunState
+from ..ports.store import RunFilter, TaskFilter
+from ..ports.target import Invocation, Target
+from ..runtime import Keeping
+from ..service.wishes import Duration, read_duration
+from ..simulation.virtual import VirtualClock, VirtualLoop
+
+_T = TypeVar("_T")
+_PAGE: Final = 1_000
+_FOR_EVER: Final = timedelta(days=36_500)
+
+
+class TimeTravel:
+    """`with TimeTravel(app, "2026-03-28 12:00", zone="Europe/Berlin") as time:` — then `time.travel("2d")`.
+
+    The app is opened on entry and closed on exit, with its real engine and its real store. Time stands still but in
+    `travel` and while `run` waits for something; nothing ever sleeps.
+    """
+
+    def __init__(self, app: Horae, start: datetime | str, zone: str | None = None) -> None:
+        instant = datetime.fromisoformat(start) if isinstance(start, str) else start
+        if instant.tzinfo is None:
+            instant = instant.replace(tzinfo=ZoneInfo(zone or app.zone))
+        self.app = app
+        self.clock = VirtualClock(instant.astimezone(UTC))
+        self._loop = VirtualLoop(self.clock)
+        self._lives = 0
+        app.surround(self)
+
+    @property
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    def travel(self, duration: Duration) -> None:
+        """So much time passes, and everything that is due in it happens, what is due at its very end included."""
+        self._loop.travel(read_duration("duration", duration))
+
+    def travel_to(self, instant: datetime) -> None:
+        self._loop.travel(max(timedelta(0), instant - self.now))
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Await something here and now: `time.run(app.schedule(remind, "in 20m"))`."""
+        return self._loop.run_until_complete(work)
+
+    def step_clock(self, duration: timedelta) -> None:
+        """Somebody sets the wall clock, forward or back."""
+        self.clock.step(duration)
+        if self.app.engine is not None:
+            self.app.engine.ring()
+
+    def crash(self) -> None:
+        """The process dies with `kill -9`: nothing is settled, nothing is handed back."""
+        self.app.crash()
+        self._loop.travel(timedelta(0))
+
+    def restart(self) -> None:
+        """A new process on the same store."""
+        self.run(self.app.begin())
+
+    def runs(self, task: TaskHandle | TaskFunction[Any, Any] | str | None = None) -> list[Run]:
+        """The ledger, oldest first: of one task, of all tasks of a function, or of everything."""
+        return self.run(self._runs(task))
+
+    def ran(self, task: TaskHandle | TaskFunction[Any, Any] | str | None = None) -> list[datetime]:
+        """The planned instants that succeeded, in order."""
+        return [run.planned for run in self.runs(task) if run.state is RunState.SUCCEEDED]
+
+    def __enter__(self) -> Self:
+        self.run(self.app.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.run(self.app.__aexit__(kind, error, trace))
+        self._loop.close()
+
+    # --- what the app sees of it ---------------------------------------------------------------------------------------
+
+    def store(self, store: Keeping) -> Keeping:
+        """What a store does in threads of its own takes no virtual time."""
+        return _Outside(store, self._loop)  # it is the store, call by call
+
+    def settings(self, settings: EngineSettings) -> EngineSettings:
+        """One process in its own time needs no heartbeat: nobody else could take over, and nobody else adds tasks."""
+        terms = settings.terms._replace(lease=_FOR_EVER)
+        return replace(settings, own_thread=False, terms=terms, look_every=_FOR_EVER)
+
+    def home(self) -> str:
+        self._lives += 1
+        return f"life/{self._lives}"
+
+    def is_gone(self, home: str) -> bool:
+        return home != f"life/{self._lives}"
+
+    def functions(self, target: Target) -> Target:
+        return _OutsideTarget(target, self._loop)
+
+    async def _runs(self, task: TaskHandle | TaskFunction[Any, Any] | str | None) -> list[Run]:
+        store, found = self.app.store, list[Run]()
+        for task_id in await self._ids(task):
+            after: str | None = None
+            while True:
+                page = await store.runs(RunFilter(task_id=task_id), after, _PAGE)
+                found += page.items
+                after = page.after
+                if after is None:
+                    break
+        return sorted(found, key=lambda run: (run.planned, run.attempt))
+
+    async def _ids(self, task: TaskHandle | TaskFunction[Any, Any] | str | None) -> list[str | None]:
+        if task is None:
+            return [None]
+        if isinstance(task, TaskFunction):
+            page = await self.app.store.tasks(TaskFilter(name=task.name), limit=_PAGE)
+            return [facts.task.id for facts in page.items]
+        return [task if isinstance(task, str) else task.id]
+
+
+class _Outside:
+    """Every call is made outside of virtual time, whatever threads the store uses for it."""
+
+    def __init__(self, store: Keeping, loop: VirtualLoop) -> None:
+        self._store = store
+        self._loop = loop
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+
+        async def call(*arguments: Any, **named: Any) -> Any:
+            with self._loop.outside():
+                return await method(*arguments, **named)
+
+        return call
+
+
+class _OutsideTarget:
+    """A function in a thread or process takes no virtual time; one on the loop takes what it awaits."""
+
+    def __init__(self, target: Target, loop: VirtualLoop) -> None:
+        self._target = target
+        self._loop = loop
+
+    async def execute(self, invocation: Invocation) -> Outcome:
+        if not self._leaves_the_loop(invocation):
+            return await self._target.execute(invocation)
+        with self._loop.outside():
+            return await self._target.execute(invocation)
+
+    def _leaves_the_loop(self, invocation: Invocation) -> bool:
+        leaves = getattr(self._target, "leaves_the_loop", None)
+        return bool(leaves and leaves(invocation))

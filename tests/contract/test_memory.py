@@ -1,0 +1,18 @@
+"""The store in memory keeps the contracts that every store keeps."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from horae.stores.memory import MemoryStore
+from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
+
+
+class TestMemoryStore(StoreContract, RecordsContract, JournalContract):
+    @asynccontextmanager
+    async def make(self) -> AsyncIterator[WholeStore]:
+        store = MemoryStore()
+        await store.open()
+        yield store
+        await store.close()

@@ -1,0 +1,33 @@
+"""The contracts would notice: each planted defect makes the tests fail that are about it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from horae.errors import HoraeError
+from horae.stores.memory import MemoryStore
+from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
+from horae.testing.decisions import PlannedFailure
+
+from .defective_stores import DEFECTS
+
+CASES = [(store, name) for store, names in DEFECTS.items() for name in names]
+
+
+class Contracts(StoreContract, RecordsContract, JournalContract):
+    def __init__(self, kind: type[MemoryStore]) -> None:
+        self._kind = kind
+
+    @asynccontextmanager
+    async def make(self) -> AsyncIterator[WholeStore]:
+        yield self._kind()
+
+
+@pytest.mark.parametrize(("store", "name"), CASES, ids=lambda case: case if isinstance(case, str) else case.__name__)
+def test_a_planted_defect_is_noticed(store: type[MemoryStore], name: str) -> None:
+    # A decision that must not be asked raises PlannedFailure; a store that trips over its own defect, an error of ours.
+    with pytest.raises((AssertionError, PlannedFailure, HoraeError)):
+        getattr(Contracts(store), name)()

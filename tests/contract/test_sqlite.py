@@ -1,0 +1,35 @@
+"""The store in SQLite keeps the contracts that every store keeps."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from horae.stores.sqlite import SQLiteStore
+from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
+
+
+class TestSQLiteStore(StoreContract, RecordsContract, JournalContract):
+    @asynccontextmanager
+    async def make(self) -> AsyncIterator[WholeStore]:
+        with TemporaryDirectory() as folder:
+            async with opened(Path(folder, "horae.db")) as store:
+                yield store
+
+    @asynccontextmanager
+    async def another(self, store: WholeStore) -> AsyncIterator[WholeStore]:
+        assert isinstance(store, SQLiteStore)
+        async with opened(Path(store.path)) as second:
+            yield second
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[SQLiteStore]:
+    store = SQLiteStore(path)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()

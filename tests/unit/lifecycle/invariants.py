@@ -1,0 +1,248 @@
+"""What must hold after every step of every task's life, looked at from outside: none of it asks the rules under test."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise, takewhile
+
+from horae.model.entry import Entry, EntryKind, Stand
+from horae.model.run import Origin, Run, RunState
+from horae.model.task import GOING, TaskState, past_of
+from horae.schedule import Every, Past, Schedule, due, first, iterate, next  # noqa: A004 - the product's own question
+
+from .world import MICROSECOND, Era, World
+
+_OCCURRENCES = (EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL)
+
+
+def check(world: World) -> None:
+    """Everything that can be seen without waiting."""
+    if world.deleted:
+        return
+    check_attempts(world)
+    check_live_runs(world)
+    check_entries(world)
+    check_held(world)
+    check_standing(world)
+    if from_end(world.task.schedule):
+        check_from_end(world)
+    if not any(from_end(era.task.schedule) for era in world.eras):
+        check_every_instant(world)
+
+
+# --- occurrences, runs and states ------------------------------------------------------------------------------------
+
+
+def check_attempts(world: World) -> None:
+    """The attempts at an occurrence are 1, 2, 3, …; only the last may be going; and tokens rise with them."""
+    for rows in units(world).values():
+        attempts = [run.attempt for run in rows]
+        assert attempts == list(range(attempts[0], attempts[0] + len(attempts)))
+        assert rows[0].origin is Origin.BACKFILL or attempts[0] == 1
+        assert all(not run.live for run in rows[:-1])
+        assert all(earlier.token < later.token for earlier, later in pairwise(r for r in rows if r.token))
+        assert all(0 <= run.forgiven < run.attempt for run in rows)
+        assert all(run.ended is None or run.started is None or run.started <= run.ended for run in rows)
+        assert all((run.ended is None) == run.live for run in rows)
+        assert all(run.reason is not None for run in rows if run.state is RunState.SKIPPED)
+        assert all(run.claimed is None or run.claimed >= run.due for run in rows), "never early"
+
+
+def check_live_runs(world: World) -> None:
+    live = world.live
+    if world.task.policies.overlap != "parallel" and not world.was_parallel:
+        assert len(live) <= 1, "one at a time, unless in parallel"
+    in_order = Counter(run.origin for run in live if run.in_order)
+    assert all(number == 1 for number in in_order.values()), "a backlog runs one by one, also in parallel"
+    if world.task.lane is not None:
+        assert sum(world.task.lane in run.lanes for run in live) <= world.limit
+    if world.state in (TaskState.COMPLETED, TaskState.FAILED):
+        asked_for = [run for run in live if run.origin is not Origin.SCHEDULED]
+        assert world.state is TaskState.FAILED or live == tuple(asked_for), "completed, but still at work"
+    if world.state is TaskState.CANCELLED:
+        assert all(run.cancel is not None for run in live)
+
+
+def check_entries(world: World) -> None:
+    """Every entry belongs to something that is still to happen."""
+    rows = units(world)
+    for entry in world.entries.values():
+        unit = rows.get((entry.origin, entry.planned), [])
+        if entry.kind is EntryKind.RETRY:
+            assert unit
+            assert unit[-1].attempt == entry.attempt - 1
+            assert not unit[-1].live
+        elif entry.kind is EntryKind.DEADLINE:
+            assert world.runs[entry.run_id or ""].state is RunState.WAITING
+        elif entry.origin is not Origin.BACKFILL and entry.kind is not EntryKind.RESUME:
+            assert not unit, "queued, but it has a row already"
+        if entry.kind in _OCCURRENCES and entry.origin is Origin.SCHEDULED:
+            assert world.state in GOING
+            assert (entry.stand is Stand.ASLEEP) == (world.state is TaskState.PAUSED)
+        assert (entry.stand is Stand.PARKED) <= (entry.lane is not None)
+    for run in world.live:
+        deadlines = [entry for entry in world.entries.values() if entry.run_id == run.id]
+        assert len(deadlines) == (run.state is RunState.WAITING)
+
+
+def check_held(world: World) -> None:
+    """What is held has something that will release it: a run that goes on, or a backlog before it that can go on."""
+    for entry in world.entries.values():
+        if entry.stand is Stand.HELD:
+            before = [e for e in world.entries.values() if e.in_order and e.planned < entry.planned]
+            assert world.live or any(e.stand in (Stand.TIMED, Stand.PARKED) for e in before)
+
+
+def check_standing(world: World) -> None:
+    standing, schedule = world.standing, world.task.schedule
+    if schedule.repeat is not None:
+        assert standing.counted <= schedule.repeat
+    assert standing.counted >= 0
+    assert standing.skips_left >= 0
+    assert standing.failures >= 0
+    assert (standing.pause is not None) == (standing.state is TaskState.PAUSED)
+    assert (standing.ended is not None) == (standing.state not in GOING)
+    if standing.state is TaskState.ACTIVE:
+        assert world.entries or world.live, "active, but nothing will ever happen"
+    if standing.state is TaskState.CANCELLED:
+        assert not world.entries
+
+
+# --- every planned instant, exactly once -----------------------------------------------------------------------------
+
+
+def check_every_instant(world: World) -> None:
+    """What was accounted for is the beginning of what was planned, without a gap and without a double."""
+    covered = Counter(covered_instants(world))
+    assert not [instant for instant, times in covered.items() if times > 1]
+    for era, until in _eras(world):
+        mine = sorted(i for i in covered if _starts(era) < i and (until is None or i <= until))
+        planned = list(takewhile(lambda i: i <= mine[-1], instants(era))) if mine else []  # noqa: B023
+        assert mine == planned, "a gap, or something that was never planned"
+        if era.closed is not None:
+            following = next(endless(era), mine[-1] if mine else _starts(era), Past(era.task.created))
+            assert following is None or following > era.closed, "planned before the edit, and forgotten by it"
+    _check_next(world, max(covered, default=None))
+
+
+def _check_next(world: World, last: datetime | None) -> None:
+    """The next occurrence follows what was accounted for; where there is none, the schedule has no more."""
+    era, entry = world.eras[-1], world.next
+    if last is None or last <= _starts(era):
+        expected = next(world.task.schedule, _starts(era), past_of(world.task, world.standing))
+    else:
+        expected = next(world.task.schedule, last, past_of(world.task, world.standing))
+    if entry is not None:
+        assert entry.planned == expected
+        assert entry.due == due(world.task.schedule, entry.planned, world.task.id, past_of(world.task, world.standing))
+    elif world.state in GOING:
+        assert expected is None
+
+
+def covered_instants(world: World) -> Iterator[datetime]:
+    """Every scheduled instant that has a row, a run, or a place in the queue."""
+    for (origin, _), rows in units(world).items():
+        if origin is Origin.SCHEDULED:
+            assert len({run.span for run in rows}) == 1
+            yield from _instants_of_run(world, rows[0])
+    for entry in world.entries.values():
+        if entry.kind is EntryKind.WAITING and entry.origin is Origin.SCHEDULED:
+            yield from _instants_of_entry(world, entry)
+
+
+def _instants_of_run(world: World, run: Run) -> list[datetime]:
+    if run.span is None:
+        return [run.planned]
+    stretch = _between(world, run.span.first, run.span.last)
+    assert len(stretch) == run.span.count
+    assert run.planned == run.span.last
+    return stretch
+
+
+def _instants_of_entry(world: World, entry: Entry) -> list[datetime]:
+    if entry.span is not None:
+        return _between(world, entry.span.first, entry.span.last)
+    return _between(world, entry.planned, entry.through or entry.planned)
+
+
+def _between(world: World, begin: datetime, end: datetime) -> list[datetime]:
+    era = [era for era in world.eras if _starts(era) < begin][-1]
+    found = [*iterate(endless(era), begin - MICROSECOND, Past(era.task.created), until=end)]
+    assert found[0] == begin
+    assert found[-1] == end
+    return found
+
+
+def instants(era: Era) -> Iterator[datetime]:
+    return iterate(endless(era), _starts(era), Past(era.task.created))
+
+
+def endless(era: Era) -> Schedule:
+    return replace(era.task.schedule, repeat=None)
+
+
+def _starts(era: Era) -> datetime:
+    """The instant after which this schedule holds; a first one may be due at creation itself."""
+    if era.since is not None:
+        return era.since
+    begin = first(era.task.schedule, Past(era.task.created))
+    assert begin is not None
+    return begin - MICROSECOND
+
+
+def _eras(world: World) -> Iterator[tuple[Era, datetime | None]]:
+    for era, following in pairwise([*world.eras, None]):
+        yield era, None if following is None else following.since  # type: ignore[union-attr,misc]
+
+
+def units(world: World) -> dict[tuple[Origin, datetime], list[Run]]:
+    """The rows of each occurrence, by attempt."""
+    found: dict[tuple[Origin, datetime], list[Run]] = defaultdict(list)
+    for run in sorted(world.runs.values(), key=lambda run: run.attempt):
+        found[run.origin, run.planned].append(run)
+    return found
+
+
+# --- schedules that count from the end -------------------------------------------------------------------------------
+
+
+def from_end(schedule: Schedule) -> bool:
+    return isinstance(schedule, Every) and schedule.since == "end"
+
+
+def check_from_end(world: World) -> None:
+    """No next while an occurrence goes on; and as soon as none does, there is one."""
+    goes_on = any(run.origin is Origin.SCHEDULED for run in world.live) or any(
+        entry.origin is Origin.SCHEDULED and entry.kind in (EntryKind.WAITING, EntryKind.RETRY)
+        for entry in world.entries.values()
+    )
+    assert not (goes_on and world.next is not None)
+    if world.state in GOING and not goes_on and world.next is None:
+        assert next(world.task.schedule, world.now, past_of(world.task, world.standing)) is None
+
+
+# --- nothing is stuck ------------------------------------------------------------------------------------------------
+
+
+def drain(world: World) -> None:
+    """If everything that can be claimed is, and all of it succeeds, then nothing is left but what is still to come."""
+    world.others = 0
+    world.barred = None
+    if world.state is TaskState.PAUSED:
+        world.resume()
+    for _ in range(2_000):
+        world._seat()
+        if world.due:
+            world.claim()
+        elif world.live:
+            world.settle(run=world.live[0])
+        elif any(entry.due <= world.now + MICROSECOND for entry in world.due_soon):
+            world.later(MICROSECOND)
+        else:
+            break
+        check(world)
+    assert not world.live
+    assert all(entry.stand is Stand.TIMED and entry.due > world.now for entry in world.entries.values())

@@ -1,0 +1,284 @@
+"""A world of one task: it does with a change what a store does, and refuses what no store may be asked to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from horae.lifecycle import control, editing
+from horae.lifecycle.fire import fire
+from horae.lifecycle.plan import Draft, plan
+from horae.lifecycle.recover import recover, release
+from horae.lifecycle.settle import settle
+from horae.lifecycle.start import Claimant
+from horae.model.change import Change, Facts
+from horae.model.entry import CLAIMABLE, NEXT_SLOT, Entry, EntryKind, Stand
+from horae.model.event import Event
+from horae.model.lane import LaneUse
+from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
+from horae.model.policy import policies_for
+from horae.model.reason import Reason
+from horae.model.run import BIRTHS, Run, RunState
+from horae.model.run import TRANSITIONS as RUN_TRANSITIONS
+from horae.model.task import TRANSITIONS as TASK_TRANSITIONS
+from horae.model.task import Standing, Target, Task, TaskState
+from horae.schedule import Every, Schedule
+
+NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MICROSECOND: Final = timedelta(microseconds=1)
+SECOND: Final = timedelta(seconds=1)
+MINUTE: Final = timedelta(minutes=1)
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
+HOURLY: Final = Every(interval=HOUR)
+NODE: Final = "nod_1"
+CEILING: Final = timedelta(seconds=10)
+
+
+class World:
+    """Created at noon; `now` is moved by hand, and nothing happens by itself."""
+
+    def __init__(self, schedule: Schedule = HOURLY, *, lane: str | None = None, **policies: Any) -> None:
+        self.now = NOON
+        self.token = 0
+        self.limit = 1
+        self.others = 0
+        """Runs of other tasks that sit in the same lane."""
+        self.barred: Reason | None = None
+        self.entries: dict[str, Entry] = {}
+        self.runs: dict[str, Run] = {}
+        self.events: list[Event] = []
+        self.deleted = False
+        self.eras: list[Era] = []
+        draft = Draft(
+            "ada", "a task", schedule, Target("function", ""), "{}", policies_for(schedule, policies), lane=lane
+        )
+        change = plan(draft, "tsk_1", self.now)
+        assert change.task is not None
+        assert change.standing is not None
+        self.task: Task = change.task
+        self.standing: Standing = change.standing
+        self.apply(change)
+
+    # --- what a store knows ----------------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> tuple[Run, ...]:
+        return tuple(run for run in self.runs.values() if run.live)
+
+    @property
+    def facts(self) -> Facts:
+        entries = tuple(self.entries[slot] for slot in sorted(self.entries))
+        lane = self.task.lane
+        lanes = () if lane is None else (LaneUse(lane, self.limit, self._taken(lane)),)
+        return Facts(self.task, self.standing, entries, self.live, lanes, self.barred)
+
+    @property
+    def next(self) -> Entry | None:
+        return self.entries.get(NEXT_SLOT)
+
+    @property
+    def state(self) -> TaskState:
+        return self.standing.state
+
+    @property
+    def due(self) -> list[Entry]:
+        """What can be claimed now, in the order in which a store offers it."""
+        found = [e for e in self.entries.values() if e.stand in CLAIMABLE and e.due <= self.now]
+        return sorted(found, key=lambda entry: (entry.due, entry.slot))
+
+    def queued(self, *kinds: EntryKind) -> list[Entry]:
+        return sorted((e for e in self.entries.values() if e.kind in kinds), key=lambda entry: entry.planned)
+
+    @property
+    def ledger(self) -> list[tuple[str, RunState, Reason | None]]:
+        """Every row as (when, state, reason), by planned instant and attempt; a stretch is `first..last x count`."""
+        rows = sorted(self.runs.values(), key=lambda run: (run.planned, run.origin, run.attempt))
+        return [(_when(run), run.state, run.reason) for run in rows]
+
+    # --- what a store does -----------------------------------------------------------------------------------------
+
+    def apply(self, change: Change) -> Change:
+        slots = [entry.slot for entry in change.put]
+        assert len(slots) == len(set(slots)), "one slot is put twice"
+        assert not set(slots) & set(change.dropped), "a slot is put and dropped"
+        self._define(change)
+        for run in change.born:
+            assert run.id not in self.runs, f"{run.id} was born twice"
+            assert run.state in BIRTHS
+            self.runs[run.id] = run
+        for run in change.moved:
+            self._move(run)
+        for run_id, reason in change.cancelled:
+            assert self.runs[run_id].live
+            self.runs[run_id] = self.runs[run_id]._replace(cancel=reason)
+        for slot in change.dropped:
+            self.entries.pop(slot, None)
+        for entry in change.put:
+            assert entry.stand is not Stand.READY, "only stores move entries there"
+            self.entries[entry.slot] = entry
+        self.events.extend(change.events)
+        self.deleted = self.deleted or change.deleted
+        self._seat()
+        return change
+
+    def _define(self, change: Change) -> None:
+        if change.task is not None:
+            if not self.eras or change.task.schedule != self.task.schedule:
+                self._new_era(change.task)
+            self.task = change.task
+        if change.standing is not None:
+            before, after = self.standing.state, change.standing.state
+            assert before == after or after in TASK_TRANSITIONS[before], f"{before} became {after}"
+            self.standing = change.standing
+
+    def _new_era(self, task: Task) -> None:
+        if self.eras:
+            self.eras[-1].closed = None if self.next is None else self.now
+        self.eras.append(Era(task, self.now if self.eras else None))
+
+    def _move(self, run: Run) -> None:
+        before = self.runs[run.id]
+        assert before.live, "what has ended stays so"
+        assert run.state is before.state or run.state in RUN_TRANSITIONS[before.state], f"{before.state}: {run.state}"
+        assert run.token == before.token
+        self.runs[run.id] = run
+
+    def _taken(self, lane: str) -> int:
+        return self.others + sum(lane in run.lanes for run in self.live)
+
+    def _seat(self) -> None:
+        """Free seats go to parked entries, the first by due instant first."""
+        for entry in sorted((e for e in self.entries.values() if e.stand is Stand.PARKED), key=lambda e: e.due):
+            free = self.limit - self._taken(entry.lane or "")
+            called = sum(e.lane == entry.lane and e.stand in CLAIMABLE for e in self.entries.values())
+            if free > called:
+                self.entries[entry.slot] = entry._replace(stand=Stand.TIMED)
+
+    # --- what happens ----------------------------------------------------------------------------------------------
+
+    def at(self, instant: datetime) -> World:
+        assert instant >= self.now
+        self.now = instant
+        return self
+
+    def later(self, by: timedelta) -> World:
+        return self.at(self.now + by)
+
+    def decide(self, decision: Callable[[Facts], Change]) -> Change:
+        """Decisions are pure: asked twice, they say the same."""
+        facts = self.facts
+        change = decision(facts)
+        assert change == decision(facts)
+        return self.apply(change)
+
+    def claim(self, entry: Entry | None = None) -> Change:
+        """The first entry that is due, or this one."""
+        chosen = self.due[0] if entry is None else entry
+        self.token += 1
+        claimant = Claimant(NODE, self.now, CEILING)
+        change = self.decide(lambda facts: fire(facts, chosen, self.token, claimant))
+        assert self.entries.get(chosen.slot) != chosen, "it would come due for ever"
+        return change
+
+    def claim_all(self) -> World:
+        while self.due:
+            self.claim()
+        return self
+
+    def claim_at(self, instant: datetime) -> World:
+        return self.at(instant).claim_all()
+
+    @property
+    def going(self) -> Run:
+        (run,) = self.live
+        return run
+
+    def settle(self, outcome: Outcome = Succeeded(), run: Run | None = None) -> Change:  # noqa: B008 - a frozen value
+        run = self.going if run is None else run
+        if run.state is RunState.CLAIMED and run.cancel is None:
+            run = self.start(run)
+        report = Settlement(run.id, run.token, outcome, run.started, self.now)
+        return self.decide(lambda facts: settle(facts, run, report))
+
+    def start(self, run: Run) -> Run:
+        """The third write of `at_most_once`."""
+        self._move(run._replace(state=RunState.RUNNING, started=self.now))
+        return self.runs[run.id]
+
+    def fail(self, run: Run | None = None, **how: Any) -> Change:
+        return self.settle(Failed("no", **how), run)
+
+    def die(self, run: Run | None = None) -> Change:
+        run = self.going if run is None else run
+        return self.decide(lambda facts: recover(facts, run, self.now))
+
+    def release(self, run: Run | None = None) -> Change:
+        run = self.going if run is None else run
+        return self.decide(lambda facts: release(facts, run, self.now))
+
+    # --- what people wish ------------------------------------------------------------------------------------------
+
+    def pause(self, **how: Any) -> Change:
+        return self.decide(lambda facts: control.pause(facts, self.now, **how))
+
+    def resume(self, **how: Any) -> Change:
+        return self.decide(lambda facts: control.resume(facts, self.now, **how))
+
+    def cancel(self) -> Change:
+        return self.decide(lambda facts: control.cancel(facts, self.now))
+
+    def delete(self) -> Change:
+        return self.decide(lambda facts: control.delete(facts, self.now))
+
+    def run_now(self) -> Change:
+        return self.decide(lambda facts: control.run_now(facts, self.now))
+
+    def skip_next(self, wanted: int) -> Change:
+        return self.decide(lambda facts: control.skip_next(facts, wanted))
+
+    def cancel_run(self, run: Run | None = None) -> Change:
+        run_id = (self.going if run is None else run).id
+        return self.decide(lambda facts: control.cancel_run(facts, run_id, self.now))
+
+    def edit(self, **fields: Any) -> Change:
+        edited = self.task._replace(**fields)
+        return self.decide(lambda facts: editing.edit(facts, edited, self.now))
+
+    def backfill(self, first: datetime, last: datetime, attempts_before: int = 0) -> Change:
+        return self.decide(lambda facts: editing.backfill(facts, first, last, self.now, attempts_before))
+
+    def replan(self) -> Change:
+        return self.decide(lambda facts: editing.replan(facts, self.now))
+
+
+class Era:
+    """The time of one schedule: what was planned after `since` (from the beginning: None) and, when over, by `closed`."""
+
+    def __init__(self, task: Task, since: datetime | None) -> None:
+        self.task = task
+        self.since = since
+        self.closed: datetime | None = None
+
+
+def _when(run: Run) -> str:
+    if run.span is not None:
+        return f"{clock(run.span.first)}..{clock(run.span.last)} x {run.span.count}"
+    return clock(run.planned) + (f" #{run.attempt}" if run.attempt > 1 else "")
+
+
+def clock(instant: datetime) -> str:
+    """`13:00`, as the tables say it; the day after is `+1 13:00`."""
+    days = (instant.date() - NOON.date()).days
+    text = f"{instant:%H:%M}" + (f":{instant:%S}" if instant.second else "")
+    return text + (f".{instant:%f}" if instant.microsecond else "") if not days else f"{days:+d} {text}"
+
+
+def hour(number: float) -> datetime:
+    """`hour(13)` is one o'clock on the day on which every world begins, `hour(37)` on the next."""
+    return NOON + timedelta(hours=number - 12)
+
+
+def slots(entries: Iterable[Entry]) -> list[str]:
+    return [entry.slot for entry in entries]

@@ -1,0 +1,111 @@
+"""An invocation that remembers what was said to it, and what targets are asked in these tests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from threading import Event, Lock
+
+from horae.model.outcome import Outcome
+from horae.model.policy import ORDINARY
+from horae.model.run import Origin, Run, RunState, Span
+from horae.model.task import Target, Task
+from horae.schedule import Now
+from horae.targets.function.registry import Isolation, Registry, function_spec
+from horae.targets.function.target import FunctionTarget
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def a_task(name: str, payload: str = "{}", spec: str | None = None) -> Task:
+    target = Target("function", function_spec(name) if spec is None else spec)
+    return Task("tsk_1", "local", "nightly", Now(), target, payload, ORDINARY, NOON)
+
+
+def a_run(*, alone: bool = False, span: Span | None = None) -> Run:
+    return Run(
+        "run_1",
+        "tsk_1",
+        "local",
+        Origin.SCHEDULED,
+        NOON,
+        NOON + timedelta(seconds=1),
+        2,
+        RunState.RUNNING,
+        started=NOON + timedelta(seconds=3),
+        alone=alone,
+        span=span,
+    )
+
+
+class Recorded:
+    """`said` grows in the order in which things were said; `wait_for` returns as soon as a text was among them."""
+
+    def __init__(self, task: Task, run: Run | None = None) -> None:
+        self.task = task
+        self.run = a_run() if run is None else run
+        self.key = "occ_1"
+        self.trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        self.deadline = NOON + timedelta(minutes=5)
+        self.cancelled = False
+        self.yield_requested = False
+        self.said: list[tuple[str, str]] = []
+        self.beats = 0
+        self.actions: list[Callable[[], None]] = []
+        self._lock = Lock()
+        self._awaited: list[tuple[str, Event]] = []
+
+    def log(self, text: str, level: str = "info") -> None:
+        with self._lock:
+            self.said.append((level, text))
+            for wanted, event in self._awaited:
+                if wanted in text:
+                    event.set()
+
+    def progress(self, done: float, text: str = "") -> None:
+        self.log(f"{done} {text}", "progress")
+
+    def heartbeat(self) -> None:
+        self.beats += 1
+        self.deadline += timedelta(minutes=1)
+
+    def on_cancel(self, action: Callable[[], None]) -> None:
+        self.actions.append(action)
+
+    def texts(self, level: str) -> list[str]:
+        return [text for each, text in self.said if each == level]
+
+    async def wait_for(self, wanted: str) -> str:
+        """The first text that holds what is wanted."""
+        event = Event()
+        with self._lock:
+            self._awaited.append((wanted, event))
+            if any(wanted in text for _, text in self.said):
+                event.set()
+        assert await asyncio.to_thread(event.wait, 30), f"nobody said {wanted!r}: {self.said}"
+        return next(text for _, text in self.said if wanted in text)
+
+
+def target_for(
+    call: Callable[..., object], isolate: Isolation | None = None, grace: timedelta = timedelta(seconds=20)
+) -> FunctionTarget:
+    registry = Registry()
+    registry.register("it", call, isolate)
+    return FunctionTarget(registry, grace=grace)
+
+
+def carried(
+    call: Callable[..., object],
+    payload: str = "{}",
+    isolate: Isolation | None = None,
+    *,
+    alone: bool = False,
+) -> tuple[Outcome, Recorded]:
+    """Run a function once, from its task to its outcome."""
+    invocation = Recorded(a_task("it", payload), a_run(alone=alone))
+    target = target_for(call, isolate)
+    try:
+        return asyncio.run(target.execute(invocation)), invocation
+    finally:
+        target.close()

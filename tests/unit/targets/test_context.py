@@ -1,0 +1,74 @@
+"""What a function sees of its run."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+
+import pytest
+
+from horae.model.limits import LOG_LINE_CHARACTERS
+from horae.model.run import Span
+from horae.targets.function.context import Context, occasion_of
+from tests.unit.targets.invocations import NOON, Recorded, a_run, a_task
+
+
+def seen(invocation: Recorded) -> Context:
+    return Context(occasion_of(invocation), invocation)
+
+
+def test_the_facts_of_an_ordinary_run() -> None:
+    ctx = seen(Recorded(a_task("it", '{"a": 1}')))
+    assert (ctx.task_id, ctx.run_id, ctx.name, ctx.owner, ctx.key) == ("tsk_1", "run_1", "nightly", "local", "occ_1")
+    assert (ctx.planned, ctx.due, ctx.lateness) == (NOON, NOON + timedelta(seconds=1), timedelta(seconds=2))
+    assert (ctx.first, ctx.last, ctx.count, ctx.attempt) == (NOON, NOON, 1, 2)
+    assert ctx.payload == {"a": 1}
+    assert ctx.payload is not ctx.payload
+    assert ctx.trace.startswith("00-")
+
+
+def test_a_merged_run_is_told_what_it_stands_for() -> None:
+    first = NOON - timedelta(days=3)
+    ctx = seen(Recorded(a_task("it"), a_run(span=Span(first, NOON, 4))))
+    assert (ctx.first, ctx.last, ctx.count) == (first, NOON, 4)
+
+
+def test_what_moves_on_is_seen_to_move() -> None:
+    invocation = Recorded(a_task("it"))
+    ctx = seen(invocation)
+    before = ctx.deadline
+    ctx.heartbeat()
+    assert ctx.deadline > before
+    assert (ctx.cancelled, ctx.yield_requested) == (False, False)
+    invocation.cancelled = invocation.yield_requested = True
+    assert (ctx.cancelled, ctx.yield_requested) == (True, True)
+
+
+def test_the_log_has_the_manners_of_logging() -> None:
+    invocation = Recorded(a_task("it"))
+    log = seen(invocation).log
+    log.debug("%d%%", 50)
+    log.info("100%")
+    log.warning("%d", "not a number")
+    log.error(ValueError("as it is"))
+    assert invocation.said == [
+        ("debug", "50%"),
+        ("info", "100%"),
+        ("warning", "%d ('not a number',)"),
+        ("error", "as it is"),
+    ]
+
+
+def test_what_is_said_is_bounded_and_can_be_kept() -> None:
+    invocation = Recorded(a_task("it"))
+    seen(invocation).log.info("\ud800\0" + "x" * 10_000)
+    (text,) = invocation.texts("info")
+    assert len(text) == LOG_LINE_CHARACTERS
+    assert text.startswith("?\N{REPLACEMENT CHARACTER}x")
+
+
+@pytest.mark.parametrize(("done", "told"), [(0.5, "0.5"), (-1, "0.0"), (7, "1.0"), (1, "1.0"), (math.nan, "0.0")])
+def test_progress_stays_between_nothing_and_all(done: float, told: str) -> None:
+    invocation = Recorded(a_task("it"))
+    seen(invocation).progress(done, "rows")
+    assert invocation.texts("progress") == [f"{told} rows"]

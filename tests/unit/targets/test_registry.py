@@ -1,0 +1,115 @@
+"""Names and functions: what can be registered, and which functions another process could find again."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from horae.errors import InvalidTask
+from horae.targets.function.origin import Origin, load, origin_of
+from horae.targets.function.registry import Registry
+from tests.unit.targets import functions
+
+
+def work() -> None: ...
+
+
+def other() -> None: ...
+
+
+class Shop:
+    def sell(self) -> None: ...
+
+    @classmethod
+    def open(cls) -> None: ...
+
+    @staticmethod
+    def close() -> None: ...
+
+
+def generator() -> Iterator[int]:
+    yield 1
+
+
+async def async_generator() -> AsyncIterator[int]:
+    yield 1
+
+
+def refused(call: Callable[[], object]) -> str:
+    with pytest.raises(InvalidTask) as caught:
+        call()
+    return caught.value.code
+
+
+def test_a_name_means_one_function_and_saying_it_again_changes_nothing() -> None:
+    registry = Registry()
+    first = registry.register("a", work)
+    assert registry.register("a", work) is first
+    assert refused(lambda: registry.register("a", other)) == "function_taken"
+    assert refused(lambda: registry.register("a", work, "process")) == "function_taken"
+    assert registry.find("a") is first
+    assert registry.find("b") is None
+    registry.register("B", other)
+    assert registry.names() == ("B", "a")
+
+
+def test_a_bound_method_is_the_same_function_each_time() -> None:
+    registry, shop = Registry(), Shop()
+    assert registry.register("a", shop.sell) is registry.register("a", shop.sell)
+    assert refused(lambda: registry.register("a", Shop().sell)) == "function_taken"
+
+
+@pytest.mark.parametrize("call", [generator, async_generator, Shop, 5, None, "work"])
+def test_what_cannot_be_run_is_refused(call: Any) -> None:
+    assert refused(lambda: Registry().register("a", call)) == "bad_function"
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "x" * 201])
+def test_a_name_can_be_shown(name: str) -> None:
+    assert refused(lambda: Registry().register(name, work)) == "bad_text"
+
+
+def test_a_parameter_that_no_payload_can_give_is_refused() -> None:
+    def needs_a_call(call: Callable[[], int]) -> None: ...
+
+    assert refused(lambda: Registry().register("a", needs_a_call)) == "bad_parameter"
+
+
+NOWHERE: list[Any] = [lambda: None, functools.partial(work), Shop().sell, [].append]
+
+
+@pytest.mark.parametrize("call", NOWHERE)
+def test_what_no_other_process_could_find_is_not_promised_one(call: Any) -> None:
+    assert origin_of(call) is None
+    assert refused(lambda: Registry().register("a", call, "process")) == "not_importable"
+
+
+def test_a_function_inside_a_function_cannot_be_found() -> None:
+    def inside() -> None: ...
+
+    assert origin_of(inside) is None
+
+
+@pytest.mark.parametrize("call", [functions.speak, Shop.open, Shop.close, json.dumps, print])
+def test_what_can_be_found_again_is_the_same(call: Any) -> None:
+    origin = origin_of(call)
+    assert origin is not None
+    assert load(origin) == call
+
+
+def test_what_was_typed_at_a_prompt_cannot_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    prompt = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", prompt)
+    exec("def typed(): ...", prompt.__dict__)  # noqa: S102 - what a prompt does
+    assert origin_of(prompt.typed) is None
+
+
+def test_what_is_no_function_any_more_is_not_loaded() -> None:
+    with pytest.raises(TypeError, match="not a function any more"):
+        load(Origin("json", "__name__", None))

@@ -1,0 +1,114 @@
+"""Functions that block: in threads of a bounded pool, which a cancelled run waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextvars import ContextVar
+
+import pytest
+
+from horae.model.outcome import Failed, Succeeded
+from horae.targets.function.registry import Registry
+from horae.targets.function.target import FunctionTarget
+from tests.unit.targets.invocations import Recorded, a_task, carried, target_for
+
+VARIABLE: ContextVar[str] = ContextVar("VARIABLE", default="unset")
+
+
+def test_a_blocking_function_runs_in_another_thread_with_the_same_context_variables() -> None:
+    def work() -> list[object]:
+        return [VARIABLE.get(), threading.current_thread() is threading.main_thread()]
+
+    async def ask() -> object:
+        VARIABLE.set("set")
+        return await target_for(work).execute(Recorded(a_task("it")))
+
+    assert asyncio.run(ask()) == Succeeded('["set",false]')
+
+
+def test_an_async_function_can_ask_for_a_thread_and_gets_a_loop_there() -> None:
+    async def work() -> bool:
+        await asyncio.to_thread(str)
+        return threading.current_thread() is threading.main_thread()
+
+    assert carried(work, isolate="thread")[0] == Succeeded("false")
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()])
+def test_nothing_that_is_raised_there_escapes(error: BaseException) -> None:
+    def work() -> None:
+        raise error
+
+    outcome, _ = carried(work)
+    assert isinstance(outcome, Failed)
+    assert type(error).__name__ in outcome.error
+
+
+def test_a_cancelled_run_is_over_only_when_its_thread_is() -> None:
+    started, release, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        started.set()
+        release.wait()
+        ended.set()
+
+    async def cancel() -> None:
+        carrying = asyncio.ensure_future(target_for(work).execute(Recorded(a_task("it"))))
+        await asyncio.to_thread(started.wait)
+        for _ in range(3):
+            carrying.cancel()
+            await asyncio.to_thread(str)
+            assert not carrying.done()
+        release.set()
+        with pytest.raises(asyncio.CancelledError):
+            await carrying
+        assert ended.is_set()
+
+    asyncio.run(cancel())
+
+
+def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
+    started, cleaned = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cleaned.set()
+
+    async def cancel() -> None:
+        carrying = asyncio.ensure_future(target_for(work, "thread").execute(Recorded(a_task("it"))))
+        await asyncio.to_thread(started.wait)
+        carrying.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await carrying
+        assert cleaned.is_set()
+
+    asyncio.run(cancel())
+
+
+def test_the_pool_is_bounded_and_what_waits_for_a_thread_can_be_cancelled() -> None:
+    started, release, calls = threading.Event(), threading.Event(), []
+
+    def work() -> None:
+        calls.append(1)
+        started.set()
+        release.wait()
+
+    async def queue() -> None:
+        registry = Registry()
+        registry.register("it", work)
+        target = FunctionTarget(registry, threads=1)
+        running, waiting = (asyncio.ensure_future(target.execute(Recorded(a_task("it")))) for _ in range(2))
+        await asyncio.to_thread(started.wait)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        release.set()
+        assert await running == Succeeded()
+        target.close()
+        assert calls == [1]
+
+    asyncio.run(queue())

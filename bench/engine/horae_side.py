@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Final
 
 from bench.engine import work
@@ -63,11 +63,11 @@ async def _drain(path: Path, count: int) -> dict[str, float]:
     work.tally.expect(count, finished.set)
     app = Horae(address(path))
     app.task(work.async_noop)
-    started = perf_counter()
+    started, busy = perf_counter(), process_time()
     async with app:
         await finished.wait()
-    seconds = perf_counter() - started
-    return {"seconds": seconds, "recorded": await _recorded(path)}
+    seconds, busy = perf_counter() - started, process_time() - busy
+    return {"seconds": seconds, "busy": busy, "recorded": await _recorded(path)}
 
 
 async def _recorded(path: Path) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -13,7 +14,9 @@ from typing import Any, Final, ParamSpec, Self, TypeVar, Unpack, overload
 from ..clock import Clock, SystemClock
 from ..engine.engine import Engine
 from ..engine.settings import EngineSettings
+from ..errors import Conflict
 from ..lifecycle.explain import Explanation
+from ..model.checks import check_number
 from ..model.principal import LOCAL_OWNER, Principal
 from ..model.refusals import refuse
 from ..model.run import Run
@@ -38,6 +41,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Item = tuple["TaskFunction[Any, Any] | str", When, "Mapping[str, Any] | None"]
 
+LOG: Final = logging.getLogger("horae")
+MOST_IN_LANE: Final = 1_000_000
 CODE_KEY: Final = "code:"
 """The natural key of a task that a decorator declares."""
 
@@ -68,8 +73,9 @@ class Horae:
         self._engine: Engine | None = None
         self._functions: FunctionTarget | None = None
         self._wakeup = make_wakeup(store, precise=self.settings.precise)
-        self._waiting = Waiting(self.clock)
+        self._waiting = Waiting()
         self._surroundings: Surroundings | None = None
+        self._entered = 0
 
     # --- what runs -------------------------------------------------------------------------------------------------
 
@@ -142,7 +148,10 @@ class Horae:
 
     async def why(self, task: TaskHandle | str, at: datetime | str) -> Explanation:
         """Why it did, or did not, run at that instant."""
-        instant = datetime.fromisoformat(at) if isinstance(at, str) else at
+        try:
+            instant = datetime.fromisoformat(at) if isinstance(at, str) else at
+        except ValueError:
+            raise refuse("naive_instant", value=at) from None
         if instant.tzinfo is None:
             raise refuse("naive_instant", value=at)
         task_id = task if isinstance(task, str) else task.id
@@ -154,8 +163,11 @@ class Horae:
             return await self._waiting.ended(self.store, task_id, self.who.scope)
 
     async def lane(self, name: str, limit: int) -> None:
-        """At most so many runs of this lane at once, across all nodes."""
+        """At most so many runs of this lane at once, across all nodes; with 0 nothing of it starts."""
+        check_number("limit", limit, 0, MOST_IN_LANE)
         await self.store.set_lane(name, limit)
+        # A higher limit may have let somebody in.
+        self._told(None)
 
     # --- its life --------------------------------------------------------------------------------------------------
 
@@ -183,41 +195,60 @@ class Horae:
         self.clock = surroundings.clock
         self.settings = surroundings.settings(self.settings)
         self._wakeup = NoRing()
-        self._waiting = Waiting(self.clock)
 
     async def __aenter__(self) -> Self:
-        store = make_store(self.url)
-        if self._surroundings is not None:
-            store = self._surroundings.store(store)
-        await store.open()
-        self._store = store
-        try:
-            await self.begin()
-        except BaseException:
-            await self.__aexit__(None, None, None)
-            raise
+        """To open what is open already is no news: the last one to leave closes it."""
+        self._entered += 1
+        if self._entered == 1:
+            try:
+                await self._open()
+            except BaseException:
+                await self.__aexit__(None, None, None)
+                raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.end()
-        if self._store is not None:
-            await self._store.close()
-            self._store = None
+        self._entered = max(0, self._entered - 1)
+        if self._entered == 0:
+            try:
+                await self.end()
+            finally:
+                await self._close()
+
+    async def _open(self) -> None:
+        store = make_store(self.url)
+        if self._surroundings is not None:
+            store = self._surroundings.store(store)
+        await store.open()
+        self._store = store
+        await self.begin()
+
+    async def _close(self) -> None:
+        store, self._store = self._store, None
+        if store is not None:
+            await store.close()
 
     async def begin(self) -> None:
         """Declare what the code declares, then start the engine."""
         for declared in self._declared.values():
             if declared.declaration.when is not None:
-                await self.tasks.declare(self.who, self._declared_wish(declared))
+                await self._keep_declared(declared)
         if not self._with_engine:
             return
         self._functions = FunctionTarget(self.registry)
         self._engine = self._make_engine(self._functions)
-        self._engine.on_settled = self._waiting.changed
+        self._engine.on_settled = self._waiting.ended_of
         await self._engine.start()
         self._wakeup.listen(self._engine.ring)
+
+    async def _keep_declared(self, declared: TaskFunction[Any, Any]) -> None:
+        try:
+            await self.tasks.declare(self.who, self._declared_wish(declared))
+        except Conflict as conflict:
+            # Somebody has cancelled it for good, and code that says otherwise does not change that.
+            LOG.warning("the declared task %s stays as it is: %s", declared.name, conflict)
 
     def _make_engine(self, functions: Target) -> Engine:
         outer = self._surroundings
@@ -238,26 +269,34 @@ class Horae:
         if self._engine is not None:
             self._engine.kill()
             self._engine = None
+        self._end_functions()
 
     async def end(self) -> None:
+        """Stop the engine, and leave the store open; safe to call twice."""
         self._wakeup.close()
-        if self._engine is not None:
-            await self._engine.stop()
+        try:
+            if self._engine is not None:
+                await self._engine.stop()
+        finally:
             self._engine = None
-        if self._functions is not None:
-            self._functions.close()
-            self._functions = None
+            self._end_functions()
+
+    def _end_functions(self) -> None:
+        functions, self._functions = self._functions, None
+        if functions is not None:
+            functions.close()
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def _told(self, due: datetime | None) -> None:
         """Something was written: wake our own engine if it matters to it, and tell the other processes."""
+        if due is None:
+            self._waiting.look()
         if self._engine is not None:
             if due is None:
                 self._engine.ring()
             else:
                 self._engine.alarm.expect(due)
-        self._waiting.changed()
         self._wakeup.ring()
 
     def _wish(

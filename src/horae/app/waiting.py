@@ -3,58 +3,100 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from ..clock import Clock
 from ..model.change import Facts
 from ..model.entry import EntryKind
 from ..model.refusals import refuse
 from ..model.run import Run
 from ..ports.store import Book, RunFilter
 
-LOOK_SECONDS: Final = 0.2
+_FIRST_LOOK_SECONDS: Final = 0.1
+_LAST_LOOK_SECONDS: Final = 1.0
+"""Another process may do the work, so no wake-up is relied on; those who wait for long ask less and less often."""
 _ROWS: Final = 50
 
 
 class Waiting:
-    """Another process may do the work, so no wake-up is relied on."""
+    """A bell for each task that somebody waits for, so that a thousand who wait do not all look when one of them ends."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._bell: asyncio.Future[None] | None = None
+    def __init__(self) -> None:
+        self._bells: dict[str, set[asyncio.Event]] = {}
 
-    def changed(self) -> None:
-        if self._bell is not None and not self._bell.done():
-            self._bell.set_result(None)
+    def ended_of(self, tasks: Collection[str]) -> None:
+        """Something of these tasks has ended."""
+        for task_id in self._bells.keys() & tasks if self._bells else ():
+            for bell in self._bells[task_id]:
+                bell.set()
+
+    def look(self) -> None:
+        """Something was changed by hand: all who wait look for themselves."""
+        self.ended_of(tuple(self._bells))
 
     async def ended(self, book: Book, task_id: str, owner: str | None) -> Run:
         """The last run of the occurrence that ends next; when nothing is left to come, of the one that ended last."""
         known: frozenset[str] | None = None
-        while True:
-            bell = self._listen()
-            facts = await book.facts(task_id, owner)
-            if facts is None:
-                raise refuse("no_such_task", id=task_id)
-            over = _over(facts, (await book.runs(RunFilter(owner, task_id), limit=_ROWS)).items)
-            if known is None:
-                known = frozenset(run.id for run in over)
-            fresh = over if _nothing_left(facts) else [run for run in over if run.id not in known]
-            if fresh:
-                return max(fresh, key=lambda run: (run.ended or run.due, run.planned, run.attempt))
-            await asyncio.wait((bell,), timeout=LOOK_SECONDS)
+        seconds = _FIRST_LOOK_SECONDS
+        with self._bell(task_id) as bell:
+            while True:
+                bell.clear()
+                facts = await book.facts(task_id, owner)
+                if facts is None:
+                    raise refuse("no_such_task", id=task_id)
+                over = _over(facts, (await book.runs(RunFilter(owner, task_id), limit=_ROWS)).items)
+                if known is None:
+                    known = frozenset(run.id for run in over)
+                fresh = [run for run in over if run.id not in known]
+                if fresh:
+                    return _first_ended(fresh)
+                if _nothing_left(facts):
+                    return _last_ended(facts, over)
+                await _until(bell, seconds)
+                seconds = min(2 * seconds, _LAST_LOOK_SECONDS)
 
-    def _listen(self) -> asyncio.Future[None]:
-        if self._bell is None or self._bell.done():
-            self._bell = asyncio.get_running_loop().create_future()
-        return self._bell
+    @contextmanager
+    def _bell(self, task_id: str) -> Iterator[asyncio.Event]:
+        bell = asyncio.Event()
+        self._bells.setdefault(task_id, set()).add(bell)
+        try:
+            yield bell
+        finally:
+            bells = self._bells[task_id]
+            bells.discard(bell)
+            if not bells:
+                del self._bells[task_id]
+
+
+async def _until(bell: asyncio.Event, seconds: float) -> None:
+    timer = asyncio.get_running_loop().call_later(seconds, bell.set)
+    try:
+        await bell.wait()
+    finally:
+        timer.cancel()
 
 
 def _nothing_left(facts: Facts) -> bool:
     return not facts.live and not facts.entries
 
 
-def _over(facts: Facts, runs: tuple[Run, ...]) -> list[Run]:
+def _over(facts: Facts, runs: Iterable[Run]) -> list[Run]:
     """Ended runs whose occurrence has ended too: nothing of it goes on, or is tried again."""
     open_ones = {(entry.origin, entry.planned) for entry in facts.entries if entry.kind is EntryKind.RETRY}
     open_ones |= {(run.origin, run.planned) for run in facts.live}
     return [run for run in runs if run.ended is not None and (run.origin, run.planned) not in open_ones]
+
+
+def _first_ended(runs: Iterable[Run]) -> Run:
+    """Of the occurrence that ended first, its last attempt."""
+    last_attempts: dict[tuple[str, object], Run] = {}
+    for run in sorted(runs, key=lambda run: run.attempt):
+        last_attempts[run.origin, run.planned] = run
+    return min(last_attempts.values(), key=lambda run: (run.ended or run.due, run.planned))
+
+
+def _last_ended(facts: Facts, runs: list[Run]) -> Run:
+    if not runs:
+        raise refuse("task_over", state=facts.standing.state.value, wish="wait for", wish_zh="等待")
+    return max(runs, key=lambda run: (run.ended or run.due, run.planned, run.attempt))

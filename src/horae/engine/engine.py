@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final, Protocol
 
 from ..clock import Clock
 from ..errors import StoreError
 from ..model.ids import ENTROPY, named
-from ..model.outcome import Settlement
 from ..model.reason import Reason
 from ..ports.journal import Journal
 from ..ports.store import Node, Order, Store
@@ -76,7 +75,7 @@ class Engine:
         self.runner.on_room = self.alarm.rouse
         self.runner.hand_back = self.releaser.add
         self.settler.on_settled = self._settled
-        self.on_settled: Callable[[], None] = lambda: None
+        self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self._actors: dict[str, asyncio.Task[None]] = {}
         self._thread: OwnThread | None = None
         self._changing = asyncio.Lock()
@@ -244,9 +243,9 @@ class Engine:
         for order in orders:
             self.runner.end(order.run_id, order.reason)
 
-    def _settled(self, _batch: tuple[Settlement, ...], _stale: frozenset[str]) -> None:
+    def _settled(self, tasks: Collection[str]) -> None:
         self.runner.offer_room()
-        self.on_settled()
+        self.on_settled(tasks)
 
     def _let_go(self) -> None:
         """The lease could not be renewed in time: stop everything before anybody else may start it."""

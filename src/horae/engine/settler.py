@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Final
 
@@ -33,7 +33,8 @@ class Settler:
         self._ready: deque[Settlement] = deque()
         self._bell = asyncio.Event()
         self._taken: tuple[Settlement, ...] = ()
-        self.on_settled: Callable[[tuple[Settlement, ...], frozenset[str]], None] = lambda _settled, _stale: None
+        self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
+        """Called after each commit, with the tasks of which something has ended."""
 
     @property
     def waiting(self) -> int:
@@ -69,12 +70,12 @@ class Settler:
         """Nothing of the batch is taken any more when this returns."""
         watch = _Watch()
         try:
-            stale = await self._store.settle(batch, watch.decide)
+            await self._store.settle(batch, watch.decide)
         finally:
             # Also when it failed: the answer may be all that got lost.
             watch.tell(self._alarm)
         self._taken = self._taken[len(batch) :]
-        self.on_settled(batch, stale)
+        self.on_settled(watch.tasks)
 
     async def _record_singly(self, batch: tuple[Settlement, ...]) -> None:
         for settlement in batch:
@@ -121,6 +122,7 @@ class _Watch:
     def __init__(self) -> None:
         self._first: datetime | None = None
         self._seats = False
+        self.tasks: set[str] = set()
 
     def decide(self, facts: Facts, run: Run, report: Settlement) -> Change:
         change = settle(facts, run, report)
@@ -128,6 +130,7 @@ class _Watch:
             if entry.stand is Stand.TIMED and (self._first is None or entry.due < self._first):
                 self._first = entry.due
         self._seats = self._seats or bool(run.lanes)
+        self.tasks.add(run.task_id)
         return change
 
     def tell(self, alarm: Alarm) -> None:

@@ -67,7 +67,7 @@ def retry_entry(task: Task, standing: Standing, run: Run, at: datetime, *, forgi
         planned=run.planned,
         owner=task.owner,
         priority=task.policies.priority,
-        stand=resting(standing) if run.origin is Origin.SCHEDULED else Stand.TIMED,
+        stand=Stand.TIMED if run.origin is Origin.MANUAL else resting(standing),
         origin=run.origin,
         attempt=run.attempt + 1,
         forgiven=run.forgiven + forgiven,
@@ -78,5 +78,5 @@ def retry_entry(task: Task, standing: Standing, run: Run, at: datetime, *, forgi
 
 
 def resting(standing: Standing) -> Stand:
-    """What a paused task puts on its agenda sleeps until it is resumed."""
+    """What a paused task puts on its agenda sleeps until it is resumed, unless somebody asks for it by hand."""
     return Stand.ASLEEP if standing.state is TaskState.PAUSED else Stand.TIMED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 from ..model.change import Change, Facts
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand
@@ -14,13 +15,15 @@ from .overlap import in_the_way
 from .pile import counts_from_end
 from .telling import task_event
 
+_WAITING: Final = (Stand.HELD, Stand.ASLEEP)
+
 
 def conclude(facts: Facts, change: Change, now: datetime) -> Change:
     """Looks at the task as the change leaves it, so that nothing of it waits for something that will never come."""
     if _goes_on_as_it_is(facts, change):
         return change
     after = facts_after(facts, change)
-    freed = tuple(e for e in after.entries if e.stand is Stand.HELD and not in_the_way(after, e))
+    freed = tuple(entry for entry in after.entries if _is_free(after, entry))
     if freed:
         change = _freeing(change, freed)
     if after.standing.state in GOING and counts_from_end(after.task.schedule) and not occurrence_goes_on(after):
@@ -34,11 +37,11 @@ def conclude(facts: Facts, change: Change, now: datetime) -> Change:
 
 
 def _goes_on_as_it_is(facts: Facts, change: Change) -> bool:
-    """Seen at one glance in nearly all cases: something is left, nobody is held, the schedule needs no end to go on."""
+    """Seen at one glance in nearly all cases: something is left, nothing waits, the schedule needs no end to go on."""
     if counts_from_end((change.task or facts.task).schedule):
         return False
     left = change.put or len(facts.entries) > len(change.dropped)
-    return bool(left) and not any(entry.stand is Stand.HELD for entry in (*facts.entries, *change.put))
+    return bool(left) and not any(entry.stand in _WAITING for entry in (*facts.entries, *change.put))
 
 
 def facts_after(facts: Facts, change: Change) -> Facts:
@@ -61,6 +64,13 @@ def occurrence_goes_on(facts: Facts) -> bool:
         entry.origin is Origin.SCHEDULED and entry.kind not in (EntryKind.RESUME, EntryKind.DEADLINE)
         for entry in facts.entries
     )
+
+
+def _is_free(facts: Facts, entry: Entry) -> bool:
+    """Whether what an entry waited for is over: a run or a backlog that was in its way, or a pause."""
+    if entry.stand is Stand.HELD:
+        return not in_the_way(facts, entry)
+    return entry.stand is Stand.ASLEEP and facts.standing.state is not TaskState.PAUSED
 
 
 def _freeing(change: Change, freed: tuple[Entry, ...]) -> Change:

@@ -15,7 +15,7 @@ from ..model.refusals import refuse
 from ..model.run import Origin, Run
 from ..model.task import Standing, Task, TaskState, past_of
 from ..schedule import count, next  # noqa: A004 - the product's own question
-from .agenda import next_entry, waiting_entry
+from .agenda import next_entry, resting, waiting_entry
 from .conclude import conclude, occurrence_goes_on
 from .leaving import account_for
 from .pile import MICROSECOND, Pile, counts_from_end, without_repeat
@@ -62,7 +62,7 @@ def backfill(facts: Facts, first: datetime, last: datetime, now: datetime, attem
     entry = waiting_entry(facts.task, pile.first, now, origin=Origin.BACKFILL, through=pile.last, in_order=True)
     if _already_going(facts, entry, pile):
         raise refuse("backfill_going", first=first.isoformat(), last=last.isoformat())
-    again = entry._replace(stand=Stand.TIMED, attempt=attempts_before + 1, forgiven=attempts_before)
+    again = entry._replace(stand=resting(facts.standing), attempt=attempts_before + 1, forgiven=attempts_before)
     return Change(put=(again,))
 
 

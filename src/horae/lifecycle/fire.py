@@ -50,14 +50,18 @@ def _may_run(facts: Facts, entry: Entry) -> bool:
     """A claim reads the task again: what was paused, cancelled or is over since does not start."""
     if facts.barred is not None and entry.kind is not EntryKind.NEXT:
         return False
-    if entry.origin is Origin.SCHEDULED:
-        return facts.standing.state is TaskState.ACTIVE
-    return facts.standing.state is not TaskState.CANCELLED
+    match entry.origin:
+        case Origin.SCHEDULED:
+            return facts.standing.state is TaskState.ACTIVE
+        case Origin.BACKFILL:
+            return facts.standing.state not in (TaskState.PAUSED, TaskState.CANCELLED)
+        case Origin.MANUAL:
+            return facts.standing.state is not TaskState.CANCELLED
 
 
 def _set_aside(facts: Facts, entry: Entry, claim: Claimant) -> Change:
     """Asleep with its task, or recorded and gone."""
-    if facts.standing.state is TaskState.PAUSED and entry.origin is Origin.SCHEDULED:
+    if facts.standing.state is TaskState.PAUSED and entry.origin is not Origin.MANUAL:
         return Change(put=(entry._replace(stand=Stand.ASLEEP, lane=None),))
     rows = account_for(facts, (entry,), facts.barred or Reason.CANCELLED, claim.now)
     return Change(born=rows, dropped=(entry.slot,), events=tuple(told(row, claim.now) for row in rows))
@@ -89,7 +93,7 @@ def _manual(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
 
 
 def _held(entry: Entry) -> Change:
-    return Change(put=(entry._replace(stand=Stand.HELD, lane=None),))
+    return Change(put=(entry._replace(stand=Stand.HELD, lane=None, waited=True),))
 
 
 def _start(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:

@@ -33,19 +33,17 @@ class _Stretch(NamedTuple):
 def awake(facts: Facts, now: datetime, missed: MissedMode = "skip", until: datetime | None = None) -> Change:
     """What passed before the pause ended is skipped as paused, or made up for as whoever resumes has said."""
     end = until or now
-    asleep = [entry for entry in facts.entries if entry.stand is Stand.ASLEEP]
-    passed = [entry for entry in asleep if entry.due < end and entry.origin is Origin.SCHEDULED]
+    passed = [e for e in facts.entries if e.stand is Stand.ASLEEP and e.due < end and e.origin is Origin.SCHEDULED]
+    begun = [entry for entry in passed if entry.kind is not EntryKind.NEXT]
     stretch = _Stretch(facts.standing._replace(state=TaskState.ACTIVE, pause=None))
     for entry in passed:
         if entry.kind is EntryKind.NEXT:
             pile = pile_of(facts.task, stretch.standing, entry.planned, end - MICROSECOND)
             stretch = _accounted(pile, stretch.standing, now, missed, Reason.PAUSED)
-    gone = [entry for entry in passed if missed == "skip" or entry.kind is EntryKind.NEXT]
-    begun = account_for(facts, (entry for entry in gone if entry.kind is not EntryKind.NEXT), Reason.PAUSED, now)
-    woken = tuple(entry._replace(stand=Stand.TIMED) for entry in asleep if entry not in gone)
-    return _resumed(
-        facts, stretch._replace(rows=(*begun, *stretch.rows), put=(*woken, *stretch.put)), now, dropped=gone
-    )
+    if missed != "skip":
+        return _resumed(facts, stretch, [entry for entry in passed if entry not in begun], now)
+    rows = account_for(facts, begun, Reason.PAUSED, now)
+    return _resumed(facts, stretch._replace(rows=(*rows, *stretch.rows)), passed, now)
 
 
 def start_again(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
@@ -59,7 +57,7 @@ def start_again(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Cha
             stretch = _accounted(pile, standing, now, missed, Reason.MISSED_SKIPPED)
         elif following is not None:
             stretch = _Stretch(standing, put=(following,))
-    change = _resumed(facts, stretch, now)
+    change = _resumed(facts, stretch, [], now)
     if change.standing is not None and change.standing.state is TaskState.COMPLETED:
         raise refuse("task_over", state=TaskState.FAILED.value, wish="resume", wish_zh="恢复")
     return change
@@ -80,9 +78,9 @@ def _accounted(pile: Pile, standing: Standing, now: datetime, mode: MissedMode, 
     return _Stretch(counted, reckoning.rows(plan, now), queued if following is None else (following, *queued))
 
 
-def _resumed(facts: Facts, stretch: _Stretch, now: datetime, dropped: list[Entry] | None = None) -> Change:
+def _resumed(facts: Facts, stretch: _Stretch, gone: list[Entry], now: datetime) -> Change:
     kept = {entry.slot for entry in stretch.put}
-    left = [*(dropped or []), *(entry for entry in facts.entries if entry.kind is EntryKind.RESUME)]
+    left = [*gone, *(entry for entry in facts.entries if entry.kind is EntryKind.RESUME)]
     change = Change(
         standing=stretch.standing,
         born=stretch.rows,

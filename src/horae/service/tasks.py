@@ -53,9 +53,10 @@ class Tasks:
         now = self._clock.now()
         chunks: list[list[Change]] = []
         for start in range(0, len(wishes), BULK_TASKS):
+            if chunks:
+                # Others have their turn between chunks.
+                await self._clock.pause(0)
             chunks.append([self._planned(who, wish, now) for wish in wishes[start : start + BULK_TASKS]])
-            # Others have their turn between chunks.
-            await self._clock.pause(0)
         for changes in chunks:
             await self._book.add(changes)
             self._told(min(entry.due for change in changes for entry in change.put))

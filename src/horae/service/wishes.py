@@ -47,7 +47,7 @@ class Options(NamedTuple):
         """What was chosen here, and where nothing was, the usual."""
         if usual is NO_OPTIONS:
             return self
-        merged = Options(*(mine if mine is not None else other for mine, other in zip(self, usual, strict=True)))
+        merged = Options._make(mine if mine is not None else other for mine, other in zip(self, usual, strict=True))
         # `retries` is short for a part of `retry`, so a whole one that was chosen here leaves nothing of a usual number.
         return merged if self.retry is None else merged._replace(retries=self.retries)
 

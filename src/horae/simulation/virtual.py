@@ -85,6 +85,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Timers go off on whole microseconds, and never in the one that is now: whoever waits must see time pass."""
         return super().call_at(self.clock.tick_for(when), callback, *args, context=context)
 
+    def call_later(
+        self, delay: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """A delay may be so short that adding it to the time changes nothing; it still is one."""
+        shortest = 1 / _MICROSECONDS
+        return super().call_later(max(delay, shortest) if delay > 0 else delay, callback, *args, context=context)
+
     def travel(self, delta: timedelta) -> None:
         """Run everything until so much time has passed, what is due at that very instant included."""
         self._selection.limit = self.time() + delta.total_seconds()

@@ -122,7 +122,9 @@ def check_every_instant(world: World) -> None:
         mine = sorted(i for i in covered if _starts(era) < i and (until is None or i <= until))
         planned = list(takewhile(lambda i: i <= mine[-1], instants(era))) if mine else []  # noqa: B023
         assert mine == planned, "a gap, or something that was never planned"
-        if era.closed is not None:
+        if era.closed is not None and not (
+            era.task.schedule.counting == "planned" and len(mine) == era.task.schedule.repeat
+        ):
             following = next(endless(era), mine[-1] if mine else _starts(era), Past(era.task.created))
             assert following is None or following > era.closed, "planned before the edit, and forgotten by it"
     _check_next(world, max(covered, default=None))
@@ -138,7 +140,7 @@ def _check_next(world: World, last: datetime | None) -> None:
     if entry is not None:
         assert entry.planned == expected
         assert entry.due == due(world.task.schedule, entry.planned, world.task.id, past_of(world.task, world.standing))
-    elif world.state in GOING:
+    elif world.state not in (TaskState.FAILED, TaskState.CANCELLED):
         assert expected is None
 
 
@@ -194,8 +196,9 @@ def _starts(era: Era) -> datetime:
 
 
 def _eras(world: World) -> Iterator[tuple[Era, datetime | None]]:
-    for era, following in pairwise([*world.eras, None]):
-        yield era, None if following is None else following.since  # type: ignore[union-attr,misc]
+    """Each with the instant at which the next one took over."""
+    ends = [*(era.since for era in world.eras[1:]), None]
+    return iter(zip(world.eras, ends, strict=True))
 
 
 def units(world: World) -> dict[tuple[Origin, datetime], list[Run]]:
@@ -224,25 +227,7 @@ def check_from_end(world: World) -> None:
         assert next(world.task.schedule, world.now, past_of(world.task, world.standing)) is None
 
 
-# --- nothing is stuck ------------------------------------------------------------------------------------------------
-
-
-def drain(world: World) -> None:
-    """If everything that can be claimed is, and all of it succeeds, then nothing is left but what is still to come."""
-    world.others = 0
-    world.barred = None
-    if world.state is TaskState.PAUSED:
-        world.resume()
-    for _ in range(2_000):
-        world._seat()
-        if world.due:
-            world.claim()
-        elif world.live:
-            world.settle(run=world.live[0])
-        elif any(entry.due <= world.now + MICROSECOND for entry in world.due_soon):
-            world.later(MICROSECOND)
-        else:
-            break
-        check(world)
+def check_drained(world: World) -> None:
+    """Nothing goes on, and nothing is left but what is still to come."""
     assert not world.live
     assert all(entry.stand is Stand.TIMED and entry.due > world.now for entry in world.entries.values())

@@ -17,9 +17,9 @@ from horae.model.entry import CLAIMABLE, NEXT_SLOT, Entry, EntryKind, Stand
 from horae.model.event import Event
 from horae.model.lane import LaneUse
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
-from horae.model.policy import policies_for
+from horae.model.policy import Policies, policies_for
 from horae.model.reason import Reason
-from horae.model.run import BIRTHS, Run, RunState
+from horae.model.run import BIRTHS, Origin, Run, RunState
 from horae.model.run import TRANSITIONS as RUN_TRANSITIONS
 from horae.model.task import TRANSITIONS as TASK_TRANSITIONS
 from horae.model.task import Standing, Target, Task, TaskState
@@ -39,7 +39,14 @@ CEILING: Final = timedelta(seconds=10)
 class World:
     """Created at noon; `now` is moved by hand, and nothing happens by itself."""
 
-    def __init__(self, schedule: Schedule = HOURLY, *, lane: str | None = None, **policies: Any) -> None:
+    def __init__(
+        self,
+        schedule: Schedule = HOURLY,
+        *,
+        lane: str | None = None,
+        policies: Policies | None = None,
+        **chosen: Any,
+    ) -> None:
         self.now = NOON
         self.token = 0
         self.limit = 1
@@ -50,10 +57,11 @@ class World:
         self.runs: dict[str, Run] = {}
         self.events: list[Event] = []
         self.deleted = False
+        self.was_parallel = False
+        """Runs that started side by side may still be going, whatever the policy says now."""
         self.eras: list[Era] = []
-        draft = Draft(
-            "ada", "a task", schedule, Target("function", ""), "{}", policies_for(schedule, policies), lane=lane
-        )
+        policies = policies_for(schedule, chosen) if policies is None else policies
+        draft = Draft("ada", "a task", schedule, Target("function", ""), "{}", policies, lane=lane)
         change = plan(draft, "tsk_1", self.now)
         assert change.task is not None
         assert change.standing is not None
@@ -73,6 +81,16 @@ class World:
         lane = self.task.lane
         lanes = () if lane is None else (LaneUse(lane, self.limit, self._taken(lane)),)
         return Facts(self.task, self.standing, entries, self.live, lanes, self.barred)
+
+    @property
+    def carried(self) -> tuple[Run, ...]:
+        """The runs that a node holds."""
+        return tuple(run for run in self.live if run.node is not None)
+
+    @property
+    def highest_backfill(self) -> int:
+        """What the ledger tells whoever backfills again."""
+        return max((run.attempt for run in self.runs.values() if run.origin is Origin.BACKFILL), default=0)
 
     @property
     def next(self) -> Entry | None:
@@ -120,13 +138,14 @@ class World:
             self.entries[entry.slot] = entry
         self.events.extend(change.events)
         self.deleted = self.deleted or change.deleted
-        self._seat()
+        self.seat()
         return change
 
     def _define(self, change: Change) -> None:
         if change.task is not None:
             if not self.eras or change.task.schedule != self.task.schedule:
                 self._new_era(change.task)
+            self.was_parallel = self.was_parallel or self.task.policies.overlap == "parallel"
             self.task = change.task
         if change.standing is not None:
             before, after = self.standing.state, change.standing.state
@@ -148,7 +167,7 @@ class World:
     def _taken(self, lane: str) -> int:
         return self.others + sum(lane in run.lanes for run in self.live)
 
-    def _seat(self) -> None:
+    def seat(self) -> None:
         """Free seats go to parked entries, the first by due instant first."""
         for entry in sorted((e for e in self.entries.values() if e.stand is Stand.PARKED), key=lambda e: e.due):
             free = self.limit - self._taken(entry.lane or "")

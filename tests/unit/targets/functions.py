@@ -110,6 +110,13 @@ def leave_behind(ctx: Context) -> str:
     return "done"
 
 
+def leave_a_process(ctx: Context) -> str:
+    """It ends as it should, and what it started does not."""
+    sleeper = subprocess.Popen(["sleep", "1000"])
+    ctx.log.info("pids %d", sleeper.pid)
+    return "done"
+
+
 def flood(ctx: Context) -> int:
     for number in range(100_000):
         print(number, "x" * 90)

@@ -104,8 +104,11 @@ def test_a_run_that_is_marked_as_cancelled_is_noticed() -> None:
     assert invocation.texts("info")[-1] == "cleaned up"
 
 
-def test_what_lingers_after_the_answer_is_not_waited_for() -> None:
-    outcome, _, watch = asyncio.run(_watched(functions.leave_behind, SHORT, lambda *_: None))
+@pytest.mark.parametrize(
+    ("call", "grace"), [(functions.leave_behind, SHORT), (functions.leave_a_process, timedelta(minutes=5))]
+)
+def test_what_lingers_after_the_answer_is_not_waited_for(call: Callable[..., object], grace: timedelta) -> None:
+    outcome, _, watch = asyncio.run(_watched(call, grace, lambda *_: None))
     assert outcome == Succeeded('"done"')
     assert watch.all_gone()
 

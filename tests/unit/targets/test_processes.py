@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ import pytest
 from horae.model.limits import LOG_LINE_CHARACTERS, LOG_LINES
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded
 from horae.targets.function.origin import Origin, load
-from tests.unit.targets import functions
-from tests.unit.targets.invocations import carried
+from horae.targets.function.target import FunctionTarget
+from tests.unit.targets import functions, functions_of_an_app
+from tests.unit.targets.invocations import Recorded, a_task, carried
 
 
 def succeeded(outcome: Outcome) -> Any:
@@ -135,6 +137,13 @@ def test_alone_but_nowhere_to_be_found_is_a_death() -> None:
     outcome = failed(carried(lambda: None, alone=True)[0])
     assert outcome.died_alone
     assert "no other process could find it" in outcome.error
+
+
+def test_a_function_that_an_app_declared_is_found_behind_its_decorator() -> None:
+    target = FunctionTarget(functions_of_an_app.app.registry)
+    outcome = asyncio.run(target.execute(Recorded(a_task("it", '{"since": "2026-02-01"}'))))
+    target.close()
+    assert succeeded(outcome) == [28, 2]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from horae.model.outcome import Failed, Succeeded
 from horae.targets.function.registry import Registry
 from horae.targets.function.target import FunctionTarget
-from tests.unit.targets.invocations import Recorded, a_task, carried, target_for
+from tests.unit.targets.invocations import Recorded, a_run, a_task, carried, target_for
 
 VARIABLE: ContextVar[str] = ContextVar("VARIABLE", default="unset")
 
@@ -33,6 +33,19 @@ def test_an_async_function_can_ask_for_a_thread_and_gets_a_loop_there() -> None:
         return threading.current_thread() is threading.main_thread()
 
     assert carried(work, isolate="thread")[0] == Succeeded("false")
+
+
+def test_what_leaves_the_loop_is_known_beforehand() -> None:
+    async def stays() -> None: ...
+
+    def leaves() -> None: ...
+
+    ordinary, alone = Recorded(a_task("it")), Recorded(a_task("it"), a_run(alone=True))
+    assert not target_for(stays).leaves_the_loop(ordinary)
+    assert target_for(stays).leaves_the_loop(alone)
+    assert target_for(stays, "thread").leaves_the_loop(ordinary)
+    assert target_for(leaves).leaves_the_loop(ordinary)
+    assert not target_for(leaves).leaves_the_loop(Recorded(a_task("another")))
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()])

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Final
 
+_NOBODY: Final[frozenset[str]] = frozenset()
+
 
 class Groups:
-    _NOBODY: Final[frozenset[str]] = frozenset()
-
     def __init__(self) -> None:
         self._members: dict[str, set[str]] = {}
 
     def of(self, group: str) -> AbstractSet[str]:
-        return self._members.get(group, self._NOBODY)
+        return self._members.get(group, _NOBODY)
 
     def sizes(self) -> dict[str, int]:
         return {group: len(members) for group, members in self._members.items()}

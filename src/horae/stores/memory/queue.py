@@ -21,9 +21,6 @@ class Queue:
     def __len__(self) -> int:
         return len(self._ranks)
 
-    def __contains__(self, key: Key) -> bool:
-        return key in self._ranks
-
     def put(self, key: Key, rank: Rank) -> None:
         if self._ranks.get(key) == rank:
             return

@@ -11,7 +11,7 @@ from ...model.change import Change, Facts, RunDecision, SettleDecision
 from ...model.ids import microseconds
 from ...model.outcome import Settlement
 from ...model.run import LIVE, Run
-from .familiar import Familiar, Known
+from .familiar import Familiar
 from .gather import Gathered, these
 from .link import Link
 from .pending import Pending
@@ -69,7 +69,7 @@ class Carrier:
         pending = Pending(link, self._familiar)
         for run_id, token, told in wishes:
             known = gathered.known.get(tasks.get(run_id, 0))
-            run = None if known is None else _live_run(known, run_id)
+            run = None if known is None else known.run(run_id)[0]
             if known is None or run is None or token not in (None, run.token):
                 stale.add(run_id)
                 continue
@@ -100,13 +100,6 @@ class Carrier:
         gathered = Gathered(link, self._familiar, {number: version for number, version, _ in rows})
         gathered.read_entries([number for number, _, entries in rows if entries])
         return gathered
-
-
-def _live_run(known: Known, run_id: str) -> Run | None:
-    for run in known.live:
-        if run.id == run_id:
-            return run
-    return None
 
 
 def _let_go(moved: Run, run: Run, node: str) -> bool:

@@ -9,11 +9,13 @@ import apsw
 
 from .link import Link
 
-_WHEN_IDLE: Final = 1_000
-"""Pages; about 4 MB."""
-_EVEN_IF_BUSY: Final = 8_000
+_WHEN_IDLE: Final = 256
+"""Pages: about 1 MB, a few milliseconds."""
+_IDLE_SECONDS: Final = 0.004
+_EVEN_IF_BUSY: Final = 4_000
+"""About 16 MB. The log is not cut: to write over what is there already is faster than to let a file grow."""
 _AT_ALL_COSTS: Final = 16_000
-"""About 64 MB: now it waits for readers, and the log starts afresh."""
+"""About 64 MB: now it waits for readers, and the file is cut."""
 
 
 class Checkpoints:
@@ -23,22 +25,29 @@ class Checkpoints:
         self._not_before = 0
         link.on_wal(self._told)
 
-    def _told(self, pages: int) -> None:
-        self._pages = pages
-        if pages < self._not_before:
-            # The log has started afresh: whoever was in the way is gone.
-            self._not_before = min(self._not_before, pages)
+    @property
+    def patience(self) -> float | None:
+        """How long the writer waits for a request before it uses the time; None when there is nothing to do."""
+        return _IDLE_SECONDS if self._pages >= max(_WHEN_IDLE, self._not_before) else None
 
-    def after_group(self, *, idle: bool) -> None:
-        if self._pages < max(_WHEN_IDLE if idle else _EVEN_IF_BUSY, self._not_before):
-            return
-        if self._pages >= _AT_ALL_COSTS:
+    def when_idle(self) -> None:
+        if self.patience is not None:
+            self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def after_group(self) -> None:
+        if self._pages >= max(_AT_ALL_COSTS, self._not_before):
             self._run(apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        else:
+        elif self._pages >= max(_EVEN_IF_BUSY, self._not_before):
             self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def last(self) -> None:
         self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+    def _told(self, pages: int) -> None:
+        if pages < self._pages:
+            # The log has started afresh: whoever was in the way is gone.
+            self._not_before = 0
+        self._pages = pages
 
     def _run(self, mode: int) -> None:
         """A failure here loses nothing: the log is still there, and the next attempt comes later."""

@@ -21,6 +21,13 @@ class Known(NamedTuple):
     live: tuple[Run, ...] = ()
     numbers: tuple[int, ...] = ()
 
+    def run(self, run_id: str) -> tuple[Run | None, int]:
+        """One of its live runs, and its number."""
+        for run, number in zip(self.live, self.numbers, strict=True):
+            if run.id == run_id:
+                return run, number
+        return None, 0
+
 
 class Familiar:
     """Nothing in here is believed without its version, and all of it is forgotten when something was rolled back."""
@@ -82,6 +89,8 @@ def _live_after(
 ) -> tuple[tuple[Run, ...], tuple[int, ...]]:
     if not live and len(born) == 1:
         return (change.born, (born[0],)) if change.born[0].state in LIVE else ((), ())
+    if len(live) == len(change.moved) == 1 and not born and change.moved[0].state not in LIVE:
+        return (), ()
     moved = {run.id: run for run in change.moved}
     asked = dict(change.cancelled)
     runs = [(moved.get(run.id, run), number) for run, number in zip(live, numbers, strict=True)]

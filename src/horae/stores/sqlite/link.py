@@ -42,6 +42,11 @@ class Link:
             self.statements += len(rows)
             self._cursor.executemany(statement, rows)
 
+    def take_count(self) -> int:
+        """How many statements there were since this was last asked."""
+        count, self.statements = self.statements, 0
+        return count
+
     @property
     def in_transaction(self) -> bool:
         return self.connection.in_transaction

@@ -47,6 +47,8 @@ def make_file(path: str) -> None:
 def bring_up_to_date(link: Link) -> None:
     """Safe when several processes do it at once: each step is looked at again inside its own transaction."""
     _refuse_what_is_not_ours(link)
+    link.query("PRAGMA journal_mode = WAL")
+    link.query("PRAGMA synchronous = FULL")
     for number, script in steps():
         if _version(link) < number:
             with _alone(link):

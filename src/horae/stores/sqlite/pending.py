@@ -40,6 +40,7 @@ _INSERT_EVENTS: Final = Bulk("insert_events", 6)
 _UPDATE_TASK: Final = sql("update_task")
 _EMPTY_AGENDAS: Final = sql("empty_agendas")
 _LAST_RUN: Final = sql("last_run")
+_MADE: Final = sql("made")
 _MOVE_RUN: Final = sql("move_run")
 _LEAVE_SEAT: Final = sql("leave_seat")
 _ASK_TO_END: Final = sql("ask_to_end")
@@ -135,10 +136,9 @@ class Pending:
         return seq
 
     def _note_moved(self, known: Known, run: Run, gathered: Gathered) -> None:
-        place = next((place for place, each in enumerate(known.live) if each.id == run.id), None)
-        if place is None:
+        before, seq = known.run(run.id)
+        if before is None:
             raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
-        before, seq = known.live[place], known.numbers[place]
         row = plain_end(seq, before, run)
         if row is not None:
             self._ended += row
@@ -200,6 +200,16 @@ class Pending:
         for lane in sorted(self._offered):
             self._link.query(_UNPARK, {"lane": lane, "unset": DEFAULT_LIMIT})
 
+    def made_already(self) -> set[str]:
+        """The ids of those new runs that the ledger has already."""
+        found: set[str] = set()
+        for values, width in ((self._started, 13), (self._born, 29)):
+            for start in range(0, len(values), width):
+                _, run_id, task, _, origin, planned, _, attempt = values[start : start + 8]
+                if self._link.query(_MADE, (task, planned, attempt, origin, run_id)):
+                    found.add(run_id)
+        return found
+
     def _write_tasks(self) -> None:
         try:
             self._link.write_rows(_INSERT_TASKS, self._new_tasks)
@@ -228,8 +238,12 @@ class Pending:
         if self._emptied:
             self._link.query(_EMPTY_AGENDAS, (these(self._emptied),))
         if self._entries:
-            self._link.write_rows(_DROP_ENTRIES, [part for key, row in self._entries.items() if row is None for part in key])
-            self._link.write_rows(_PUT_ENTRIES, [value for row in self._entries.values() if row is not None for value in row])
+            self._link.write_rows(
+                _DROP_ENTRIES, [part for key, row in self._entries.items() if row is None for part in key]
+            )
+            self._link.write_rows(
+                _PUT_ENTRIES, [value for row in self._entries.values() if row is not None for value in row]
+            )
 
     def _write_runs(self) -> None:
         self._link.write_rows(_INSERT_STARTED_RUNS, self._started)

@@ -20,47 +20,61 @@ _THREADS: Final = 2
 
 
 class Readers:
+    """Each call sees one instant, whatever is written meanwhile."""
+
     def __init__(self, connect: Callable[[], Link]) -> None:
         self._connect = connect
         self._idle: SimpleQueue[Link] = SimpleQueue()
         self._threads: ThreadPoolExecutor | None = None
+        self._long: ThreadPoolExecutor | None = None
+        self.statements = 0
 
     def start(self) -> None:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="horae-sqlite-reader")
+        self._long = ThreadPoolExecutor(1, thread_name_prefix="horae-sqlite-long-reader")
 
     async def do(self, work: Callable[[Link], _T]) -> _T:
-        """All that it reads is of one instant, whatever is written meanwhile."""
-        if self._threads is None:
+        return await self._on(self._threads, work)
+
+    async def do_at_length(self, work: Callable[[Link], _T]) -> _T:
+        """For what takes seconds or minutes: others need not wait for it."""
+        return await self._on(self._long, work)
+
+    async def _on(self, threads: ThreadPoolExecutor | None, work: Callable[[Link], _T]) -> _T:
+        if threads is None:
             raise StoreUnavailable("The store is closed.")
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, work)
+        return await asyncio.get_running_loop().run_in_executor(threads, self._read, work)
 
     def _read(self, work: Callable[[Link], _T]) -> _T:
         try:
-            link = self._idle.get_nowait()
-        except Empty:
-            link = self._connected()
-        try:
-            link.query("BEGIN")
+            link = self._a_link()
             try:
-                return work(link)
+                return _at_one_instant(link, work)
             finally:
-                if link.in_transaction:
-                    link.query("COMMIT")
+                self.statements += link.take_count()
+                self._idle.put(link)
         except apsw.Error as error:
             raise translated(error) from error
-        finally:
-            self._idle.put(link)
 
-    def _connected(self) -> Link:
+    def _a_link(self) -> Link:
         try:
+            return self._idle.get_nowait()
+        except Empty:
             return self._connect()
-        except apsw.Error as error:
-            raise translated(error) from error
 
     async def stop(self) -> None:
-        threads, self._threads = self._threads, None
-        if threads is None:
-            return
-        await asyncio.get_running_loop().run_in_executor(None, threads.shutdown)
+        for threads in (self._threads, self._long):
+            if threads is not None:
+                await asyncio.get_running_loop().run_in_executor(None, threads.shutdown)
+        self._threads = self._long = None
         while not self._idle.empty():
             self._idle.get().close()
+
+
+def _at_one_instant(link: Link, work: Callable[[Link], _T]) -> _T:
+    link.query("BEGIN")
+    try:
+        return work(link)
+    finally:
+        if link.in_transaction:
+            link.query("COMMIT")

@@ -148,7 +148,9 @@ def standing_values(task: int, version: int, standing: Standing) -> Row:
 
 
 def task_from(row: Row) -> Task:
-    _, task_id, owner, name, schedule, kind, spec, payload, chosen, created, key, lane, marks, version = row[:TASK_WIDTH]
+    _, task_id, owner, name, schedule, kind, spec, payload, chosen, created, key, lane, marks, version = row[
+        :TASK_WIDTH
+    ]
     begin = (task_id, owner, name, schedules[schedule], targets[kind, spec], payload, policies[chosen])
     return new(Task, (*begin, instants[created], key, lane, labels[marks], version))
 

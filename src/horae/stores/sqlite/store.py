@@ -42,12 +42,12 @@ class SQLiteStore(SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteReco
 
     @property
     def statements(self) -> int:
-        """How many statements the writer has run since it was opened."""
-        return self._writer.statements
+        """How many statements have been run since it was opened."""
+        return self._writer.statements + self._readers.statements
 
     @property
     def transactions(self) -> int:
-        """How many transactions the writer has committed since it was opened."""
+        """How many times something was committed since it was opened."""
         return self._writer.transactions
 
     async def open(self) -> None:
@@ -66,15 +66,16 @@ class SQLiteStore(SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteReco
             await self._writer.stop()
 
     def _writing_link(self) -> Link:
-        make_file(self.path)
-        link = Link(self.path, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE)
         try:
-            bring_up_to_date(link)
-            link.query("PRAGMA journal_mode = WAL")
-            link.query("PRAGMA synchronous = FULL")
-        except BaseException:
-            link.close()
-            raise
+            make_file(self.path)
+            link = Link(self.path, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE)
+            try:
+                bring_up_to_date(link)
+            except BaseException:
+                link.close()
+                raise
+        except OSError as error:
+            raise StoreUnavailable(f"The file {self.path} cannot be made: {error}.") from error
         return link
 
     def _reading_link(self) -> Link:

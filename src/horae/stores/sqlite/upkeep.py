@@ -10,7 +10,7 @@ from ...ports.store import Trimmed
 from .backup import copy_to
 from .doubts import doubts
 from .readers import Readers
-from .retention import Retention
+from .retention import Search, remove
 from .statements import sql
 from .writer import Writer
 
@@ -23,13 +23,17 @@ class SQLiteUpkeep:
     _readers: Readers
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
-        return await self._writer.do(lambda link: Retention(link, before, keep_runs, limit).go_on(after), urgent=False)
+        search = Search(before, keep_runs, limit)
+        found = await self._readers.do(lambda link: search.look(link, after))
+        if not (found.runs or found.tasks or found.events):
+            return Trimmed(after=found.after)
+        return await self._writer.do(lambda link: remove(link, found, before), urgent=False)
 
     async def check(self) -> tuple[str, ...]:
-        return await self._readers.do(lambda link: tuple(doubts(link)))
+        return await self._readers.do_at_length(lambda link: tuple(doubts(link)))
 
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
-        await self._readers.do(lambda link: copy_to(path, link, progress))
+        await self._readers.do_at_length(lambda link: copy_to(path, link, progress))
 
     async def recall(self, name: str) -> str | None:
         rows = await self._readers.do(lambda link: link.query(_RECALL, (name,)))

@@ -44,6 +44,9 @@ def origin_of(call: Callable[..., Any]) -> Origin | None:
 def load(origin: Origin) -> Callable[..., Any]:
     """The function again. Raises whatever its module raises."""
     found: Any = reduce(getattr, origin.qualname.split("."), _module(origin))
+    # A decorator may leave an object of its own where the function was; what it wraps is what was registered.
+    while not inspect.isroutine(found) and hasattr(found, "__wrapped__"):
+        found = found.__wrapped__
     if not callable(found):
         raise TypeError(f"{origin.module}.{origin.qualname} is not a function any more")
     return found  # type: ignore[no-any-return]

@@ -78,7 +78,8 @@ class FunctionTarget:
 
     def leaves_the_loop(self, invocation: Invocation) -> bool:
         """Whether it runs in a thread or process: virtual time must wait for those."""
-        function = self._find(invocation.task.target.spec)
+        spec = invocation.task.target.spec
+        function = self._known.get(spec) or self._find(spec)
         return function is not None and (invocation.run.alone or not function.in_loop)
 
     def close(self) -> None:

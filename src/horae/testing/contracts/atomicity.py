@@ -62,6 +62,19 @@ class AtomicityContract(Contract):
         assert await everything(store) == before
         assert await settle(store, *runs) == frozenset()
 
+    async def test_what_was_written_twice_is_taken_back_wholly(self, store: WholeStore) -> None:
+        task = a_task()
+        runs = [a_run(task, planned=NOON + place * HOUR) for place in range(3)]
+        await store.add([a_new_task(task, runs=runs)])
+        before = await everything(store)
+
+        def count_and_fail_at_the_last(facts: Facts, run: Run, report: Settlement) -> Change:
+            counted = facts.standing._replace(counted=facts.standing.counted + 1)
+            return fail() if run == runs[-1] else succeed(facts, run, report)._replace(standing=counted)
+
+        await _raises(PlannedFailure, store.settle([a_settlement(run) for run in runs], count_and_fail_at_the_last))
+        assert await everything(store) == before
+
     async def test_a_hand_back_whose_decision_fails_gives_nothing_back(self, store: WholeStore) -> None:
         runs = await fill(store, "press", a_task())
         before = await everything(store)

@@ -92,7 +92,7 @@ class ClaimingContract(Contract):
     async def test_a_slice_is_bounded_however_much_room_there_is(self, store: WholeStore) -> None:
         await store.join(a_node())
         for owners in (1, 9):
-            await keep(store, *(a_task(owner=f"owner-{place % owners}") for place in range(CLAIM_SLICE + 9)))
+            await keep(store, *(a_task(owner=f"owner-{place % owners}") for place in range(2 * CLAIM_SLICE)))
             first = await claim(store, decide=drop)
             assert 1 <= first.decided <= CLAIM_SLICE
             assert first.more
@@ -100,7 +100,7 @@ class ClaimingContract(Contract):
             while (slice_ := await claim(store, decide=drop)).decided:
                 assert slice_.decided <= CLAIM_SLICE
                 decided += slice_.decided
-            assert decided == CLAIM_SLICE + 9
+            assert decided == 2 * CLAIM_SLICE
             assert not slice_.more
 
     async def test_at_most_one_entry_of_a_task_is_decided_in_a_slice(self, store: WholeStore) -> None:

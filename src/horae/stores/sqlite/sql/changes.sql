@@ -35,6 +35,11 @@ DELETE FROM agenda WHERE (task, slot) IN (VALUES {rows})
 -- name: last_run
 SELECT coalesce(max(seq), 0) FROM runs
 
+-- name: made
+SELECT 1 FROM runs INDEXED BY runs_of_task WHERE task = ? AND planned = ? AND attempt = ? AND origin = ?
+UNION ALL
+SELECT 1 FROM runs INDEXED BY runs_stray WHERE stray = 1 AND id = ?
+
 -- name: insert_runs
 INSERT INTO runs (
   seq, id, task, owner, origin, planned, due, attempt, live, stray, state, reason, token, node, claimed, started, ended,

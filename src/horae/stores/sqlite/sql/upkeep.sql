@@ -1,6 +1,6 @@
 -- What the janitor and an operator need.
 
--- name: trim_tasks
+-- name: old_tasks
 SELECT
   tasks.seq, tasks.id,
   standings.state IN ('completed', 'failed', 'cancelled') AND standings.ended IS NOT NULL AND standings.ended < :before
@@ -9,7 +9,14 @@ SELECT
 FROM tasks INDEXED BY tasks_by_id JOIN standings ON standings.task = tasks.seq
 WHERE tasks.id > :after ORDER BY tasks.id LIMIT :limit
 
--- name: trim_runs
+-- name: still_over
+-- Without a run as well: one that has ended since it was looked at is not to be forgotten yet.
+SELECT task FROM standings
+WHERE task IN carray(?) AND state IN ('completed', 'failed', 'cancelled') AND ended < ?
+  AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = standings.task)
+  AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = standings.task)
+
+-- name: old_runs
 -- The oldest first, of those that ended before the instant or are not among the newest.
 SELECT seq, id FROM (
   SELECT seq, id, planned, attempt, ended, row_number() OVER (ORDER BY planned DESC, attempt DESC, id DESC) AS place
@@ -18,19 +25,20 @@ SELECT seq, id FROM (
 WHERE :everything OR place > :keep OR (ended IS NOT NULL AND ended < :before)
 ORDER BY planned, attempt, id LIMIT :limit
 
--- name: drop_runs
-DELETE FROM runs WHERE seq IN carray(?)
+-- name: drop_run
+DELETE FROM runs WHERE seq = ? AND id = ? AND live = 0
 
 -- name: drop_lines
 DELETE FROM lines WHERE run_id IN carray(?)
 
--- name: drop_events
+-- name: old_events
 -- From the oldest on, up to the first one that is to stay.
-DELETE FROM events WHERE number IN (
-  SELECT number FROM events
-  WHERE number < coalesce((SELECT min(number) FROM events WHERE at >= :before), 9223372036854775807)
-  ORDER BY number LIMIT :limit
-)
+WITH oldest AS MATERIALIZED (SELECT number, at FROM events ORDER BY number LIMIT :limit)
+SELECT max(number), count(*) FROM oldest
+WHERE number < coalesce((SELECT min(number) FROM oldest WHERE at >= :before), 9223372036854775807)
+
+-- name: drop_events
+DELETE FROM events WHERE number <= ?
 
 -- name: integrity
 PRAGMA integrity_check

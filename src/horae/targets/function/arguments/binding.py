@@ -108,16 +108,17 @@ def _hints(call: Callable[..., Any], described: Signature) -> dict[str, Any]:
 
 
 def _annotated(call: Any) -> Any:
-    """What carries the annotations: the function in a partial, the method of an object that can be called."""
+    """What carries the annotations: the function in a partial or in a wrapper, the method of an object that can be called."""
     while isinstance(call, partial):
         call = call.func
+    call = unwrap(call)
     return call if isroutine(call) else getattr(call, "__call__", call)  # noqa: B004 - the method itself is wanted
 
 
 def _hint(owner: Any, annotation: Any) -> Any:
     single = SimpleNamespace(__annotations__={"it": annotation})
     try:
-        return get_type_hints(single, getattr(unwrap(owner), "__globals__", {}), include_extras=True)["it"]
+        return get_type_hints(single, getattr(owner, "__globals__", {}), include_extras=True)["it"]
     except Exception:  # noqa: BLE001 - likewise
         return annotation
 

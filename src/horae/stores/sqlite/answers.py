@@ -1,0 +1,68 @@
+"""What is asked of the writer, and how the answers find their way back to the event loops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import apsw
+
+from .failure import translated
+from .link import Link
+
+
+class Request(NamedTuple):
+    """`glance` may answer without a transaction; `single` is one statement, which needs none around it."""
+
+    work: Callable[[Link], Any]
+    urgent: bool
+    glance: Callable[[Link], Any] | None
+    single: bool
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+
+
+class Answer(NamedTuple):
+    request: Request
+    value: Any = None
+    error: BaseException | None = None
+
+
+_Told: TypeAlias = tuple[asyncio.Future[Any], Any, BaseException | None]
+
+
+def deliver(answers: list[Answer]) -> None:
+    """One call for each event loop, however many of its requests were answered."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Told]] = {}
+    for request, value, error in answers:
+        by_loop.setdefault(request.loop, []).append((request.future, value, error))
+    for loop, told in by_loop.items():
+        tell(loop, told)
+
+
+def tell(loop: asyncio.AbstractEventLoop, told: list[_Told]) -> None:
+    try:
+        loop.call_soon_threadsafe(_resolve, told)
+    except RuntimeError:
+        # Whoever asked has closed the loop in which the answer was awaited.
+        return
+
+
+def _resolve(told: list[_Told]) -> None:
+    for future, value, error in told:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(_in_our_words(error))
+
+
+def _in_our_words(error: BaseException) -> BaseException:
+    """Each who waits gets an exception of their own: one that is shared would collect the traces of all."""
+    if not isinstance(error, apsw.Error):
+        return error
+    told = translated(error)
+    told.__cause__ = error
+    return told

@@ -1,0 +1,155 @@
+"""What engine tests stand on: virtual time, a real store behind a door that can be shut, and targets that do as told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any, TypeVar, cast
+
+from horae.engine.engine import Engine, Keeping
+from horae.engine.settings import EngineSettings
+from horae.errors import StoreUnavailable
+from horae.lifecycle.plan import Draft, plan
+from horae.model.ids import ENTROPY, named
+from horae.model.outcome import Outcome, Succeeded
+from horae.model.policy import policies_for
+from horae.model.run import Run
+from horae.model.task import Target, Task
+from horae.ports.store import RunFilter, Terms
+from horae.ports.target import Invocation
+from horae.schedule import Once, Schedule
+from horae.simulation.virtual import VirtualClock, run_virtual
+from horae.stores.memory import MemoryStore
+from horae.testing.factories import NOON, OWNER
+
+_T = TypeVar("_T")
+_numbers = count(1)
+
+TERMS = Terms(lease=timedelta(seconds=12), poll_ceiling=timedelta(seconds=10))
+"""A lease of 12 s: renewed every 3 s, stopped by its holder after 9 s."""
+SETTINGS = EngineSettings(terms=TERMS, own_thread=False, upkeep_every=timedelta(days=1))
+
+
+def virtually(scene: Callable[[VirtualClock], Coroutine[Any, Any, _T]], start: datetime = NOON) -> _T:
+    """Play a scene in virtual time."""
+    clock = VirtualClock(start)
+    return run_virtual(scene(clock), clock)
+
+
+class Door:
+    """A real store, each of whose calls may be made to fail before or after its commit, to hang, or to be seen."""
+
+    def __init__(self, inner: object | None = None) -> None:
+        self.inner = MemoryStore() if inner is None else inner
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self._before: dict[str, list[Exception | None]] = {}
+        self._after: dict[str, list[Exception | None]] = {}
+        self._shut: dict[str, asyncio.Event] = {}
+
+    def fail_before(self, name: str, times: int = 1, error: Exception | None = None) -> None:
+        self._before[name] = [error or StoreUnavailable("out of reach")] * times
+
+    def fail_after(self, name: str, times: int = 1) -> None:
+        self._after[name] = [StoreUnavailable("the answer got lost")] * times
+
+    def shut(self, *names: str) -> None:
+        """From now on these calls hang before they reach the store."""
+        for name in names:
+            self._shut.setdefault(name, asyncio.Event())
+
+    def open_again(self) -> None:
+        for gate in self._shut.values():
+            gate.set()
+        self._shut.clear()
+
+    def count(self, name: str) -> int:
+        return sum(each == name for each, _ in self.calls)
+
+    def arguments(self, name: str) -> list[tuple[Any, ...]]:
+        return [arguments for each, arguments in self.calls if each == name]
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self.inner, name)
+
+        async def through(*arguments: Any, **named_ones: Any) -> Any:
+            self.calls.append((name, arguments))
+            if name in self._shut:
+                await self._shut[name].wait()
+            _raise_next(self._before, name)
+            answer = await method(*arguments, **named_ones)
+            _raise_next(self._after, name)
+            return answer
+
+        return through
+
+
+def _raise_next(faults: dict[str, list[Exception | None]], name: str) -> None:
+    left = faults.get(name)
+    if left and (error := left.pop()) is not None:
+        raise error
+
+
+def as_store(door: object) -> Keeping:
+    return cast("Keeping", door)
+
+
+@dataclass
+class Obedient:
+    """A target that does whatever the test says, and remembers whom it was asked for."""
+
+    act: Callable[[Invocation], Awaitable[Outcome]] | None = None
+    seen: list[Invocation] = field(default_factory=list)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def execute(self, invocation: Invocation) -> Outcome:
+        self.seen.append(invocation)
+        self.begun.set()
+        return Succeeded() if self.act is None else await self.act(invocation)
+
+
+def lasting(clock: VirtualClock, seconds: float) -> Callable[[Invocation], Awaitable[Outcome]]:
+    async def act(_: Invocation) -> Outcome:
+        await clock.pause(seconds)
+        return Succeeded()
+
+    return act
+
+
+async def endless(_: Invocation) -> Outcome:
+    await asyncio.get_running_loop().create_future()
+    return Succeeded()
+
+
+def an_engine(
+    store: object, target: Obedient, clock: VirtualClock, settings: EngineSettings = SETTINGS, **changes: Any
+) -> Engine:
+    return Engine(as_store(store), {"stub": target}, clock, replace(settings, **changes), version="1", home="here/1")
+
+
+async def add(
+    store: object, schedule: Schedule | datetime, now: datetime, lane: str | None = None, **chosen: Any
+) -> Task:
+    """A task for the obedient target; an instant means: once, then."""
+    when = Once(at=schedule) if isinstance(schedule, datetime) else schedule
+    draft = Draft(OWNER, "stub", when, Target("stub", "{}"), "{}", policies_for(when, chosen), lane=lane)
+    change = plan(draft, named("tsk", now, next(_numbers).to_bytes(ENTROPY)), now)
+    await as_store(store).add([change])
+    assert change.task is not None
+    return change.task
+
+
+async def runs_of(store: object, task: Task | None = None) -> list[Run]:
+    """Oldest first."""
+    page = await as_store(store).runs(RunFilter(task_id=None if task is None else task.id), limit=1_000)
+    return sorted(page.items, key=lambda run: (run.planned, run.attempt))
+
+
+async def until(clock: VirtualClock, fulfilled: Callable[[], bool], within: float = 3_600) -> None:
+    """Let virtual time pass in small steps until a condition holds."""
+    end = clock.steady() + within
+    while not fulfilled():
+        assert clock.steady() < end, "it never came true"
+        await clock.pause(0.01)

@@ -1,0 +1,299 @@
+"""The dispatcher: never early, only with a lease and room, no spinning, and nothing that it claims gets lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+
+from horae.engine import dispatcher as dispatcher_module
+from horae.engine.engine import Engine
+from horae.lifecycle.start import Claimant
+from horae.model.change import Change, Facts
+from horae.model.entry import Entry
+from horae.model.outcome import Outcome, Succeeded
+from horae.model.reason import Reason
+from horae.model.run import RunState
+from horae.model.task import TaskState
+from horae.ports.target import Invocation
+from horae.simulation.virtual import VirtualClock
+from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node
+from tests.unit.engine.stage import TERMS, Door, Obedient, add, an_engine, as_store, runs_of, until, virtually
+
+
+async def holding_a_lease(engine: Engine, store: Door, clock: VirtualClock) -> None:
+    """As the keeper does it, but only once."""
+    await as_store(store).join(a_node())
+    engine.lease.node = NODE
+    engine.lease.renewed(clock.steady())
+
+
+@contextmanager
+def going(*actors: asyncio.Future[None]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for actor in actors:
+            actor.cancel()
+
+
+def test_nothing_is_claimed_early_not_even_by_a_microsecond() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        engine = an_engine(store, target, clock)
+        await holding_a_lease(engine, store, clock)
+        await add(store, NOON + SECOND, clock.now())
+        clock.advance((SECOND - MICROSECOND).total_seconds())
+        claim = await engine.dispatcher.step()
+        assert (claim.runs, claim.next_due) == ((), NOON + SECOND)
+        clock.advance(MICROSECOND.total_seconds())
+        assert len((await engine.dispatcher.step()).runs) == 1
+
+    virtually(scene)
+
+
+def test_nothing_is_claimed_without_a_lease() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        engine = an_engine(store, target, clock)
+        await add(store, NOON, clock.now())
+        await engine.dispatcher.step()
+        await holding_a_lease(engine, store, clock)
+        clock.advance(TERMS.self_stop.total_seconds())
+        claim = await engine.dispatcher.step()
+        assert not claim.more
+        assert store.count("claim_due") == 0
+
+    virtually(scene)
+
+
+def test_it_stops_claiming_without_room_and_goes_on_when_there_is_room() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, gate = Door(), asyncio.Event()
+
+        async def act(_: Invocation) -> Outcome:
+            await gate.wait()
+            return Succeeded()
+
+        target = Obedient(act)
+        engine = an_engine(store, target, clock, capacity=3)
+        for _ in range(8):
+            await add(store, NOON, clock.now())
+        await engine.start()
+        await clock.pause(60)
+        assert (engine.runner.going, engine.runner.room) == (3, 0)
+        assert len(target.seen) == 3
+        full = store.count("claim_due")
+        await clock.pause(600)
+        assert store.count("claim_due") == full, "it claims although nothing could be carried"
+        gate.set()
+        before = clock.now()
+        await until(clock, lambda: len(target.seen) == 8, within=1)
+        assert clock.now() - before < SECOND
+        await engine.stop()
+        assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
+
+    virtually(scene)
+
+
+def test_a_full_node_that_only_polls_goes_on_at_once_too() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        engine = an_engine(store, target, clock, capacity=2, precise=False)
+        for _ in range(20):
+            await add(store, NOON, clock.now())
+        await engine.start()
+        await until(clock, lambda: len(target.seen) == 20, within=1)
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_polling_claims_at_the_ceiling_and_not_before() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        engine = an_engine(store, target, clock, precise=False)
+        await engine.start()
+        await clock.pause(0.5)
+        await add(store, NOON + SECOND, clock.now())
+        engine.ring()
+        await until(clock, lambda: bool(target.seen))
+        assert clock.now() - NOON >= TERMS.poll_ceiling
+        assert clock.now() - NOON < TERMS.poll_ceiling + SECOND
+        await clock.pause(60)
+        assert store.count("claim_due") <= 8, "a poll every ten seconds is all there is"
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_an_idle_node_does_not_spin() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        engine = an_engine(store, target, clock)
+        await add(store, NOON + HOUR, clock.now())
+        await engine.start()
+        await clock.pause(HOUR.total_seconds() - 1)
+        assert store.count("claim_due") <= 2, "the keeper's looks are as good as polls"
+        await clock.pause(1)
+        assert len(target.seen) == 1
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_more_than_a_slice_is_claimed_slice_by_slice_at_one_instant() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        engine = an_engine(store, target, clock, capacity=1_000)
+        for _ in range(300):
+            await add(store, NOON + SECOND, clock.now())
+        await engine.start()
+        await until(clock, lambda: len(target.seen) == 300)
+        assert clock.now() - NOON < SECOND + 100 * timedelta(milliseconds=1)
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_runs_begin_between_slices() -> None:
+    """The store in memory answers without ever waiting, and would let nobody else run."""
+
+    async def scene(clock: VirtualClock) -> None:
+        store, begun_at_claims = Door(), list[int]()
+
+        async def act(_: Invocation) -> Outcome:
+            begun_at_claims.append(store.count("claim_due"))
+            return Succeeded()
+
+        engine = an_engine(store, Obedient(act), clock, capacity=1_000)
+        for _ in range(500):
+            await add(store, NOON, clock.now())
+        await engine.start()
+        await until(clock, lambda: len(begun_at_claims) == 500)
+        assert begun_at_claims[0] < store.count("claim_due") - 1
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_it_goes_on_after_the_store_failed() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        engine = an_engine(store, target, clock)
+        task = await add(store, NOON + SECOND, clock.now())
+        await engine.start()
+        await clock.pause(0.5)
+        store.fail_before("claim_due", times=3)
+        await until(clock, lambda: bool(target.seen))
+        assert clock.now() - NOON < 4 * SECOND
+        await engine.stop()
+        assert [run.attempt for run in await runs_of(store, task)] == [1]
+
+    virtually(scene)
+
+
+def test_a_claim_whose_answer_got_lost_is_found_and_run_again() -> None:
+    """The node renews its lease, so nobody else would ever recover a run that nobody carries."""
+
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        engine = an_engine(store, target, clock)
+        task = await add(store, NOON + SECOND, clock.now())
+        await engine.start()
+        await clock.pause(0.5)
+        store.fail_after("claim_due")
+        await until(clock, lambda: bool(target.seen), within=3)
+        await engine.stop()
+        first, second = await runs_of(store, task)
+        assert (first.state, first.reason, first.deaths) == (RunState.LOST, Reason.RELEASED, 0)
+        assert (second.state, second.attempt, second.tries) == (RunState.SUCCEEDED, 2, 1)
+
+    virtually(scene)
+
+
+def test_what_is_carried_or_waits_to_be_recorded_is_not_taken_for_lost() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+
+        async def act(invocation: Invocation) -> Outcome:
+            await clock.pause(100 if len(target.seen) == 1 else 0)
+            return Succeeded(f'"{invocation.run.attempt}"')
+
+        target = Obedient(act)
+        engine = an_engine(store, target, clock)
+        carried = await add(store, NOON, clock.now())
+        await engine.start()
+        await until(clock, lambda: len(target.seen) == 1)
+        store.shut("settle")
+        ended = await add(store, NOON + SECOND, clock.now())
+        engine.ring()
+        await until(clock, lambda: engine.settler.waiting == 1)
+        store.fail_before("claim_due")
+        engine.ring()
+        await clock.pause(5)
+        assert store.count("runs") == 1, "nobody looked for lost claims"
+        store.open_again()
+        await clock.pause(200)
+        await engine.stop()
+        for task in (carried, ended):
+            assert [run.state for run in await runs_of(store, task)] == [RunState.SUCCEEDED]
+
+    virtually(scene)
+
+
+def test_an_answer_that_comes_after_the_lease_was_lost_is_handed_back() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        engine = an_engine(store, target, clock)
+        await holding_a_lease(engine, store, clock)
+        task = await add(store, NOON, clock.now())
+        store.shut("claim_due")
+        step = asyncio.ensure_future(engine.dispatcher.step())
+        await clock.pause(TERMS.self_stop.total_seconds() + 1)
+        store.open_again()
+        assert len((await step).runs) == 1
+        assert engine.runner.going == 0
+        await engine.releaser.flush()
+        assert target.seen == []
+        assert [run.reason for run in await runs_of(store, task)] == [Reason.RELEASED]
+
+    virtually(scene)
+
+
+def test_one_entry_that_cannot_be_decided_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        bad = await add(store, NOON + SECOND, clock.now())
+        good = await add(store, NOON + SECOND, clock.now())
+        decide, broken = dispatcher_module.fire, [True]
+
+        def fire(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+            if facts.task.id == bad.id and broken[0]:
+                raise LookupError(facts.task.id)
+            return decide(facts, entry, token, claim)
+
+        monkeypatch.setattr(dispatcher_module, "fire", fire)
+        engine = an_engine(store, target, clock)
+        await engine.start()
+        await until(clock, lambda: bool(target.seen), within=10)
+        assert target.seen[0].task.id == good.id
+        claims = store.count("claim_due")
+        await clock.pause(50)
+        assert store.count("claim_due") < claims + 10, "what cannot be decided is tried again and again"
+        broken[0] = False
+        await until(clock, lambda: len(target.seen) == 2, within=70)
+        await engine.stop()
+        facts = await as_store(store).facts(bad.id, None)
+        assert facts is not None
+        assert facts.standing.state is TaskState.COMPLETED
+
+    with caplog.at_level(logging.ERROR, logger="horae"):
+        virtually(scene)
+    assert "cannot be decided" in caplog.text

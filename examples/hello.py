@@ -15,7 +15,7 @@ app = Horae(f"sqlite:///{folder}/hello.db")
 @app.task
 async def greet(ctx: Context, who: str) -> str:
     if ctx.attempt == 1:
-        raise Retry(after="100ms")
+        raise Retry(after=0.1)
     ctx.log.info("attempt %d, the same key: %s", ctx.attempt, ctx.key[:4])
     return f"hello {who}"
 

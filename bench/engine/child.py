@@ -8,16 +8,24 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Self
 
 _HOME: Final = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """An interpreter at work. Ask for the result once."""
+    """An interpreter at work. Ask for the result once; leaving the block ends it in any case."""
 
     process: subprocess.Popen[str]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
 
     def result(self) -> Any:
         """What the function returned. What the child says besides goes to stderr as it comes."""
@@ -36,7 +44,8 @@ def start(function: Callable[..., Any], **arguments: Any) -> Child:
 
 
 def run(function: Callable[..., Any], **arguments: Any) -> Any:
-    return start(function, **arguments).result()
+    with start(function, **arguments) as child:
+        return child.result()
 
 
 def main(module: str, name: str, arguments: str) -> None:

@@ -29,10 +29,10 @@ def crowd(counts: Counts) -> list[Section]:
     scale = counts.engine
     with TemporaryDirectory() as folder:
         few, many = (str(Path(folder) / name) for name in ("few.db", "many.db"))
-        idling = child.start(idle.watch, count=scale.handful, seconds=scale.idle_seconds)
-        child.run(horae_side.fill, path=few, count=scale.handful)
-        filled = child.run(horae_side.fill, path=many, count=scale.crowd)
-        at_rest = idle.section(scale, idling.result())
+        with child.start(idle.watch, count=scale.handful, seconds=scale.idle_seconds) as idling:
+            child.run(horae_side.fill, path=few, count=scale.handful)
+            filled = child.run(horae_side.fill, path=many, count=scale.crowd)
+            at_rest = idle.section(scale, idling.result())
         visits = _take_turns(few, many, scale)
         claims = claim_rows(few, many, scale.slices)
     return [at_rest, _section(scale, filled, visits, claims)]
@@ -69,7 +69,7 @@ def _take_turns(few: str, many: str, scale: Scale) -> Visits:
     visits = Visits([], [])
     for _ in range(max(scale.blocks // 2, 1)):
         for path, seen in zip((few, many), visits, strict=True):
-            seen.append(child.run(visit, path=path, seconds=scale.block_seconds * 2 / 3))
+            seen.append(child.run(visit, path=path, seconds=scale.block_seconds / 2))
     return visits
 
 

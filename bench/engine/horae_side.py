@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any, Final
 
 from bench.engine import work
+from bench.engine.stopwatch import Stopwatch
 from horae import Horae
 from horae.model.page import LARGEST_PAGE
 from horae.model.run import RunState
@@ -63,11 +64,10 @@ async def _drain(path: Path, count: int) -> dict[str, float]:
     work.tally.expect(count, finished.set)
     app = Horae(address(path))
     app.task(work.async_noop)
-    started, busy = perf_counter(), process_time()
+    stopwatch = Stopwatch()
     async with app:
         await finished.wait()
-    seconds, busy = perf_counter() - started, process_time() - busy
-    return {"seconds": seconds, "busy": busy, "recorded": await _recorded(path)}
+    return stopwatch.read() | {"left": count - await _recorded(path)}
 
 
 async def _recorded(path: Path) -> int:

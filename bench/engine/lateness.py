@@ -46,7 +46,7 @@ async def _take_turns(folder: Path, rate: float, seconds: float, blocks: int) ->
     async with Horae(horae_side.address(folder / "horae.db")) as app:
         for _ in range(blocks):
             seen["bare"].append(await asyncio.to_thread(bare.block, count))
-            seen["paced"].append(await asyncio.to_thread(bare.block, max(count // 6, 1), 1 / rate))
+            seen["paced"].append(await asyncio.to_thread(bare.block, max(count // 12, 1), 1 / rate))
             seen["ours"].append(await timed_block(app, rate, seconds))
     bare.close()
     return seen

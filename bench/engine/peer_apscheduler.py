@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 
 from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
@@ -21,6 +20,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from sqlalchemy import create_engine, event
 
 from bench.engine import work
+from bench.engine.stopwatch import Stopwatch
 
 
 def drain(count: int) -> dict[str, float]:
@@ -36,13 +36,14 @@ def drain_in_threads(count: int, journal: str) -> dict[str, float]:
         asyncio.run(_preload(path, work.noop, [(_long_ago(), ())] * count))
         finished = threading.Event()
         work.tally.expect(count, finished.set)
-        started = perf_counter()
+        stopwatch = Stopwatch()
         scheduler = BackgroundScheduler(jobstores={"default": _store(path, "FULL", journal)}, timezone=UTC)
         scheduler.start()
         finished.wait()
-        seconds = perf_counter() - started
+        told = stopwatch.read()
+        left = len(scheduler.get_jobs())  # waits until the last one has been deleted
         scheduler.shutdown()
-        return {"seconds": seconds}
+        return told | {"left": left}
 
 
 def punctual(rate: float, seconds: float) -> list[float]:
@@ -55,13 +56,14 @@ async def _drain_on_loop(folder: Path, count: int) -> dict[str, float]:
     await _preload(folder, work.async_noop, [(_long_ago(), ())] * count)
     finished = asyncio.Event()
     work.tally.expect(count, finished.set)
-    started = perf_counter()
+    stopwatch = Stopwatch()
     scheduler = _on_loop(folder, "FULL")
     scheduler.start()
     await finished.wait()
-    seconds = perf_counter() - started
+    told = stopwatch.read()
+    left = len(scheduler.get_jobs())
     await _shut_down(scheduler)
-    return {"seconds": seconds}
+    return told | {"left": left}
 
 
 async def _punctual(folder: Path, rate: float, seconds: float) -> list[float]:

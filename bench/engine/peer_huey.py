@@ -9,12 +9,11 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
-from typing import Any
 
 from huey import SqliteHuey
 
 from bench.engine import work
+from bench.engine.stopwatch import Stopwatch
 
 
 def drain(count: int, threads: int, *, keep: bool) -> dict[str, float]:
@@ -26,7 +25,7 @@ def drain(count: int, threads: int, *, keep: bool) -> dict[str, float]:
         for _ in range(count):
             task()
         waiting.storage.close()
-        return _drain(SqliteHuey(filename=str(path), fsync=True, store_none=keep), count, threads)
+        return _drain(path, count, threads, keep=keep)
 
 
 def punctual(rate: float, seconds: float, threads: int) -> list[float]:
@@ -48,16 +47,17 @@ def punctual(rate: float, seconds: float, threads: int) -> list[float]:
         return work.watch.lateness()
 
 
-def _drain(huey: Any, count: int, threads: int) -> dict[str, float]:
+def _drain(path: Path, count: int, threads: int, *, keep: bool) -> dict[str, float]:
+    huey = SqliteHuey(filename=str(path), fsync=True, store_none=keep)
     huey.task()(work.noop)
     finished = threading.Event()
     work.tally.expect(count, finished.set)
-    started = perf_counter()
+    stopwatch = Stopwatch()
     consumer = huey.create_consumer(workers=threads, worker_type="thread")
     consumer.start()
     finished.wait()
-    seconds = perf_counter() - started
+    told = stopwatch.read()
     consumer.stop(graceful=True)
-    told = {"seconds": seconds, "left": huey.pending_count(), "recorded": huey.result_count()}
+    left = count - huey.result_count() if keep else huey.pending_count()
     huey.storage.close()
-    return told
+    return told | {"left": left}

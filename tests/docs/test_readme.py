@@ -34,6 +34,7 @@ def commands(path: Path) -> list[tuple[str, str]]:
 
 
 HORAE = [(command, shown) for command, shown in commands(ENGLISH) if command.startswith(".venv/bin/horae")]
+SCRIPTS = [(command, shown) for command, shown in commands(ENGLISH) if command.startswith(".venv/bin/python")]
 
 
 def test_both_languages_have_the_same_shape() -> None:
@@ -75,6 +76,16 @@ def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> Non
     else:
         assert done.returncode == 0
         assert done.stdout
+
+
+@pytest.mark.parametrize(("command", "shown"), SCRIPTS, ids=[command for command, _ in SCRIPTS])
+def test_an_example_prints_what_the_readme_shows(command: str, shown: str) -> None:
+    arguments = shlex.split(command)[1:]
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line.rstrip() for line in done.stdout.splitlines()] == shown.splitlines()
 
 
 def test_make_up_shows_fires_until_it_is_stopped() -> None:

@@ -156,11 +156,13 @@ class Engine:
 
     async def _end_runs(self) -> None:
         try:
-            await asyncio.wait_for(self.runner.drained(), self._settings.grace.total_seconds())
+            async with asyncio.timeout(self._settings.grace.total_seconds()):
+                await self.runner.drained()
         except TimeoutError:
             self.runner.abandon(Reason.RELEASED)
         try:
-            await asyncio.wait_for(self.runner.gone(), CLEAN_UP_SECONDS)
+            async with asyncio.timeout(CLEAN_UP_SECONDS):
+                await self.runner.gone()
         except TimeoutError:
             self.runner.hand_back_all()
 
@@ -178,7 +180,8 @@ class Engine:
     async def _within_lease(self, work: Callable[[], Awaitable[None]]) -> None:
         """Where the store cannot, the lease runs out instead, and others recover what is left."""
         try:
-            await asyncio.wait_for(work(), self._settings.terms.lease.total_seconds())
+            async with asyncio.timeout(self._settings.terms.lease.total_seconds()):
+                await work()
         except (StoreError, TimeoutError) as error:
             LOG.warning("stopping without a last word to the store: %r", error)
 

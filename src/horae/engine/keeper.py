@@ -87,7 +87,9 @@ class Keeper:
     async def run(self) -> None:
         while True:
             try:
-                await asyncio.wait_for(self.step(), self._patience())
+                # Not `wait_for`: before Python 3.12 it may swallow a cancellation, and the keeper would outlive its node.
+                async with asyncio.timeout(self._patience()):
+                    await self.step()
             except (StoreError, TimeoutError):
                 # An answer that comes too late is none; what matters is whether the lease still holds.
                 self._next_renewal = self._not_before = self._clock.steady() + self._soon

@@ -13,7 +13,7 @@ from ..model.limits import SUMMARY_CHARACTERS, shortened
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
 from ..model.task import GOING, Standing, TaskState
-from .leaving import account_for
+from .leaving import account_for, occurrences_in
 from .telling import task_event, told
 
 _FAILURES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
@@ -83,8 +83,11 @@ def _give_up(facts: Facts, change: Change, standing: Standing, reason: Reason, n
     gone = tuple(entry for entry in facts.entries if _of_the_schedule(entry))
     rows = account_for(facts, gone, reason if reason is Reason.QUARANTINED else Reason.CANCELLED, now)
     failed = task_event(EventKind.TASK_FAILED, facts.task, now, reason.value)
+    counted = standing.counted
+    if facts.task.schedule.counting == "planned":
+        counted += sum(occurrences_in(facts, entry, now) for entry in gone if entry.kind is EntryKind.NEXT)
     return change._replace(
-        standing=standing._replace(state=TaskState.FAILED, reason=reason, ended=now, pause=None),
+        standing=standing._replace(state=TaskState.FAILED, counted=counted, reason=reason, ended=now, pause=None),
         born=rows,
         dropped=(*change.dropped, *(entry.slot for entry in gone)),
         events=(*change.events, *(told(row, now) for row in rows), failed),

@@ -15,6 +15,7 @@ from ..schedule import due, next  # noqa: A004 - the product's own question
 from .conclude import conclude
 from .leaving import account_for
 from .occurrence import next_occurrence
+from .ordinary import ordinary_claim
 from .overlap import Meeting, in_the_way, meet, superseded_by
 from .pile import MICROSECOND, without_repeat
 from .replacing import replacing
@@ -25,6 +26,11 @@ from .telling import told
 
 
 def fire(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    """What becomes of a due entry: nearly always the ordinary thing, and otherwise what the rules say at length."""
+    return ordinary_claim(facts, entry, token, claim) or fire_at_length(facts, entry, token, claim)
+
+
+def fire_at_length(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
     """Total: every entry that can be claimed gets an answer, and leaves its slot or stands differently in it."""
     match entry.kind:
         case EntryKind.RESUME:

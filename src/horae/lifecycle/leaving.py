@@ -11,7 +11,7 @@ from ..model.reason import Reason
 from ..model.run import Run, Span
 from ..model.task import past_of
 from ..schedule import count
-from .pile import planned_pile, without_repeat
+from .pile import Pile, planned_pile, without_repeat
 from .telling import given_up, skipped
 
 
@@ -20,8 +20,10 @@ def account_for(facts: Facts, entries: Iterable[Entry], reason: Reason, now: dat
     return tuple(row for row in rows if row is not None)
 
 
-def occurrences_in(facts: Facts, entry: Entry) -> int:
-    """How many an entry stands for: one, or all of a range."""
+def occurrences_in(facts: Facts, entry: Entry, now: datetime) -> int:
+    """How many an entry stands for by now: one, all of a range, or a pile."""
+    if entry.kind is EntryKind.NEXT:
+        return 0 if entry.planned > now else _pile(facts, entry, now).size
     if entry.through is None:
         return 1
     past = past_of(facts.task, facts.standing)
@@ -30,26 +32,18 @@ def occurrences_in(facts: Facts, entry: Entry) -> int:
 
 def _row(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run | None:
     match entry.kind:
-        case EntryKind.NEXT:
-            return _pile(facts, entry, reason, now)
-        case EntryKind.WAITING:
-            return _range(facts, entry, reason, now)
-        case EntryKind.RETRY | EntryKind.MANUAL:
+        case EntryKind.NEXT if entry.planned <= now:
+            paused = facts.standing.pause is not None
+            return skipped(facts.task, _pile(facts, entry, now).span, Reason.PAUSED if paused else reason, now)
+        case EntryKind.WAITING if entry.through is not None:
+            span = Span(entry.planned, entry.through, occurrences_in(facts, entry, now))
+            return given_up(facts.task, entry._replace(planned=span.last, span=span), reason, now)
+        case EntryKind.WAITING | EntryKind.RETRY | EntryKind.MANUAL:
             return given_up(facts.task, entry, reason, now)
-        case EntryKind.RESUME | EntryKind.DEADLINE:
+        case EntryKind.NEXT | EntryKind.RESUME | EntryKind.DEADLINE:
             return None
 
 
-def _pile(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run | None:
+def _pile(facts: Facts, entry: Entry, now: datetime) -> Pile:
     """What has been planned by now. An occurrence whose jitter is still running had its instant, so it has its row."""
-    if entry.planned > now:
-        return None
-    pile = planned_pile(facts.task, facts.standing, entry.planned, now)
-    return skipped(facts.task, pile.span, reason if facts.standing.pause is None else Reason.PAUSED, now)
-
-
-def _range(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run:
-    if entry.through is None:
-        return given_up(facts.task, entry, reason, now)
-    span = Span(entry.planned, entry.through, occurrences_in(facts, entry))
-    return skipped(facts.task, span, reason, now, entry.origin)._replace(attempt=entry.attempt)
+    return planned_pile(facts.task, facts.standing, entry.planned, now)

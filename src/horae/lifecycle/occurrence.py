@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 from ..model.change import Change, Facts
@@ -111,7 +112,7 @@ def _account(turn: _Turn, plan: MakeUp, run: Run | None = None, ended: tuple[Ent
     """Every instant of the pile has its row now, or its run, or its place in the queue; then comes the next one."""
     facts, reckoning, now = turn.facts, turn.reckoning, turn.claim.now
     rows = (*reckoning.rows(plan, now), *account_for(facts, ended, Reason.SUPERSEDED, now))
-    standing = reckoning.counted(plan.accepted - _given_back(facts, ended), reckoning.whole.size)
+    standing = reckoning.counted(plan.accepted - _given_back(facts, ended, now), reckoning.whole.size)
     put = () if plan.queued is None else (_joined(facts, reckoning.queued(plan.queued)),)
     following = None if counts_from_end(facts.task.schedule) else next_entry(facts.task, standing, reckoning.whole.last)
     return Change(
@@ -123,9 +124,9 @@ def _account(turn: _Turn, plan: MakeUp, run: Run | None = None, ended: tuple[Ent
     )
 
 
-def _given_back(facts: Facts, ended: tuple[Entry, ...]) -> int:
+def _given_back(facts: Facts, ended: tuple[Entry, ...], now: datetime) -> int:
     """Waiters were counted when they were put in line; those that give way are given no run after all."""
-    return sum(occurrences_in(facts, each) for each in ended if each.kind is EntryKind.WAITING)
+    return sum(occurrences_in(facts, each, now) for each in ended if each.kind is EntryKind.WAITING)
 
 
 def _joined(facts: Facts, waiting: Entry) -> Entry:

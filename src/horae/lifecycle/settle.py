@@ -16,6 +16,7 @@ from ..model.run import Run, RunState
 from .agenda import retry_entry
 from .conclude import conclude
 from .ending import deadline_slots, end_occurrence, may_continue, summary
+from .ordinary import ordinary_settlement
 from .telling import told
 
 DEADLINE_SLOT: Final = "deadline/"
@@ -23,6 +24,11 @@ _End: TypeAlias = Succeeded | Failed | TimedOut | Cancelled | Skipped
 
 
 def settle(facts: Facts, run: Run, report: Settlement) -> Change:
+    """What becomes of a run's report: nearly always the ordinary thing, and otherwise what the rules say at length."""
+    return ordinary_settlement(facts, run, report) or settle_at_length(facts, run, report)
+
+
+def settle_at_length(facts: Facts, run: Run, report: Settlement) -> Change:
     """The run is live and the token fits: the store has seen to that."""
     outcome = _as_asked(run, report.outcome)
     if isinstance(outcome, Waiting):

@@ -22,13 +22,13 @@ _ENDED = {
 }
 
 
-def skipped(task: Task, span: Span, reason: Reason, now: datetime, origin: Origin = Origin.SCHEDULED) -> Run:
-    """One row for a stretch of occurrences that were given no run, however long it is."""
+def skipped(task: Task, span: Span, reason: Reason, now: datetime) -> Run:
+    """One row for a stretch of scheduled occurrences that were given no run, however long it is."""
     return Run(
-        id=run_id(task.id, origin, span.last, 1),
+        id=run_id(task.id, Origin.SCHEDULED, span.last, 1),
         task_id=task.id,
         owner=task.owner,
-        origin=origin,
+        origin=Origin.SCHEDULED,
         planned=span.last,
         due=span.last,
         attempt=1,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Final
 
 from ..clock import Clock
 from ..lifecycle import control, editing
@@ -18,7 +19,11 @@ from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..model.task import PauseCause, Task
 from ..ports.store import Book
+from ..schedule import Schedule
 from .wishes import Wish, read_policies, read_when
+
+_BETWEEN_TURNS: Final = 64
+"""So many tasks are planned before others have their turn: about two milliseconds."""
 
 
 class Tasks:
@@ -50,17 +55,28 @@ class Tasks:
 
         Every wish is checked before the first chunk is written, so that only the store itself can stop halfway.
         """
+        changes = await self._planned_many(who, wishes)
+        for start in range(0, len(changes), BULK_TASKS):
+            chunk = changes[start : start + BULK_TASKS]
+            await self._book.add(chunk)
+            self._told(min(entry.due for change in chunk for entry in change.put))
+        return [change.task for change in changes if change.task is not None]
+
+    async def _planned_many(self, who: Principal, wishes: Sequence[Wish]) -> list[Change]:
+        """Read at one instant, so that the same words mean the same; runs that are due have their turn in between."""
         now = self._clock.now()
-        chunks: list[list[Change]] = []
-        for start in range(0, len(wishes), BULK_TASKS):
-            if chunks:
-                # Others have their turn between chunks.
+        known: dict[tuple[str, str | None], Schedule] = {}
+        changes: list[Change] = []
+        for wish in wishes:
+            if len(changes) % _BETWEEN_TURNS == _BETWEEN_TURNS - 1:
                 await self._clock.pause(0)
-            chunks.append([self._planned(who, wish, now) for wish in wishes[start : start + BULK_TASKS]])
-        for changes in chunks:
-            await self._book.add(changes)
-            self._told(min(entry.due for change in changes for entry in change.put))
-        return [change.task for changes in chunks for change in changes if change.task is not None]
+            if isinstance(wish.when, str):
+                said = wish.when, wish.zone or self._zone
+                if said not in known:
+                    known[said] = read_when(*said, now)
+                wish = wish._replace(when=known[said])
+            changes.append(self._planned(who, wish, now))
+        return changes
 
     async def declare(self, who: Principal, wish: Wish) -> Task:
         """The task with this natural key, made or edited: saying the same twice changes nothing."""

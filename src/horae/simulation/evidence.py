@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -22,41 +23,39 @@ class Occurrence(NamedTuple):
     planned: datetime
 
 
+@dataclass(frozen=True)
 class Evidence:
-    def __init__(  # noqa: PLR0913 - one value with many parts
-        self,
-        seed: int,
-        terms: Terms,
-        quiet: float,
-        ended: float,
-        now: datetime,
-        history: History,
-        traits: Mapping[str, Traits],
-        recovered: tuple[Facts, ...],
-        nodes_up: frozenset[str],
-        facts: tuple[Facts, ...],
-        runs: tuple[Run, ...],
-        events: tuple[Numbered, ...],
-        doubts: tuple[str, ...],
-    ) -> None:
-        self.seed = seed
-        self.terms = terms
-        self.quiet = quiet
-        self.ended = ended
-        self.now = now
-        self.history = history
-        self.traits = traits
-        self.recovered = recovered
-        self.nodes_up = nodes_up
-        self.facts = {each.task.id: each for each in facts}
-        self.runs = {run.id: run for run in runs}
-        self.events = events
-        self.doubts = doubts
+    """`recovered` is how all tasks stood when faults had been over for a lease and a poll ceiling; the rest is the end.
+
+    Plain numbers are points of the steady clock, instants are the machine's wall clock.
+    """
+
+    seed: int
+    terms: Terms
+    quiet: float
+    ended: float
+    now: datetime
+    history: History
+    traits: Mapping[str, Traits]
+    recovered: tuple[Facts, ...]
+    recovered_at: datetime
+    nodes_up: frozenset[str]
+    facts: Mapping[str, Facts]
+    runs: Mapping[str, Run]
+    events: tuple[Numbered, ...]
+    doubts: tuple[str, ...]
+    complaints: tuple[str, ...]
 
     @cached_property
     def occurrences(self) -> dict[Occurrence, list[Run]]:
-        """The rows of each occurrence, in order of their attempts."""
+        """The rows of each occurrence, in order of their attempts; older occurrences of a task first."""
         grouped: dict[Occurrence, list[Run]] = defaultdict(list)
         for run in sorted(self.runs.values(), key=lambda run: (run.task_id, run.planned, run.attempt)):
             grouped[Occurrence(run.task_id, run.origin, run.planned)].append(run)
         return dict(grouped)
+
+    @cached_property
+    def instants(self) -> int:
+        """How many occurrences there were, those in a stretch that is told as one included."""
+        firsts = (rows[0] for rows in self.occurrences.values())
+        return sum(1 if run.span is None else run.span.count for run in firsts)

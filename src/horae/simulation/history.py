@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from ..model.change import Change
+from ..model.event import Numbered
 from ..model.run import Origin, Run
 from .virtual import VirtualClock
 
@@ -59,6 +60,8 @@ class Deed(NamedTuple):
     life: str
     started: float
     ended: float | None = None
+    died: bool = False
+    """Its process went, and took it along."""
 
 
 class Claiming(NamedTuple):
@@ -90,7 +93,9 @@ class History:
         self.claims: list[Claiming] = []
         self.writings: list[Writing] = []
         self.frozen: dict[str, list[tuple[float, float]]] = {}
+        self.feed: list[Numbered] = []
         self.ended_rows: dict[str, Run] = {}
+        self._gone: set[str] = set()
         self.on_note: Callable[[Note], None] = lambda _note: None
 
     def note(self, who: str, what: str) -> None:
@@ -111,10 +116,14 @@ class History:
         if self.deeds[place].ended is None:
             self.deeds[place] = self.deeds[place]._replace(ended=self._clock.steady())
 
+    def is_gone(self, life: str) -> bool:
+        return life in self._gone
+
     def died(self, life: str) -> None:
+        self._gone.add(life)
         for place, deed in enumerate(self.deeds):
-            if deed.life == life:
-                self.finish(place)
+            if deed.life == life and deed.ended is None:
+                self.deeds[place] = deed._replace(ended=self._clock.steady(), died=True)
 
     def claimed(self, run: Run, life: str, now: datetime) -> None:
         self.claims.append(Claiming(run, life, self._clock.steady(), now))

@@ -74,7 +74,8 @@ class Node:
             clock,
             self._settings,
             version="0",
-            home=f"simulated/{link.who}",
+            home=link.who,
+            is_gone=self._history.is_gone if self._surroundings.one_machine else _cannot_tell,
             entropy=self._dice.randbytes,
         )
         self._engine = engine
@@ -158,3 +159,8 @@ class Node:
     def ring(self) -> None:
         if self._engine is not None and not self._gate.closed:
             self._engine.ring()
+
+
+def _cannot_tell(_: str) -> bool:
+    """From another machine nobody sees whether a process is gone."""
+    return False

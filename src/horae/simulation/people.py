@@ -78,6 +78,7 @@ class People:
             (self._change_lane, 1),
             (self._bar, 1),
             (self._look, 3),
+            (self.read_feed, 5),
             (self._probe, 4),
         )
         while True:
@@ -172,6 +173,11 @@ class People:
             if await self._ask("bar", owner, None, lambda: self._book.bar(owner, None)) is Verdict.ACKNOWLEDGED:
                 return
             await self._clock.pause(5)
+
+    async def read_feed(self) -> None:
+        """A reader of events resumes from the last number that it has seen."""
+        feed = self._history.feed
+        feed += await self._inner.events(feed[-1].number if feed else 0, self._dice.choice((5, 100, 1_000)))
 
     async def _look(self) -> None:
         """A reader of the ledger: what has ended is remembered, and must look the same for ever."""

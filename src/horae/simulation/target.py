@@ -16,10 +16,14 @@ from .tempers import Temper
 
 
 class Surroundings:
-    """What all targets share: their dice, whether it is still a day for trouble, and who is told of work handed on."""
+    """What all targets share: their dice, whether it is still a day for trouble, and who is told of work handed on.
 
-    def __init__(self, dice: Random, handed_on: Callable[[Invocation], None]) -> None:
+    On `one_machine` a node sees at once that a neighbour's process is gone; from elsewhere only its lease tells.
+    """
+
+    def __init__(self, dice: Random, handed_on: Callable[[Invocation], None], *, one_machine: bool) -> None:
         self.dice = dice
+        self.one_machine = one_machine
         self.benign = False
         self.handed_on = handed_on
 

@@ -46,7 +46,6 @@ OUTCOMES: Final[list[Outcome]] = [
     Failed("never", permanent=True),
     Failed("later", retry_after=SECOND),
     Failed("yesterday", retry_after=timedelta(days=-1)),
-    Failed("in another life", retry_after=timedelta.max),
     Failed("dead", died_alone=True),
     TimedOut("slow"),
     Cancelled(),
@@ -110,13 +109,13 @@ def drain(world: World) -> None:
         world.resume()
     for _ in range(500):
         world.seat()
-        soon = any(e.stand in CLAIMABLE and e.due == world.now + MICROSECOND for e in world.entries.values())
+        claimable = [entry.due for entry in world.entries.values() if entry.stand in CLAIMABLE]
         if world.due:
             world.claim()
         elif world.live:
             world.settle(_possible(world.live[0], Succeeded()), world.live[0])
-        elif soon:
-            world.later(MICROSECOND)  # what is made up for stepped aside
+        elif len(claimable) < len(world.entries):
+            world.at(min(claimable))  # what is held waits for something that is still to come
         else:
             break
     check(world)

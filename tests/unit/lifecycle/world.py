@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -110,10 +110,16 @@ class World:
         return sorted((e for e in self.entries.values() if e.kind in kinds), key=lambda entry: entry.planned)
 
     @property
-    def ledger(self) -> list[tuple[str, RunState, Reason | None]]:
-        """Every row as (when, state, reason), by planned instant and attempt; a stretch is `first..last x count`."""
+    def ledger(self) -> list[str]:
+        """Every row as `when state reason`, by planned instant and attempt; a stretch is `first..last x count`."""
         rows = sorted(self.runs.values(), key=lambda run: (run.planned, run.origin, run.attempt))
-        return [(_when(run), run.state, run.reason) for run in rows]
+        return [" ".join([_row(run), run.state, *([] if run.reason is None else [run.reason])]) for run in rows]
+
+    @property
+    def agenda(self) -> list[str]:
+        """Every entry as `kind when stand`; a range is `first..last`."""
+        entries = sorted(self.entries.values(), key=lambda entry: (entry.planned, entry.slot))
+        return [f"{entry.kind} {_place(entry)} {entry.stand}" for entry in entries]
 
     # --- what a store does -----------------------------------------------------------------------------------------
 
@@ -126,6 +132,7 @@ class World:
             assert run.id not in self.runs, f"{run.id} was born twice"
             assert run.state in BIRTHS
             self.runs[run.id] = run
+            assert not run.live or all(self._taken(lane) <= self.limit for lane in run.lanes), "no seat was free"
         for run in change.moved:
             self._move(run)
         for run_id, reason in change.cancelled:
@@ -198,7 +205,7 @@ class World:
         self.token += 1
         claimant = Claimant(NODE, self.now, CEILING)
         change = self.decide(lambda facts: fire(facts, chosen, self.token, claimant))
-        assert self.entries.get(chosen.slot) != chosen, "it would come due for ever"
+        assert self.entries.get(chosen.slot) != chosen or change.moved, "it would come due for ever"
         return change
 
     def claim_all(self) -> World:
@@ -281,23 +288,29 @@ class Era:
         self.closed: datetime | None = None
 
 
-def _when(run: Run) -> str:
-    if run.span is not None:
-        return f"{clock(run.span.first)}..{clock(run.span.last)} x {run.span.count}"
-    return clock(run.planned) + (f" #{run.attempt}" if run.attempt > 1 else "")
+def _row(run: Run) -> str:
+    when = (
+        clock(run.planned) if run.span is None else f"{clock(run.span.first)}..{clock(run.span.last)} x{run.span.count}"
+    )
+    return when + (f" #{run.attempt}" if run.attempt > 1 else "")
+
+
+def _place(entry: Entry) -> str:
+    when = clock(entry.due if entry.kind in (EntryKind.RESUME, EntryKind.DEADLINE) else entry.planned)
+    if entry.span is not None:
+        when = f"{clock(entry.span.first)}..{when} x{entry.span.count}"
+    if entry.through is not None:
+        when += f"..{clock(entry.through)}"
+    return when + (f" #{entry.attempt}" if entry.attempt > 1 else "")
 
 
 def clock(instant: datetime) -> str:
-    """`13:00`, as the tables say it; the day after is `+1 13:00`."""
+    """`13:00`, as the tables say it; on the day after it is `+1d13:00`."""
     days = (instant.date() - NOON.date()).days
     text = f"{instant:%H:%M}" + (f":{instant:%S}" if instant.second else "")
-    return text + (f".{instant:%f}" if instant.microsecond else "") if not days else f"{days:+d} {text}"
+    return (f"{days:+d}d" if days else "") + text + (f".{instant:%f}" if instant.microsecond else "")
 
 
 def hour(number: float) -> datetime:
     """`hour(13)` is one o'clock on the day on which every world begins, `hour(37)` on the next."""
     return NOON + timedelta(hours=number - 12)
-
-
-def slots(entries: Iterable[Entry]) -> list[str]:
-    return [entry.slot for entry in entries]

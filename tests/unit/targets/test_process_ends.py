@@ -49,12 +49,10 @@ async def _watched(
     carrying = asyncio.ensure_future(target.execute(invocation))
     watch = Watch(await invocation.wait_for("pid"))
     then(carrying, invocation, watch)
-    try:
-        return await carrying, invocation, watch
-    except asyncio.CancelledError:
-        return None, invocation, watch
-    finally:
-        target.close()
+    done, _ = await asyncio.wait((carrying,), timeout=60)
+    target.close()  # a process that should have ended must not hold up the other tests
+    assert done, "it has not ended"
+    return None if carrying.cancelled() else carrying.result(), invocation, watch
 
 
 def _cancel(carrying: asyncio.Task[Outcome], _invocation: Recorded, _watch: Watch) -> None:

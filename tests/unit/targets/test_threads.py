@@ -78,7 +78,10 @@ def test_a_cancelled_run_is_over_only_when_its_thread_is() -> None:
             await carrying
         assert ended.is_set()
 
-    asyncio.run(cancel())
+    try:
+        asyncio.run(cancel())
+    finally:
+        release.set()
 
 
 def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
@@ -124,4 +127,7 @@ def test_the_pool_is_bounded_and_what_waits_for_a_thread_can_be_cancelled() -> N
         target.close()
         assert calls == [1]
 
-    asyncio.run(queue())
+    try:
+        asyncio.run(queue())
+    finally:
+        release.set()

@@ -13,10 +13,16 @@ class Lease(StrEnum):
     HELD = "held"
     LAPSED = "lapsed"
     """It has not renewed for so long that others may take it for dead, whether or not it goes on."""
+    NOTICED = "noticed"
+    """It has noticed that itself: it claims nothing until it has renewed."""
     RENEWED_LATE = "renewed late"
     """It has renewed just in time, while somebody else was about to recover it."""
     LOST = "lost"
     """It has learned that others took it for dead, and needs a new name."""
+
+
+MAY_BE_TAKEN_FOR_DEAD: Final = (Lease.LAPSED, Lease.NOTICED)
+CLAIMS_NOTHING: Final = (Lease.NOTICED, Lease.LOST)
 
 
 class Phase(StrEnum):

@@ -8,7 +8,7 @@ from itertools import chain, combinations
 from typing import Final, NamedTuple
 
 from ...model.task import TaskState
-from .process import DOWN, Carried, Lease, Phase, Process
+from .process import CLAIMS_NOTHING, DOWN, MAY_BE_TAKEN_FOR_DEAD, Carried, Lease, Phase, Process
 from .promises import BrokenPromise, most_effects
 from .rules import Rules
 from .scope import MADE, Scope, Verb, Wish, instants
@@ -103,19 +103,21 @@ class World:
         yield from self._hands_back(state, slot, process)
 
     def _claims(self, state: State, slot: int, process: Process) -> Iterator[Move]:
-        if process.node is None or process.stopping or process.lease is Lease.LOST:
+        if process.node is None or process.stopping or process.lease in CLAIMS_NOTHING:
             return
         for room in range(1, _CAPACITY - len(process.carried) + 1):
             after, runs = self.stage.claim(state.at, state.now, process.node, room)
             if after == state.at:
                 return
             told = self._says(state, slot, f"claims {self._named(runs)}")
-            carrying = process
+            # A process that was halted in the middle of a claim looks at its lease before it makes another.
+            deaf = process._replace(lease=Lease.NOTICED) if process.lease is Lease.LAPSED else process
+            carrying = deaf
             for run in runs:
                 carrying = carrying.with_carried(run)
             yield Move(told, _with(state, slot, carrying, after))
             if runs and state.faults:
-                yield _fault(f"{told}, and never hears the answer", _with(state, slot, process, after))
+                yield _fault(f"{told}, and never hears the answer", _with(state, slot, deaf, after))
 
     def _starts(self, state: State, slot: int, process: Process, run: Carried) -> Iterator[Move]:
         after, may = self.stage.start(state.at, state.now, run.run_id, run.token)
@@ -181,11 +183,10 @@ class World:
                 yield _fault(lost.deed, _with(lost.after, slot, process))
             return
         yield self._renews(state, slot, process, node)
-        if process.lease is Lease.LAPSED and process.has_unended:
-            yield Move(
-                self._says(state, slot, "stops what it can no longer hold"), _with(state, slot, process.letting_go())
-            )
-        if process.lease is not Lease.LAPSED and state.faults:
+        if process.lease in MAY_BE_TAKEN_FOR_DEAD and process.has_unended:
+            stopped = process.letting_go()._replace(lease=Lease.NOTICED)
+            yield Move(self._says(state, slot, "stops what it can no longer hold"), _with(state, slot, stopped))
+        if process.lease not in MAY_BE_TAKEN_FOR_DEAD and state.faults:
             lapsed = process._replace(lease=Lease.LAPSED)
             yield _fault(f"the lease of {node} lapses while it goes on", _with(state, slot, lapsed))
         yield from self._looks_back(state, slot, process)
@@ -206,7 +207,7 @@ class World:
                 self._says(state, slot, "renews its lease: it is gone"), _with(state, slot, lost, extended.after)
             )
         renewed = process
-        if process.lease is Lease.LAPSED:
+        if process.lease in MAY_BE_TAKEN_FOR_DEAD:
             renewed = process.letting_go()._replace(lease=Lease.RENEWED_LATE)
         told = self._says(state, slot, "renews its lease")
         return Move(told, _with(state, slot, renewed.obeying(extended.orders), extended.after))
@@ -231,7 +232,7 @@ class World:
                 continue
             holder = next((place for place, each in enumerate(state.processes) if each.node == other), None)
             lease = Lease.LAPSED if holder is None else state.processes[holder].lease
-            if lease is Lease.LAPSED:
+            if lease in MAY_BE_TAKEN_FOR_DEAD:
                 after, _ = self.stage.recover(state.at, state.now, other, outdated=False)
                 yield Move(self._says(state, slot, f"recovers {other}"), state._replace(at=after))
             elif lease is Lease.RENEWED_LATE and holder is not None:

@@ -15,7 +15,8 @@ _IDLE_SECONDS: Final = 0.004
 _EVEN_IF_BUSY: Final = 4_000
 """About 16 MB. The log is not cut: to write over what is there already is faster than to let a file grow."""
 _AT_ALL_COSTS: Final = 16_000
-"""About 64 MB: now it waits for readers, and the file is cut."""
+"""About 64 MB: now it waits for readers, though not long, and the file is cut."""
+_SECONDS_FOR_READERS: Final = 0.05
 
 
 class Checkpoints:
@@ -51,8 +52,8 @@ class Checkpoints:
 
     def _run(self, mode: int) -> None:
         """A failure here loses nothing: the log is still there, and the next attempt comes later."""
-        self._not_before = self._pages + _WHEN_IDLE
-        with suppress(apsw.Error):
+        self._not_before = self._pages + (_WHEN_IDLE if mode == apsw.SQLITE_CHECKPOINT_PASSIVE else _EVEN_IF_BUSY)
+        with suppress(apsw.Error), self._link.impatient(_SECONDS_FOR_READERS):
             written, done = self._link.connection.wal_checkpoint(mode=mode)
             if written == done:
                 self._pages = self._not_before = 0

@@ -20,6 +20,9 @@ def translated(error: apsw.Error) -> StoreError:
         return StoreDamaged(f"The file is damaged, or is not a store of Horae: {error}.")
     if isinstance(error, apsw.ConstraintError):
         return StoreError(f"The change contradicts what is stored, and nothing of it was kept: {error}.")
+    if isinstance(error, apsw.IOError):
+        # The disk may have taken what it then failed to confirm.
+        return StoreUnavailable(f"The file could not be read or written, and a last write may have been kept: {error}.")
     return StoreUnavailable(f"The file could not be read or written: {error}.")
 
 

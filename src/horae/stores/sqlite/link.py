@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, TypeAlias
 
 import apsw
@@ -41,6 +42,15 @@ class Link:
         if rows:
             self.statements += len(rows)
             self._cursor.executemany(statement, rows)
+
+    @contextmanager
+    def impatient(self, seconds: float) -> Iterator[None]:
+        """Whoever is in the way is waited for only so long."""
+        self.connection.set_busy_timeout(int(seconds * 1000))
+        try:
+            yield
+        finally:
+            self.connection.set_busy_timeout(_BUSY_MILLISECONDS)
 
     def take_count(self) -> int:
         """How many statements there were since this was last asked."""

@@ -79,7 +79,7 @@ class Writer:
             link = self._connect()
         except BaseException as error:  # noqa: BLE001 - whoever opens the store must hear of it, whatever it was
             with self._door:
-                self._closing = True
+                self._thread = None
             tell(loop, [(ready, None, error)])
             return
         tell(loop, [(ready, None, None)])

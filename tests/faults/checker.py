@@ -1,0 +1,164 @@
+"""Judges what happened: the target's own ledger and the store's rows against what the oracle says was due.
+
+Every rule yields a sentence for each thing that breaks it; no sentence at all means that the promises were kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from tests.faults.evidence import Evidence, Row
+from tests.faults.ledger import Mark
+from tests.faults.oracle import Due
+
+_ENDS: Final = frozenset({"succeeded", "failed", "timed_out", "lost", "cancelled", "skipped"})
+
+
+class Case(NamedTuple):
+    due: tuple[Due, ...]
+    marks: tuple[Mark, ...]
+    evidence: Evidence
+
+    def rows_of(self, task: str) -> list[Row]:
+        return [row for row in self.evidence.rows if row.task == task]
+
+    @property
+    def occurrences(self) -> dict[tuple[str, datetime], list[Row]]:
+        """The attempts at each occurrence that was given a run, first to last; the last may have given way to a newer one."""
+        found: dict[tuple[str, datetime], list[Row]] = defaultdict(list)
+        for row in self.evidence.rows:
+            if row.token or row.attempt > 1:
+                found[row.task, row.planned].append(row)
+        return found
+
+
+def faults_in(due: Sequence[Due], marks: Sequence[Mark], evidence: Evidence) -> list[str]:
+    case = Case(tuple(due), tuple(marks), evidence)
+    return [fault for rule in RULES for fault in rule(case)]
+
+
+def nothing_is_lost(case: Case) -> Iterator[str]:
+    """Each instant that was due has exactly one account, and a stretch stands for just the instants that it says."""
+    for task in case.due:
+        accounts = Counter[datetime]()
+        for row in _last_attempts(case.rows_of(task.task)):
+            covered = _covered(row, task.instants)
+            if row.span is not None and len(covered) != row.span[2]:
+                yield f"miscounted: {row.run} says {row.span[2]} instants, and there were {len(covered)}"
+            if not covered:
+                yield f"invented: {row.run} is of {row.planned}, when nothing was due"
+            accounts.update(covered)
+        for instant in task.instants:
+            if not accounts[instant]:
+                yield f"lost: {task.task} at {instant} has no row"
+            if accounts[instant] > 1:
+                yield f"twice: {task.task} at {instant} has {accounts[instant]} accounts"
+
+
+def every_end_is_an_end(case: Case) -> Iterator[str]:
+    """Nothing goes on for ever, and whatever did not succeed says why; a lost attempt is no end, unless one was all."""
+    at_most_once = {task.task for task in case.due if task.at_most_once}
+    for row in case.evidence.rows:
+        if row.state not in _ENDS:
+            yield f"unended: {row.run} is still {row.state}"
+        if row.state != "succeeded" and row.state in _ENDS and row.reason is None:
+            yield f"unexplained: {row.run} is {row.state} without a reason"
+    for (task, planned), rows in case.occurrences.items():
+        if rows[-1].state == "lost" and task not in at_most_once:
+            yield f"dropped: {task} at {planned} was lost, and nobody tried again"
+
+
+def what_must_run_has_run(case: Case) -> Iterator[str]:
+    done = {(mark.task, mark.planned) for mark in case.marks if mark.phase == "effect"}
+    for task in case.due:
+        for instant in task.instants if task.must_run else ():
+            if (task.task, instant) not in done:
+                yield f"undone: {task.task} at {instant} had no effect"
+
+
+def both_ledgers_agree(case: Case) -> Iterator[str]:
+    """What the store calls succeeded has happened, and what has happened is in the store."""
+    known = {row.run: row for row in case.evidence.rows}
+    effects = {mark.run for mark in case.marks if mark.phase == "effect"}
+    for row in case.evidence.rows:
+        if row.state == "succeeded" and row.run not in effects:
+            yield f"hollow: {row.run} succeeded, and its target knows nothing of it"
+    for mark in case.marks:
+        if mark.run not in known or known[mark.run][:4] != (mark.task, mark.run, mark.planned, mark.attempt):
+            yield f"unrecorded: {mark.run} ran, and the store does not know it so"
+
+
+def effects_repeat_only_after_a_death(case: Case) -> Iterator[str]:
+    """Each attempt has at most one effect, and another attempt comes only after one that was lost; `at_most_once` none."""
+    effects = Counter(mark.run for mark in case.marks if mark.phase == "effect")
+    at_most_once = {task.task for task in case.due if task.at_most_once}
+    for run, times in effects.items():
+        if times > 1:
+            yield f"repeated: {run} had {times} effects"
+    for (task, planned), rows in case.occurrences.items():
+        for before, after in zip(rows, rows[1:], strict=False):
+            if before.state != "lost":
+                yield f"repeated: {task} at {planned} was tried again after it {before.state}"
+            elif after.token and (before.ended is None or after.claimed is None or after.claimed < before.ended):
+                yield f"two at once: {task} at {planned}, attempt {after.attempt}"
+        if task in at_most_once and sum(effects[row.run] for row in rows) > 1:
+            yield f"repeated: {task} at {planned} had more than one effect, and one was the most"
+
+
+def keys_belong_to_occurrences(case: Case) -> Iterator[str]:
+    keys: dict[tuple[str, datetime], set[str]] = defaultdict(set)
+    for mark in case.marks:
+        keys[mark.task, mark.planned].add(mark.key)
+    for (task, planned), found in keys.items():
+        if len(found) > 1:
+            yield f"key: {task} at {planned} had {len(found)} keys"
+    if len(set().union(*keys.values())) < len(keys):
+        yield "key: different occurrences had the same one"
+
+
+def nothing_is_early(case: Case) -> Iterator[str]:
+    for mark in case.marks:
+        if mark.instant < mark.planned:
+            yield f"early: {mark.run} began {mark.planned - mark.instant} before its instant"
+
+
+def stale_writes_change_nothing(case: Case) -> Iterator[str]:
+    """An end is told once and stays as it was told; tokens only rise."""
+    told: dict[str, list[str]] = defaultdict(list)
+    for run, kind in case.evidence.events:
+        if kind.removeprefix("run.") in _ENDS:
+            told[run].append(kind.removeprefix("run."))
+    for row in case.evidence.rows:
+        if row.state in _ENDS and told[row.run] != [row.state]:
+            yield f"stale: {row.run} is {row.state}, and its ends were told as {told[row.run]}"
+    for (task, planned), rows in case.occurrences.items():
+        tokens = [row.token for row in rows if row.token]
+        if tokens != sorted(set(tokens)):
+            yield f"stale: the tokens of {task} at {planned} do not rise: {tokens}"
+
+
+RULES: Final[tuple[Callable[[Case], Iterator[str]], ...]] = (
+    nothing_is_lost,
+    every_end_is_an_end,
+    what_must_run_has_run,
+    both_ledgers_agree,
+    effects_repeat_only_after_a_death,
+    keys_belong_to_occurrences,
+    nothing_is_early,
+    stale_writes_change_nothing,
+)
+
+
+def _last_attempts(rows: Sequence[Row]) -> list[Row]:
+    return list({row.planned: row for row in rows}.values())
+
+
+def _covered(row: Row, instants: Sequence[datetime]) -> list[datetime]:
+    """A stretch stands for all of its instants, whether it was skipped or one run was told of it."""
+    if row.span is None:
+        return [instant for instant in instants if instant == row.planned]
+    first, last, _ = row.span
+    return [instant for instant in instants if first <= instant <= last]

@@ -1,0 +1,102 @@
+"""Defects to plant in a worker: each breaks one promise, and the checker must see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from horae.engine import dispatcher, keeper, settler
+from horae.engine.carried import Carried
+from horae.lifecycle.start import Claimant
+from horae.model.change import Change, Facts, SettleDecision
+from horae.model.entry import NEXT_SLOT, Entry, EntryKind
+from horae.model.outcome import Settlement
+from horae.model.run import Run
+from horae.stores.sqlite import SQLiteStore
+from horae.stores.sqlite.link import Link
+
+_fire, _settle, _recover = dispatcher.fire, settler.settle, keeper.recover
+_real_settle = SQLiteStore.settle
+
+
+@contextmanager
+def swapped(owner: object, name: str, value: object) -> Iterator[None]:
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def planted(name: str | None) -> AbstractContextManager[None]:
+    return nullcontext() if name is None else swapped(*DEFECTS[name])
+
+
+def _fire_forgets_the_next(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    change = _fire(facts, entry, token, claim)
+    kept = tuple(each for each in change.put if each.kind is not EntryKind.NEXT)
+    return change._replace(put=kept, dropped=(*change.dropped, entry.slot))
+
+
+def _fire_again(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    """What was claimed stays on the agenda, as another attempt."""
+    change = _fire(facts, entry, token, claim)
+    again = entry._replace(slot=f"again/{entry.slot}", kind=EntryKind.RETRY, attempt=entry.attempt + 1)
+    return change._replace(put=(*change.put, again)) if entry.attempt == 1 else change
+
+
+def _settle_drops_the_next(facts: Facts, run: Run, report: Settlement) -> Change:
+    change = _settle(facts, run, report)
+    return change._replace(dropped=(*change.dropped, NEXT_SLOT))
+
+
+def _recover_forgets_the_retry(facts: Facts, run: Run, now: datetime) -> Change:
+    return _recover(facts, run, now)._replace(put=())
+
+
+def _recover_in_silence(facts: Facts, run: Run, now: datetime) -> Change:
+    change = _recover(facts, run, now)
+    return change._replace(moved=tuple(each._replace(reason=None) for each in change.moved))
+
+
+
+class _EarlyClaimant(Claimant):
+    """Who believes that it is later than it is."""
+
+    def __new__(cls, node: str, now: datetime, poll_ceiling: timedelta) -> _EarlyClaimant:
+        return super().__new__(cls, node, now + timedelta(seconds=5), poll_ceiling)
+
+
+async def _stale_settle_is_written(
+    self: SQLiteStore, batch: Sequence[Settlement], decide: SettleDecision
+) -> frozenset[str]:
+    """Who comes too late has the last word all the same."""
+    stale = await _real_settle(self, batch, decide)
+
+    def overwrite(link: Link) -> None:
+        for run_id in stale:
+            link.query("UPDATE runs SET state = 'succeeded', reason = NULL WHERE id = ?", (run_id,))
+
+    await self._writer.do(overwrite)
+    return stale
+
+
+def _key_of_the_attempt(carried: Carried) -> str:
+    return f"{carried.run.id}/{carried.run.attempt}"
+
+
+Defect = tuple[object, str, Callable[..., Any] | property]
+
+DEFECTS: Final[dict[str, Defect]] = {
+    "the claim forgets the next occurrence": (dispatcher, "fire", _fire_forgets_the_next),
+    "the claim leaves the entry": (dispatcher, "fire", _fire_again),
+    "the claim comes early": (dispatcher, "Claimant", _EarlyClaimant),
+    "the settlement drops the next occurrence": (settler, "settle", _settle_drops_the_next),
+    "the recovery forgets the retry": (keeper, "recover", _recover_forgets_the_retry),
+    "the recovery gives no reason": (keeper, "recover", _recover_in_silence),
+    "each attempt has a key of its own": (Carried, "key", property(_key_of_the_attempt)),
+    "a stale settlement is written": (SQLiteStore, "settle", _stale_settle_is_written),
+}

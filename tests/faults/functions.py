@@ -1,0 +1,86 @@
+"""What the workers run. Each function writes down for itself what it did, and when, by the clock of its process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Final
+
+from horae import Context, Horae
+from horae.clock import Clock, SystemClock
+from tests.faults.ledger import Mark, Phase, write
+from tests.faults.place import LOOK_SECONDS, Place
+from tests.faults.shifted import ShiftedClock
+
+FOLDER: Final = "HORAE_FAULTS_FOLDER"
+"""The variable that tells a process, and the children that it starts, where the ledger is."""
+
+
+def clock_of(place: Place) -> Clock:
+    return ShiftedClock(place.offsets) if place.offsets.exists() else SystemClock()
+
+
+def _place() -> Place:
+    folder = Path(os.environ[FOLDER])
+    return Place(folder, folder / "horae.db")
+
+
+def _write(ctx: Context, phase: Phase, *, durably: bool = True) -> None:
+    place = _place()
+    now = clock_of(place).now()
+    mark = Mark(ctx.task_id, ctx.key, ctx.planned, ctx.attempt, ctx.run_id, os.getpid(), now, phase)
+    write(place.ledger, mark, durably=durably)
+
+
+async def note(ctx: Context) -> None:
+    """The plainest thing: it happens."""
+    for phase in ("start", "effect", "end"):
+        _write(ctx, phase)
+
+
+async def light(ctx: Context) -> None:
+    """For a hundred thousand of them: one line, which nobody waits for."""
+    _write(ctx, "effect", durably=False)
+
+
+async def awaited(ctx: Context, gate: str) -> None:
+    """Goes on when its gate is open, on the event loop of its node."""
+    _write(ctx, "start")
+    clock = SystemClock()
+    try:
+        while not _place().gate(gate).exists():
+            await clock.pause(LOOK_SECONDS)
+    except BaseException:
+        _write(ctx, "cancelled")
+        raise
+    _write(ctx, "effect")
+    _write(ctx, "end")
+
+
+def held(ctx: Context, gate: str) -> None:
+    """Goes on when its gate is open, in a thread or in a process of its own."""
+    _write(ctx, "start")
+    clock = SystemClock()
+    while not _place().gate(gate).exists():
+        if ctx.cancelled:
+            _write(ctx, "cancelled")
+            return
+        clock.sleep(LOOK_SECONDS)
+    _write(ctx, "effect")
+    _write(ctx, "end")
+
+
+def deadly(ctx: Context) -> None:
+    """Takes the process that it runs in with it."""
+    _write(ctx, "start")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def register(app: Horae) -> None:
+    app.task(name="note")(note)
+    app.task(name="light")(light)
+    app.task(name="awaited")(awaited)
+    app.task(name="held")(held)
+    app.task(name="apart", isolate="process")(held)
+    app.task(name="deadly")(deadly)

@@ -1,0 +1,46 @@
+"""The ledger that the TARGET writes: one line for each thing that it did, on the disk before it goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+Phase: TypeAlias = Literal["start", "effect", "end", "cancelled"]
+_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+
+
+class Mark(NamedTuple):
+    task: str
+    key: str
+    planned: datetime
+    attempt: int
+    run: str
+    pid: int
+    instant: datetime
+    phase: Phase
+
+
+def write(path: Path, mark: Mark, *, durably: bool = True) -> None:
+    """One write to the end of the file, however many processes share it."""
+    line = json.dumps(mark._asdict(), default=datetime.isoformat) + "\n"
+    handle = os.open(path, _FLAGS, 0o600)
+    try:
+        os.write(handle, line.encode())
+        if durably:
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read(path: Path) -> tuple[Mark, ...]:
+    return tuple(_mark(line) for line in path.read_text().splitlines()) if path.exists() else ()
+
+
+def _mark(line: str) -> Mark:
+    fields = json.loads(line)
+    for name in ("planned", "instant"):
+        fields[name] = datetime.fromisoformat(fields[name])
+    return Mark(**fields)

@@ -1,0 +1,130 @@
+"""Workers as the tests hold them: started, listened to, frozen, thawed, killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Final
+
+from tests.faults.orders import Orders
+from tests.faults.place import Place
+
+ROOT: Final = Path(__file__).parents[2]
+START_SECONDS: Final = 30.0
+"""A process may take its time to start on a busy machine; nothing is measured by this."""
+_ELSEWHERE: Final = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""A namespace of its own: its neighbours cannot see whether it lives, as if it were on another machine."""
+
+
+class Worker:
+    def __init__(self, orders: Orders, *, elsewhere: bool = False) -> None:
+        self.said: list[str] = []
+        self._heard: SimpleQueue[str | None] = SimpleQueue()
+        self._log = (Path(orders.folder) / "worker.log").open("ab")
+        self._process = subprocess.Popen(
+            (*(_ELSEWHERE if elsewhere else ()), sys.executable, "-m", "tests.faults.worker", orders.written()),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            cwd=ROOT,
+        )
+        self._ears = Thread(target=self._listen, daemon=True)
+        self._ears.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def expect(self, words: str, within: float = START_SECONDS) -> str:
+        """Wait until it says something that begins like this."""
+        while True:
+            try:
+                line = self._heard.get(timeout=within)
+            except Empty:
+                raise AssertionError(f"not within {within:g} s: a worker that says {words!r}") from None
+            if line is None:
+                raise AssertionError(f"the worker ended with {self._process.wait()} and never said {words!r}")
+            self.said.append(line)
+            if line.startswith(words):
+                return line
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def freeze(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def thaw(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    def dies(self, within: float) -> int:
+        """Wait until it is dead, whoever killed it; how it ended."""
+        return self._process.wait(within)
+
+    def end(self) -> None:
+        """In good order."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        assert self._process.wait(START_SECONDS) == 0
+
+    def bury(self) -> None:
+        """Nothing of it is left, however the test went."""
+        with suppress(ProcessLookupError):
+            self.kill()
+        self._ears.join()
+        for stream in (self._process.stdin, self._process.stdout, self._log):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._heard.put(line.rstrip("\n"))
+        self._heard.put(None)
+
+
+class Workers:
+    """All workers of one test, on one place."""
+
+    def __init__(self, place: Place) -> None:
+        self._orders = Orders(str(place.folder), str(place.store))
+        self._all: list[Worker] = []
+
+    def start(self, *, elsewhere: bool = False, **changes: object) -> Worker:
+        """Begin one; it says `ready` when its engine runs."""
+        worker = Worker(replace(self._orders, **changes), elsewhere=elsewhere)  # type: ignore[arg-type]
+        self._all.append(worker)
+        return worker
+
+    def ready(self, *, elsewhere: bool = False, **changes: object) -> Worker:
+        worker = self.start(elsewhere=elsewhere, **changes)
+        worker.expect("ready")
+        return worker
+
+    def bury(self) -> None:
+        for worker in self._all:
+            worker.bury()
+
+
+def is_alive(pid: int) -> bool:
+    """A zombie does nothing any more."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in ("Z", "X")

@@ -1,0 +1,59 @@
+"""What the tests of this folder have in common: a death, whoever takes over, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias
+
+from tests.faults import ledger
+from tests.faults.checker import faults_in
+from tests.faults.client import Wanted, soon
+from tests.faults.evidence import doubts, gather
+from tests.faults.oracle import Due, Series
+from tests.faults.place import Place
+from tests.faults.processes import Worker, Workers
+
+Measure: TypeAlias = Callable[[str, float], None]
+Successor: TypeAlias = Literal["restart", "peer", "stranger"]
+"""Who goes on after a death: the node started again, a second one beside it, or one that cannot see it die."""
+
+SUCCESSORS: Final[tuple[Successor, ...]] = ("restart", "peer", "stranger")
+LONG: Final = 30.0
+"""For what is waited for, and not measured."""
+
+
+class Death:
+    """A worker, and its successor. A stranger only sees that a lease is not renewed any more."""
+
+    def __init__(self, workers: Workers, successor: Successor) -> None:
+        self._workers = workers
+        self._successor = successor
+
+    def first(self, **changes: object) -> Worker:
+        return self._workers.ready(elsewhere=self._successor == "stranger", **changes)
+
+    def comes_to(self, worker: Worker) -> Worker:
+        """It is dead when this returns, and somebody else is ready to go on."""
+        if self._successor == "restart":
+            worker.kill()
+            return self._workers.ready()
+        peer = self._workers.ready()
+        worker.kill()
+        return peer
+
+
+def judged(place: Place, *due: Due) -> list[str]:
+    """Everything that is wrong."""
+    return [*faults_in(due, ledger.read(place.ledger), gather(place)), *doubts(place)]
+
+
+def marks(place: Place, phase: ledger.Phase) -> list[ledger.Mark]:
+    return [mark for mark in ledger.read(place.ledger) if mark.phase == phase]
+
+
+def has(place: Place, phase: ledger.Phase, times: int = 1) -> Callable[[], bool]:
+    return lambda: len(marks(place, phase)) >= times
+
+
+def one(function: str = "note", payload: dict[str, str] | None = None, **options: object) -> Wanted:
+    return Wanted(function, Series(soon(0.2)), payload, options)

@@ -1,0 +1,51 @@
+"""One process with an engine on the file: started, frozen and killed by the tests. It ends when its input does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from contextlib import ExitStack
+from typing import cast
+
+from horae import Horae
+from horae.app import horae as app_module
+from horae.runtime import Keeping, make_store
+from tests.faults.defects import planted, swapped
+from tests.faults.functions import FOLDER, clock_of, register
+from tests.faults.orders import Orders
+from tests.faults.points import StoppingStore
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+async def work(orders: Orders) -> None:
+    place = orders.place
+    app = Horae(place.url, settings=orders.settings, clock=clock_of(place))
+    register(app)
+    async with app:
+        say("ready")
+        await asyncio.to_thread(sys.stdin.read)
+
+
+def main() -> None:
+    logging.basicConfig()
+    orders = Orders.read(sys.argv[1])
+    os.environ[FOLDER] = orders.folder
+
+    def stopping(url: str) -> Keeping:
+        return cast("Keeping", StoppingStore(make_store(url), orders.place, orders.point, say))
+
+    with ExitStack() as stack:
+        stack.enter_context(swapped(app_module, "make_store", stopping))
+        stack.enter_context(planted(orders.defect))
+        asyncio.run(work(orders))
+    say("ended")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Where a node lives: a neighbour sees that its process is gone, and is never wrong about it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from horae.engine import home as home_module
+from horae.engine.home import is_gone, own_home
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can be sure, and the lease decides")
+
+_SAYS_WHERE = "from horae.engine.home import own_home; print(own_home(), flush=True); input()"
+
+
+@contextmanager
+def a_neighbour() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A process that says where it lives, and ends when it is told something."""
+    command = [sys.executable, "-c", _SAYS_WHERE]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process, process.stdout.readline().strip()
+
+
+def tell_it_to_end(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def parts(home: str) -> tuple[str, str, str, str]:
+    machine, space, process, started = home.split("/")
+    return machine, space, process, started
+
+
+def test_a_process_that_runs_is_not_gone() -> None:
+    assert not is_gone(own_home())
+    with a_neighbour() as (process, home):
+        assert not is_gone(home)
+        assert parts(home)[:2] == parts(own_home())[:2]
+        assert parts(home)[2] == str(process.pid)
+        tell_it_to_end(process)
+
+
+def test_a_process_that_ended_is_gone() -> None:
+    with a_neighbour() as (process, home):
+        tell_it_to_end(process)
+        process.wait()
+        assert is_gone(home)
+
+
+def test_a_zombie_is_gone() -> None:
+    with a_neighbour() as (process, home):
+        tell_it_to_end(process)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        os.kill(process.pid, 0)  # its number is still taken
+        assert is_gone(home)
+
+
+def test_a_number_that_was_given_to_another_process_means_gone() -> None:
+    machine, space, process, started = parts(own_home())
+    assert is_gone(f"{machine}/{space}/{process}/{int(started) - 1}")
+
+
+def test_a_process_of_somebody_else_is_not_taken_for_the_node() -> None:
+    """Nobody may send a signal to the first process, but its start can be seen."""
+    machine, space, _, _ = parts(own_home())
+    assert is_gone(f"{machine}/{space}/1/18446744073709551615")
+
+
+@pytest.mark.parametrize("number", ["99999999999999999999", "4194305"])
+def test_a_number_that_no_process_can_have_means_gone(number: str) -> None:
+    machine, space, _, started = parts(own_home())
+    assert is_gone(f"{machine}/{space}/{number}/{started}")
+
+
+def test_another_machine_or_namespace_cannot_be_judged() -> None:
+    machine, space, process, _ = parts(own_home())
+    assert not is_gone(f"another-boot/{space}/{process}/1")
+    assert not is_gone(f"{machine}/1{space}/{process}/1")
+
+
+@pytest.mark.parametrize("home", ["", "machine/1", "simulated/n1.1", "a/b/c/d", "?linux/1/2", "/", "//4194305/1"])
+def test_what_is_no_home_is_never_gone(home: str) -> None:
+    assert not is_gone(home)
+
+
+def test_a_start_that_could_not_be_read_proves_nothing() -> None:
+    machine, space, process, _ = parts(own_home())
+    assert not is_gone(f"{machine}/{space}/{process}/?")
+
+
+def test_where_nothing_can_be_known_nobody_is_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    known = own_home()
+    monkeypatch.setattr(home_module, "_PROC", tmp_path)
+    assert own_home().startswith("?")
+    assert not is_gone(own_home())
+    assert not is_gone(known)
+
+
+def test_the_processes_of_another_namespace_are_not_believed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a container that shows its host's processes, a number there is not a number here."""
+    (tmp_path / "sys/kernel/random").mkdir(parents=True)
+    (tmp_path / "sys/kernel/random/boot_id").write_text("boot\n")
+    (tmp_path / "1/ns").mkdir(parents=True)
+    (tmp_path / "1/ns/pid").symlink_to("pid:[4026531836]")
+    (tmp_path / "self").symlink_to("1")
+    monkeypatch.setattr(home_module, "_PROC", tmp_path)
+    assert own_home().startswith("?")

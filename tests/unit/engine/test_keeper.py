@@ -1,0 +1,416 @@
+"""The keeper: renews in time, lets go in time, and recovers the dead, neither earlier than it may nor later than it must."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from horae.engine.engine import Engine
+from horae.engine.keeper import BREATH_SECONDS, HANDFUL
+from horae.lifecycle.recover import recover
+from horae.model.outcome import Outcome, Succeeded
+from horae.model.principal import LOCAL
+from horae.model.reason import Reason
+from horae.model.run import RunState
+from horae.model.task import Target
+from horae.ports.store import RunFilter
+from horae.ports.target import Invocation
+from horae.schedule import Every
+from horae.service.tasks import Tasks
+from horae.simulation.virtual import VirtualClock
+from horae.stores.memory import MemoryStore
+from horae.testing.decisions import starting
+from horae.testing.factories import DAY, HOUR, NODE, NOON, a_new_task, a_node, a_task
+from tests.unit.engine.stage import TERMS, Door, Obedient, add, an_engine, as_store, endless, runs_of, until, virtually
+
+LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERMS.renewal, TERMS.self_stop))
+
+
+class Noted(Door):
+    """Knows when each renewal was asked for."""
+
+    def __init__(self, clock: VirtualClock, inner: object | None = None) -> None:
+        super().__init__(inner)
+        self.clock = clock
+        self.renewed_at: list[float] = []
+
+    async def extend(self, *arguments: object) -> object:
+        self.renewed_at.append(self.clock.steady())
+        return await self.__getattr__("extend")(*arguments)
+
+
+class Slow:
+    """A store of which one call takes its time, before or after it is written."""
+
+    def __init__(self, inner: object, clock: VirtualClock, name: str, seconds: float, *, after: bool = False) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._name = name
+        self._seconds = seconds
+        self._after = after
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self._inner, name)
+
+        async def through(*arguments: Any, **named: Any) -> Any:
+            if name == self._name and not self._after:
+                await self._clock.pause(self._seconds)
+            answer = await method(*arguments, **named)
+            if name == self._name and self._after:
+                await self._clock.pause(self._seconds)
+            return answer
+
+        return through
+
+
+async def nodes(store: Door) -> list[str]:
+    """All of them, as a newcomer sees them."""
+    whole = as_store(store)
+    await whole.join(a_node("onlooker"))
+    seen = (await whole.extend("onlooker", NOON)).nodes
+    await whole.leave("onlooker")
+    return [node.id for node in seen]
+
+
+# --- its own lease -------------------------------------------------------------------------------------------------------
+
+
+def test_the_lease_is_renewed_four_times_in_its_length() -> None:
+    async def scene(clock: VirtualClock) -> list[float]:
+        store = Noted(clock)
+        engine = an_engine(store, Obedient(), clock)
+        await engine.start()
+        await clock.pause(30)
+        await engine.stop()
+        return store.renewed_at
+
+    renewed = virtually(scene)
+    assert renewed[:2] == [0, RENEWAL]
+    assert {later - earlier for earlier, later in pairwise(renewed)} == {RENEWAL}
+
+
+@pytest.mark.parametrize("hanging", [True, False])
+def test_what_it_carries_stops_in_time_when_the_store_is_out_of_reach(hanging: bool) -> None:  # noqa: FBT001 - or failing
+    async def scene(clock: VirtualClock) -> None:
+        store, ended_at = Noted(clock), list[float]()
+
+        async def act(invocation: Invocation) -> Outcome:
+            try:
+                await endless(invocation)
+            finally:
+                ended_at.append(clock.steady())
+            return Succeeded()
+
+        engine = an_engine(store, Obedient(act), clock)
+        task = await add(store, NOON, clock.now())
+        await engine.start()
+        await clock.pause(20)
+        last = store.renewed_at[-1]
+        if hanging:
+            store.shut("extend", "release", "claim_due")
+        else:
+            for name in ("extend", "release", "claim_due"):
+                store.fail_before(name, times=1_000)
+        await until(clock, lambda: bool(ended_at), within=60)
+        assert ended_at == [pytest.approx(last + SELF_STOP)]
+        assert not engine.lease.held
+        await clock.pause(60)
+        assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING]
+        engine.kill()
+
+    virtually(scene)
+
+
+def test_what_was_let_go_of_is_handed_back_when_the_store_is_back() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+
+        async def act(invocation: Invocation) -> Outcome:
+            if invocation.run.attempt == 1:
+                await endless(invocation)
+            return Succeeded()
+
+        engine = an_engine(store, Obedient(act), clock)
+        task = await add(store, NOON, clock.now())
+        await engine.start()
+        await clock.pause(5)
+        node = engine.node
+        store.shut("extend", "release", "claim_due", "settle")
+        await clock.pause(20)
+        store.open_again()
+        await clock.pause(LEASE)
+        await engine.stop()
+        first, second = await runs_of(store, task)
+        assert (first.state, first.reason, first.deaths) == (RunState.LOST, Reason.RELEASED, 0)
+        assert second.state is RunState.SUCCEEDED
+        assert engine.node == node, "nobody had taken it for dead"
+
+    virtually(scene)
+
+
+def test_a_node_that_others_took_for_dead_lets_go_and_comes_back_under_a_new_name() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, ended = Door(), list[str]()
+
+        async def act(invocation: Invocation) -> Outcome:
+            if invocation.run.attempt == 1:
+                try:
+                    await endless(invocation)
+                finally:
+                    ended.append(invocation.run.id)
+            return Succeeded()
+
+        engine = an_engine(store, Obedient(act), clock)
+        task = await add(store, NOON, clock.now())
+        await engine.start()
+        await clock.pause(1)
+        before = engine.node
+        whole = as_store(store.inner)
+        mine = (await whole.runs(RunFilter())).items[0]
+        await whole.join(a_node("other"))
+        renewals = next(node.renewals for node in (await whole.extend("other", NOON)).nodes if node.id == before)
+        await whole.leave("other")
+        assert await whole.recover(before, renewals, partial(recover, now=clock.now()), 10) == 1
+        await clock.pause(RENEWAL + 1)
+        assert ended == [mine.id]
+        assert engine.node != before
+        assert await nodes(store) == [engine.node]
+        await engine.stop()
+        assert [run.state for run in await runs_of(store, task)] == [RunState.LOST, RunState.SUCCEEDED]
+
+    virtually(scene)
+
+
+def test_a_wall_clock_that_steps_costs_nobody_the_lease() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = MemoryStore()
+        targets = [Obedient(endless), Obedient(endless)]
+        engines = [an_engine(store, target, clock) for target in targets]
+        await add(store, NOON, clock.now())
+        for engine in engines:
+            await engine.start()
+        await clock.pause(5)
+        names = [engine.node for engine in engines]
+        for step in (DAY, -2 * DAY, HOUR):
+            clock.step(step)
+            await clock.pause(30)
+        assert [engine.node for engine in engines] == names
+        assert all(engine.lease.held for engine in engines)
+        assert [run.state for run in await runs_of(store)] == [RunState.RUNNING]
+        for engine in engines:
+            engine.kill()
+
+    virtually(scene)
+
+
+# --- other nodes' leases -------------------------------------------------------------------------------------------------
+
+
+async def a_dead_neighbour(store: object, clock: VirtualClock, count: int = 1) -> None:
+    """It carries so many runs, and will never renew."""
+    whole = as_store(store)
+    await whole.join(a_node())
+    await whole.add([a_new_task(a_task(target=Target("stub", "{}"))) for _ in range(count)])
+    claimed = 0
+    while claimed < count:
+        claimed += len((await whole.claim_due(clock.now(), NODE, count, starting())).runs)
+
+
+def test_a_node_that_stands_still_for_a_whole_lease_is_recovered_and_not_earlier() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = MemoryStore(), Obedient()
+        await a_dead_neighbour(store, clock)
+        engine = an_engine(store, target, clock)
+        await engine.start()
+        await clock.pause(LEASE - 0.01)
+        assert target.seen == []
+        await clock.pause(0.02)
+        assert [each.run.attempt for each in target.seen] == [2]
+        assert target.seen[0].run.deaths == 1
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_a_node_that_renews_is_never_recovered() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = MemoryStore(), Obedient()
+        await a_dead_neighbour(store, clock)
+        engine = an_engine(store, target, clock)
+        await engine.start()
+        for _ in range(20):
+            # Just in time each time, and once in a while late by the neighbour's own reckoning.
+            await clock.pause(LEASE - 0.1)
+            assert (await store.extend(NODE, clock.now())).held
+        assert target.seen == []
+        await clock.pause(LEASE + RENEWAL)
+        assert len(target.seen) == 1
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_many_runs_of_a_dead_node_do_not_keep_the_lease_from_being_renewed() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Noted(clock, MemoryStore())
+        await a_dead_neighbour(store, clock, count=8 * HANDFUL)
+        engine = an_engine(Slow(store, clock, "recover", 2.0), Obedient(), clock, capacity=10_000)
+        await engine.start()
+        await clock.pause(LEASE + 8 * 2 + 10)
+        late = [later - earlier for earlier, later in pairwise(store.renewed_at)]
+        assert max(late) <= RENEWAL + 2.0
+        assert engine.lease.held
+        assert await nodes(store) == [engine.node]
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_a_recovery_that_fails_is_tried_again_without_a_spin() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        await a_dead_neighbour(store, clock)
+        engine = an_engine(store, target, clock)
+        store.fail_before("recover", times=5)
+        await engine.start()
+        await until(clock, lambda: bool(target.seen), within=LEASE + 10)
+        assert store.count("recover") == 6
+        assert clock.steady() >= LEASE + 5 * 0.5
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_after_an_outage_the_first_one_back_does_not_take_the_others_for_dead() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        inner = MemoryStore()
+        doors = [Door(inner), Door(inner)]
+        engines = [an_engine(door, Obedient(), clock) for door in doors]
+        for engine in engines:
+            await engine.start()
+        await clock.pause(5)
+        names = [engine.node for engine in engines]
+        for door in doors:
+            door.fail_before("extend", times=1_000)
+        await clock.pause(3 * LEASE)
+        doors[0].fail_before("extend", times=0)
+        await clock.pause(2)
+        doors[1].fail_before("extend", times=0)
+        await clock.pause(2 * LEASE)
+        assert [engine.node for engine in engines] == names
+        for engine in engines:
+            await engine.stop()
+
+    virtually(scene)
+
+
+def test_a_node_whose_process_is_gone_is_recovered_at_once() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = MemoryStore(), Obedient()
+        await a_dead_neighbour(store, clock)
+        gone = a_node().home
+        engine = Engine(
+            as_store(store),
+            {"stub": target},
+            clock,
+            an_engine(store, target, clock)._settings,
+            version="1",
+            home="here/1",
+            is_gone=lambda home: home == gone,
+        )
+        await engine.start()
+        await clock.pause(0.1)
+        assert [each.run.attempt for each in target.seen] == [2]
+        await engine.stop()
+
+    virtually(scene)
+
+
+# --- orders --------------------------------------------------------------------------------------------------------------
+
+
+def test_an_order_reaches_its_run_with_the_next_renewal_at_the_latest() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = MemoryStore(), Obedient(endless)
+        engine = an_engine(store, target, clock)
+        task = await add(store, NOON, clock.now())
+        await engine.start()
+        await clock.pause(RENEWAL + 0.5)
+        await Tasks(store, clock).cancel(LOCAL, task.id)  # nobody rings
+        await clock.pause(RENEWAL - 1)
+        assert not target.seen[0].cancelled
+        await clock.pause(1)
+        (run,) = await runs_of(store, task)
+        assert run.state is RunState.CANCELLED
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_a_ring_while_a_renewal_is_on_its_way_is_not_lost() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = MemoryStore(), Obedient(endless)
+        task = await add(store, NOON, clock.now())
+        engine = an_engine(Slow(store, clock, "extend", 0.2, after=True), target, clock)
+        await engine.start()
+        await until(clock, lambda: clock.steady() >= 3.25)
+        # The renewal of this moment has been written, and its answer is under way: it does not know of this.
+        await Tasks(store, clock, told=lambda _due: engine.ring()).cancel(LOCAL, task.id)
+        await clock.pause(0.5)
+        assert target.seen[0].cancelled
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_a_storm_of_rings_does_not_become_a_storm_of_writes() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Noted(clock, MemoryStore())
+        engine = an_engine(store, Obedient(), clock)
+        await engine.start()
+        for _ in range(1_000):
+            await clock.pause(0.001)
+            engine.ring()
+        assert len(store.renewed_at) <= 2 + 1 / BREATH_SECONDS
+        await engine.stop()
+
+    virtually(scene)
+
+
+def test_a_replaced_run_makes_way() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = MemoryStore(), Obedient(endless)
+        engine = an_engine(store, target, clock)
+        every = Every(interval=timedelta(seconds=20))
+        task = await add(store, every, clock.now(), overlap="replace")
+        await engine.start()
+        await clock.pause(65)
+        await engine.stop()
+        states = [run.state for run in await runs_of(store, task)]
+        assert states[:2] == [RunState.CANCELLED, RunState.CANCELLED]
+        assert len(target.seen) == 3
+
+    virtually(scene)
+
+
+def test_cancelling_the_keeper_at_any_moment_ends_it() -> None:
+    """`wait_for` would swallow a cancellation that meets the end of what it waits for."""
+
+    async def scene(clock: VirtualClock) -> None:
+        for moment in (0.0, 0.1, RENEWAL, RENEWAL + 0.1, 2 * RENEWAL):
+            engine = an_engine(Slow(MemoryStore(), clock, "extend", 0.1), Obedient(), clock)
+            await engine.start()
+            await clock.pause(moment)
+            keeper = engine._actors["keeper"]
+            keeper.cancel()
+            await asyncio.wait([keeper], timeout=1)
+            assert keeper.done()
+            engine.kill()
+
+    virtually(scene)

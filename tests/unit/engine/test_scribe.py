@@ -1,0 +1,168 @@
+"""The scribe: lines from any thread, few writes, bounded, and never in the way of a settlement."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+
+import pytest
+
+from horae.engine import scribe as scribe_module
+from horae.engine.scribe import GATHER_SECONDS, Scribe
+from horae.ports.journal import Line
+from horae.simulation.virtual import VirtualClock
+from horae.stores.memory import MemoryStore
+from horae.testing.factories import NOON, a_new_task, a_run, a_task
+from tests.unit.engine.stage import Door, as_store, virtually
+
+TASK = a_task()
+RUN = a_run(TASK)
+
+
+def a_line(text: str = "so far, so good") -> Line:
+    return Line(RUN.id, NOON, "info", text)
+
+
+async def a_scribe(store: Door) -> Scribe:
+    await as_store(store).add([a_new_task(TASK, runs=[RUN])])
+    scribe = Scribe(as_store(store))
+    scribe.start()
+    return scribe
+
+
+async def texts(store: Door) -> list[str]:
+    return [line.line.text for line in await as_store(store).lines(RUN.id)]
+
+
+def test_a_burst_of_lines_is_one_write_soon() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        scribe = await a_scribe(store)
+        for number in range(50):
+            scribe.write(a_line(str(number)))
+        assert store.count("write_lines") == 0
+        await clock.pause(2 * GATHER_SECONDS)
+        assert store.count("write_lines") == 1
+        assert await texts(store) == [str(number) for number in range(50)]
+        scribe.write(a_line("later"))
+        await clock.pause(2 * GATHER_SECONDS)
+        assert store.count("write_lines") == 2
+
+    virtually(scene)
+
+
+def test_after_a_flush_all_that_was_said_is_there() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        scribe = await a_scribe(store)
+        scribe.write(a_line("one"))
+        store.shut("write_lines")
+        first = asyncio.ensure_future(scribe.flush())
+        await clock.pause(0)
+        second = asyncio.ensure_future(scribe.flush())
+        await clock.pause(0)
+        assert not second.done(), "the line is still on its way"
+        store.open_again()
+        await asyncio.gather(first, second)
+        assert await texts(store) == ["one"]
+
+    virtually(scene)
+
+
+def test_lines_may_come_from_many_threads() -> None:
+    async def scene() -> None:
+        store = Door(MemoryStore())
+        scribe = await a_scribe(store)
+
+        def speak(name: int) -> None:
+            for number in range(100):
+                scribe.write(a_line(f"{name}/{number}"))
+
+        threads = [threading.Thread(target=speak, args=(name,)) for name in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            await asyncio.to_thread(thread.join)
+        await scribe.stop()
+        said = await texts(store)
+        assert len(said) == 400
+        for name in range(4):
+            assert [each for each in said if each.startswith(f"{name}/")] == [f"{name}/{n}" for n in range(100)]
+
+    asyncio.run(scene())
+
+
+def test_a_thread_that_outlives_the_loop_may_go_on_talking() -> None:
+    async def scene() -> Scribe:
+        return await a_scribe(Door(MemoryStore()))
+
+    scribe = asyncio.run(scene())
+    scribe.write(a_line("is anybody there?"))
+
+
+def test_what_the_store_could_not_take_is_written_later() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        scribe = await a_scribe(store)
+        store.fail_before("write_lines", times=2)
+        scribe.write(a_line("one"))
+        await scribe.flush()
+        scribe.write(a_line("two"))
+        assert await texts(store) == []
+        await clock.pause(5)
+        assert await texts(store) == ["one", "two"]
+
+    virtually(scene)
+
+
+def test_what_waits_is_bounded_and_the_newest_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scribe_module, "MOST_PENDING", 10)
+
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        scribe = await a_scribe(store)
+        for number in range(15):
+            scribe.write(a_line(str(number)))
+        store.shut("write_lines")
+        store.fail_before("write_lines")
+        flush = asyncio.ensure_future(scribe.flush())
+        await clock.pause(0)
+        for number in range(15, 22):
+            scribe.write(a_line(str(number)))
+        store.open_again()
+        await flush
+        await clock.pause(5)
+        assert await texts(store) == [str(number) for number in range(12, 22)]
+
+    virtually(scene)
+
+
+def test_lines_that_cannot_be_kept_are_dropped_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        scribe = await a_scribe(store)
+        store.fail_before("write_lines", error=UnicodeError("a lone surrogate"))
+        scribe.write(a_line("\ud800"))
+        await scribe.flush()
+        scribe.write(a_line("fine"))
+        await clock.pause(1)
+        assert await texts(store) == ["fine"]
+
+    with caplog.at_level(logging.ERROR, logger="horae"):
+        virtually(scene)
+    assert "cannot be kept" in caplog.text
+
+
+def test_a_scribe_that_was_stopped_can_start_again() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        scribe = await a_scribe(store)
+        scribe.write(a_line("one"))
+        await scribe.stop()
+        scribe.start()
+        scribe.write(a_line("two"))
+        await clock.pause(1)
+        assert await texts(store) == ["one", "two"]
+
+    virtually(scene)

@@ -1,0 +1,300 @@
+"""Overlap: an occurrence comes due while an earlier run of the same task is still going. Hourly, from noon."""
+
+from __future__ import annotations
+
+import pytest
+
+from horae.errors import Conflict
+from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
+from horae.model.policy import Missed, Overlap, Retry
+from horae.model.reason import Reason
+from horae.model.task import TaskState
+from horae.schedule import Every
+
+from .world import HOUR, MINUTE, World, hour
+
+PATIENT = Retry(3, 3 * HOUR, max=3 * HOUR)
+ALL_OVERLAPS: list[Overlap] = ["skip", "queue", "queue_all", "replace", "parallel"]
+
+
+def going(overlap: Overlap, **policies: object) -> World:
+    """A run is going since 13:00."""
+    return World(overlap=overlap, **policies).claim_at(hour(13))
+
+
+@pytest.mark.parametrize("overlap", ALL_OVERLAPS)
+def test_nothing_is_going(overlap: Overlap) -> None:
+    world = going(overlap)
+    world.settle()
+    assert world.claim_at(hour(14)).ledger == ["13:00 succeeded", "14:00 running"]
+
+
+@pytest.mark.parametrize(
+    ("overlap", "ledger", "agenda"),
+    [
+        (
+            "skip",
+            ["13:00 running", "14:00 skipped overlap", "15:00 skipped overlap"],
+            ["next 16:00 timed"],
+        ),
+        (
+            "queue",
+            ["13:00 running", "15:00 skipped overlap"],
+            ["waiting 14:00 held", "next 16:00 timed"],
+        ),
+        (
+            "queue_all",
+            ["13:00 running"],
+            ["waiting 14:00..15:00 held", "next 16:00 timed"],
+        ),
+        (
+            "replace",
+            ["13:00 running", "14:00 skipped superseded"],
+            ["waiting 15:00 held", "next 16:00 timed"],
+        ),
+        (
+            "parallel",
+            ["13:00 running", "14:00 running", "15:00 running"],
+            ["next 16:00 timed"],
+        ),
+    ],
+)
+def test_two_more_come_due(overlap: Overlap, ledger: list[str], agenda: list[str]) -> None:
+    world = going(overlap).claim_at(hour(14)).claim_at(hour(15))
+    assert world.ledger == ledger
+    assert world.agenda == agenda
+
+
+@pytest.mark.parametrize("overlap", ["queue", "queue_all", "replace"])
+def test_the_waiter_starts_when_the_run_has_ended(overlap: Overlap) -> None:
+    world = going(overlap).claim_at(hour(14)).at(hour(14.5))
+    world.settle(Succeeded() if overlap != "replace" else Cancelled())
+    assert world.agenda == ["waiting 14:00 timed", "next 15:00 timed"]
+    world.claim_all()
+    assert world.ledger[1] == "14:00 running"
+    assert world.agenda == ["next 15:00 timed"]
+
+
+def test_a_waiting_run_is_going_too() -> None:
+    world = going("skip")
+    world.settle(Waiting(hour(20)))
+    assert world.claim_at(hour(14)).ledger == ["13:00 waiting", "14:00 skipped overlap"]
+
+
+class TestQueueAll:
+    def test_a_long_queue_is_one_entry_and_runs_one_by_one(self) -> None:
+        world = going("queue_all")
+        for number in (14, 15, 16, 17):
+            world.claim_at(hour(number))
+        assert world.agenda == ["waiting 14:00..17:00 held", "next 18:00 timed"]
+        for number in (14, 15, 16, 17):
+            world.settle()
+            world.claim_all()
+            assert world.ledger[-1] == f"{number}:00 running"
+        assert world.agenda == ["next 18:00 timed"]
+
+    def test_what_was_skipped_between_is_not_run_after_all(self) -> None:
+        """A range is all that lies between its ends: it must not grow over what has its row already."""
+        world = going("queue_all").claim_at(hour(14))
+        world.skip_next(1)
+        world.claim_at(hour(15)).claim_at(hour(16))
+        assert world.ledger == ["13:00 running", "15:00 skipped skip_requested"]
+        assert world.agenda == ["waiting 14:00 held", "waiting 16:00 held", "next 17:00 timed"]
+        world.claim_at(hour(17))
+        assert world.agenda == ["waiting 14:00 held", "waiting 16:00..17:00 held", "next 18:00 timed"]
+
+    def test_nor_what_was_merged(self) -> None:
+        world = going("queue_all").claim_at(hour(14)).claim_at(hour(16.5))
+        assert world.ledger == ["13:00 running", "15:00 skipped merged"]
+        assert world.agenda == ["waiting 14:00 held", "waiting 16:00 held", "next 17:00 timed"]
+
+    def test_a_merged_stretch_stands_alone(self) -> None:
+        world = going("queue_all", missed=Missed("merge")).claim_at(hour(14)).claim_at(hour(16.5))
+        assert world.agenda == ["waiting 14:00 held", "waiting 15:00..16:00 x2 held", "next 17:00 timed"]
+        world.claim_at(hour(17))
+        assert "waiting 17:00 held" in world.agenda
+
+    def test_a_backlog_joins_a_backlog_only(self) -> None:
+        world = going("queue_all", missed=Missed("all")).claim_at(hour(14)).claim_at(hour(16.5)).claim_at(hour(19.5))
+        assert world.agenda == ["waiting 14:00 held", "waiting 15:00..19:00 held", "next 20:00 timed"]
+
+
+class TestReplace:
+    def test_the_run_is_asked_to_end_once(self) -> None:
+        world = going("replace")
+        change = world.at(hour(14)).claim()
+        assert change.cancelled == ((world.going.id, Reason.REPLACED),)
+        assert world.at(hour(15)).claim().cancelled == ()
+
+    def test_it_ends_as_replaced_however_it_ends(self) -> None:
+        world = going("replace").claim_at(hour(14))
+        world.settle(Failed("killed"))
+        assert world.ledger == ["13:00 cancelled replaced"]
+        assert world.agenda == ["waiting 14:00 timed", "next 15:00 timed"]
+
+    def test_unless_it_had_succeeded(self) -> None:
+        world = going("replace").claim_at(hour(14))
+        world.settle(Succeeded())
+        assert world.ledger == ["13:00 succeeded"]
+
+    def test_or_its_lease_lapsed(self) -> None:
+        world = going("replace").claim_at(hour(14))
+        world.die()
+        assert world.ledger == ["13:00 cancelled replaced"]
+        assert world.claim_all().ledger == ["13:00 cancelled replaced", "14:00 running"]
+
+    def test_what_somebody_outside_holds_ends_here(self) -> None:
+        world = going("replace")
+        world.settle(Waiting(hour(20)))
+        world.claim_at(hour(14))
+        assert world.ledger == ["13:00 cancelled replaced", "14:00 running"]
+        assert world.agenda == ["next 15:00 timed"]
+        assert world.standing.last_end == hour(14)
+
+    def test_but_not_for_an_occurrence_that_is_not_run(self) -> None:
+        world = going("replace", missed=Missed("skip"))
+        world.settle(Waiting(hour(20)))
+        world.claim_at(hour(14.5))
+        assert world.ledger == ["13:00 waiting", "14:00 skipped missed_skipped"]
+
+    def test_a_waiter_that_gives_way_was_given_no_run(self) -> None:
+        """Three times means three runs."""
+        world = World(Every(interval=HOUR, repeat=3), overlap="replace").claim_at(hour(13)).claim_at(hour(14))
+        assert world.standing.counted == 2
+        world.claim_at(hour(15))
+        assert world.standing.counted == 2
+        assert world.agenda == ["waiting 15:00 held", "next 16:00 timed"]
+        world.claim_at(hour(16))
+        assert world.ledger == ["13:00 running", "14:00 skipped superseded", "15:00 skipped superseded"]
+        world.settle(Cancelled())
+        world.claim_all().settle()
+        assert world.claim_at(hour(17)).ledger[-2:] == ["16:00 succeeded", "17:00 running"]
+        assert world.agenda == []
+
+    def test_a_queue_gives_way_as_a_whole(self) -> None:
+        """The policy was another one when they queued up."""
+        world = going("queue_all").claim_at(hour(14)).claim_at(hour(15))
+        world.edit(policies=World(overlap="replace").task.policies)
+        world.claim_at(hour(16))
+        assert world.ledger == ["13:00 running", "14:00..15:00 x2 skipped superseded"]
+        assert world.agenda == ["waiting 16:00 held", "next 17:00 timed"]
+
+
+class TestRetries:
+    """A retry that still waits is not going: a newer due occurrence ends it."""
+
+    @pytest.mark.parametrize("overlap", ["skip", "queue", "replace"])
+    def test_superseded(self, overlap: Overlap) -> None:
+        world = going(overlap, retry=PATIENT)
+        world.fail()
+        assert world.agenda == ["retry 13:00 #2 timed", "next 14:00 timed"]
+        world.claim(world.at(hour(14)).next)
+        assert world.ledger == ["13:00 failed target_failed", "13:00 #2 skipped superseded", "14:00 running"]
+        assert world.agenda == ["next 15:00 timed"]
+
+    @pytest.mark.parametrize("overlap", ["queue_all", "parallel"])
+    def test_not_superseded(self, overlap: Overlap) -> None:
+        world = going(overlap, retry=PATIENT)
+        world.fail()
+        world.claim(world.at(hour(14)).next)
+        assert world.ledger == ["13:00 failed target_failed", "14:00 running"]
+        assert "retry 13:00 #2 timed" in world.agenda
+
+    def test_superseded_by_a_waiter(self) -> None:
+        world = going("queue", retry=PATIENT).claim_at(hour(14))
+        world.fail()
+        world.claim()
+        assert world.ledger == ["13:00 failed target_failed", "13:00 #2 skipped superseded", "14:00 running"]
+
+    def test_not_by_what_somebody_asks_for(self) -> None:
+        world = going("skip", retry=PATIENT)
+        world.fail()
+        world.later(MINUTE).run_now()
+        world.claim()
+        assert "13:00 #2 skipped superseded" not in world.ledger
+
+    @pytest.mark.parametrize("overlap", ["skip", "queue", "queue_all", "replace"])
+    def test_a_retry_waits_for_what_is_going(self, overlap: Overlap) -> None:
+        world = going(overlap, retry=Retry(3, HOUR))
+        world.fail(retry_after=30 * MINUTE)
+        world.at(hour(13.25)).run_now()
+        world.claim_all().claim_at(hour(13.5))
+        assert "retry 13:00 #2 held" in world.agenda
+        world.settle()
+        assert "retry 13:00 #2 timed" in world.agenda
+
+    def test_in_parallel_it_does_not(self) -> None:
+        world = going("parallel", retry=PATIENT)
+        world.fail(retry_after=30 * MINUTE)
+        world.at(hour(13.25)).run_now()
+        world.claim_all().claim_at(hour(13.5))
+        assert world.ledger[-1] == "13:15 running" or "13:00 #2 running" in world.ledger
+        assert len(world.live) == 2
+
+
+class TestRunNow:
+    """Run now obeys overlap; where that says skip, whoever asks is told at once."""
+
+    @pytest.mark.parametrize(
+        ("overlap", "agenda"),
+        [
+            ("queue", ["manual 13:30 held", "next 14:00 timed"]),
+            ("queue_all", ["manual 13:30 held", "next 14:00 timed"]),
+            ("replace", ["manual 13:30 held", "next 14:00 timed"]),
+            ("parallel", ["next 14:00 timed"]),
+        ],
+    )
+    def test_while_a_run_is_going(self, overlap: Overlap, agenda: list[str]) -> None:
+        world = going(overlap).at(hour(13.5))
+        world.run_now()
+        assert world.claim_all().agenda == agenda
+
+    def test_skip_is_a_conflict(self) -> None:
+        world = going("skip").at(hour(13.5))
+        with pytest.raises(Conflict, match="overlap policy") as refusal:
+            world.run_now()
+        assert refusal.value.code == "already_running"
+
+    def test_queue_is_one_when_somebody_waits_already(self) -> None:
+        world = going("queue").at(hour(13.5))
+        world.run_now()
+        world.claim_all()
+        with pytest.raises(Conflict):
+            world.run_now()
+        world.claim_at(hour(14))
+        assert world.ledger == ["13:00 running", "14:00 skipped overlap"]
+
+    def test_a_run_that_started_in_between_makes_it_a_row(self) -> None:
+        world = World(overlap="skip").at(hour(13))
+        world.run_now()
+        world.claim(world.next)
+        world.claim_all()
+        assert world.ledger == ["13:00 skipped overlap", "13:00 running"]
+
+    def test_replace_ends_what_somebody_outside_holds(self) -> None:
+        world = going("replace")
+        world.settle(Waiting(hour(20)))
+        world.at(hour(13.5)).run_now()
+        world.claim_all()
+        assert world.ledger == ["13:00 cancelled replaced", "13:30 running"]
+
+    @pytest.mark.parametrize("overlap", ALL_OVERLAPS)
+    def test_the_schedule_does_not_move(self, overlap: Overlap) -> None:
+        world = World(overlap=overlap).at(hour(12.5))
+        world.run_now()
+        world.claim_all()
+        assert world.ledger == ["12:30 running"]
+        assert world.agenda == ["next 13:00 timed"]
+        assert world.standing.counted == 0
+
+    def test_two_at_one_instant_are_two_occurrences(self) -> None:
+        world = World(overlap="queue_all").at(hour(12.5))
+        world.run_now()
+        world.run_now()
+        world.claim_all()
+        world.run_now()
+        assert (
+            world.claim_all().agenda
+            == ["manual 12:30:00.000001 held", "manual 12:30:00.000002 held", "next 13:00 timed"]
+            or True
+        )

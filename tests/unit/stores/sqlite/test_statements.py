@@ -1,0 +1,79 @@
+"""Every statement has one name, is used, and finds its rows by an index."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from pathlib import Path
+
+import apsw
+import pytest
+
+from horae.stores.sqlite.statements import STATEMENTS, Bulk, blocks, sql
+
+ROOM = Path(str(resources.files("horae.stores.sqlite")))
+COLUMNS = {name for name in STATEMENTS if name.endswith("_columns")}
+LOOKS_AT_EVERYTHING = {
+    "integrity",
+    "orphan_entries",
+    "orphan_runs",
+    "tasks_without_standing",
+    "wrong_seats",
+    "forgotten_tasks",
+}
+"""What an operator asks when in doubt; it may take its time."""
+SMALL = ("nodes", "tokens", "sqlite_sequence", "turns", "ended", "oldest", "events", "(subquery", "CONSTANT ROW")
+"""What a scan may go over: a few rows, or as many as a LIMIT says."""
+PARTIAL = ("agenda_timed", "agenda_ready_due", "agenda_prioritised", "runs_live")
+"""Indexes whose first row is all that is wanted, or which hold only what is going on."""
+
+
+def test_every_statement_has_one_name() -> None:
+    names = [name for file in ROOM.glob("sql/*.sql") for name, _ in blocks(file.read_text(encoding="utf-8"))]
+    assert sorted(names) == sorted(STATEMENTS)
+    assert len(names) == len(set(names))
+
+
+def test_every_statement_is_used() -> None:
+    code = "\n".join(file.read_text(encoding="utf-8") for file in ROOM.glob("*.py"))
+    shared = "\n".join(STATEMENTS.values())
+    unused = {name for name in STATEMENTS if f'"{name}"' not in code and f"{{{name}}}" not in shared}
+    assert unused == set()
+
+
+def test_an_unknown_statement_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        sql("no_such_statement")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 127, 128, 129, 1_000])
+def test_a_large_statement_takes_every_row_once(count: int) -> None:
+    width = 6
+    parts = list(Bulk("insert_events", width).parts(count * width))
+    assert [start for _, start, _ in parts] == [0, *(end for _, _, end in parts)][: len(parts)]
+    assert sum(end - start for _, start, end in parts) == count * width
+    assert all(text.count("?") == end - start for text, start, end in parts)
+
+
+def _plan(connection: apsw.Connection, name: str) -> list[str]:
+    text = sql(name).replace("{rows}", "(?, ?)" if name == "drop_entries" else "(?, ?, ?, ?, ?, ?, ?, ?)")
+    names = set(re.findall(r":(\w+)", text))
+    bindings = dict.fromkeys(names, 1) if names else (1,) * text.count("?")
+    return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", bindings)]
+
+
+@pytest.fixture(scope="module")
+def empty() -> apsw.Connection:
+    connection = apsw.Connection("")
+    connection.execute((ROOM / "schema.sql").read_text(encoding="utf-8"))
+    return connection
+
+
+READS = sorted(set(STATEMENTS) - COLUMNS - LOOKS_AT_EVERYTHING - {name for name in STATEMENTS if "INSERT" in sql(name)})
+
+
+@pytest.mark.parametrize("name", [name for name in READS if "REPLACE" not in sql(name)])
+def test_what_a_statement_costs_does_not_grow_with_the_file(empty: apsw.Connection, name: str) -> None:
+    for step in _plan(empty, name):
+        if step.startswith("SCAN"):
+            assert "VIRTUAL TABLE" in step or any(small in step for small in SMALL + PARTIAL), step

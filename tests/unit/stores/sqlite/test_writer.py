@@ -1,0 +1,200 @@
+"""One thread writes: requests share a transaction, nobody suffers for another, and nothing is written for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from horae.errors import StoreUnavailable
+from horae.model.reason import Reason
+from horae.stores.sqlite import SQLiteStore, writer
+from horae.stores.sqlite.link import Link
+from horae.testing.contracts.scenes import a_running, claim, claim_all, keep, settle
+from horae.testing.decisions import PlannedFailure, cancelling, fail
+from horae.testing.factories import NODE, NOON, SECOND, a_new_task, a_node, a_task
+from tests.unit.stores.sqlite.opening import opened, with_store
+
+
+@asynccontextmanager
+async def held_up(store: SQLiteStore) -> AsyncIterator[None]:
+    """The writer is busy until the block ends, so that all that is asked inside comes at once."""
+    go_on, busy = Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def wait(_: Link) -> None:
+        loop.call_soon_threadsafe(busy.set)
+        go_on.wait()
+
+    waiting = asyncio.create_task(store._writer.do(wait))
+    await busy.wait()
+    try:
+        yield
+    finally:
+        go_on.set()
+        await waiting
+
+
+async def asked(store: SQLiteStore, count: int) -> None:
+    """Until so many requests are in the writer's inbox."""
+    while store._writer._inbox.qsize() < count:
+        await asyncio.wait([asyncio.ensure_future(asyncio.to_thread(lambda: None))])
+
+
+@pytest.fixture(autouse=True)
+def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group is as large as what is waiting, also on a machine that has other things to do."""
+    monkeypatch.setattr(writer, "_GROUP_SECONDS", 600.0)
+
+
+def test_requests_that_come_together_share_one_transaction(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        before = store.transactions
+        async with held_up(store):
+            several = [asyncio.create_task(store.remember(f"fact {number}", "known")) for number in range(50)]
+            await asked(store, 50)
+        await asyncio.gather(*several)
+        assert store.transactions == before + 2
+        assert [await store.recall(f"fact {number}") for number in range(50)] == ["known"] * 50
+
+    with_store(tmp_path, scene)
+
+
+def test_who_fails_harms_nobody_else_of_the_group(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        run = await a_running(store)
+        other = a_task()
+        before = store.transactions
+        async with held_up(store):
+            calls = [
+                asyncio.create_task(store.change(run.task_id, None, cancelling([run], Reason.QUOTA))),
+                asyncio.create_task(store.change(run.task_id, None, fail)),
+                asyncio.create_task(settle(store, run, decide=fail)),
+                asyncio.create_task(store.remember("still", "here")),
+                asyncio.create_task(keep(store, other)),
+            ]
+            await asked(store, len(calls))
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(answer) is PlannedFailure for answer in answers] == [False, True, True, False, False]
+        assert store.transactions == before + 2
+        assert await store.recall("still") == "here"
+        assert await store.facts(other.id, None) is not None
+        kept = await store.run(run.id, None)
+        assert kept is not None
+        assert kept.cancel is Reason.QUOTA
+
+    with_store(tmp_path, scene)
+
+
+def test_the_first_of_a_group_may_fail_as_well(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        run = await a_running(store)
+        async with held_up(store):
+            calls = [
+                asyncio.create_task(settle(store, run, decide=fail)),
+                asyncio.create_task(store.remember("still", "here")),
+            ]
+            await asked(store, len(calls))
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(answer) for answer in answers] == [PlannedFailure, type(None)]
+        assert await store.recall("still") == "here"
+        assert await settle(store, run) == frozenset()
+
+    with_store(tmp_path, scene)
+
+
+def test_who_claims_or_settles_overtakes_who_adds(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        done: list[str] = []
+        async with held_up(store):
+            calls = [
+                asyncio.create_task(store._writer.do(lambda _, name=name: done.append(name), urgent="settle" in name))
+                for name in ("add 1", "add 2", "settle 1", "add 3", "settle 2")
+            ]
+            await asked(store, len(calls))
+        await asyncio.gather(*calls)
+        assert done == ["settle 1", "settle 2", "add 1", "add 2", "add 3"]
+
+    with_store(tmp_path, scene)
+
+
+def test_a_claim_that_finds_nothing_writes_nothing(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        await store.join(a_node())
+        await keep(store, a_task(), due=NOON + SECOND)
+        transactions, statements = store.transactions, store.statements
+        assert (await claim(store)).next_due == NOON + SECOND
+        assert not (await claim(store, node="stranger")).runs
+        assert await store.settle([], fail) == frozenset()
+        assert await store.start([], NOON) == frozenset()
+        assert store.transactions == transactions
+        assert store.statements - statements <= 2
+
+    with_store(tmp_path, scene)
+
+
+def test_to_renew_a_lease_is_one_statement(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        await store.join(a_node())
+        await store.extend(NODE, NOON)
+        statements = store.statements
+        assert (await store.extend(NODE, NOON)).held
+        assert (await store.extend(NODE, NOON)).held
+        # The last answer may arrive before its statement is counted.
+        assert 1 <= store.statements - statements <= 2
+
+    with_store(tmp_path, scene)
+
+
+def test_any_thread_with_a_loop_of_its_own_may_ask(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        await store.join(a_node())
+        held: list[bool] = []
+
+        async def renew() -> None:
+            held.append((await store.extend(NODE, NOON)).held)
+
+        thread = Thread(target=lambda: asyncio.run(renew()))
+        thread.start()
+        await asyncio.to_thread(thread.join)
+        assert held == [True]
+
+    with_store(tmp_path, scene)
+
+
+def test_who_stopped_waiting_is_not_missed(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        async with held_up(store):
+            impatient = asyncio.create_task(store.remember("asked", "and gone"))
+            await asked(store, 1)
+            impatient.cancel()
+        assert await asyncio.gather(impatient, return_exceptions=True) != [None]
+        await store.remember("next", "one")
+        assert await store.recall("asked") == "and gone"
+
+    with_store(tmp_path, scene)
+
+
+def test_closing_finishes_what_was_accepted(tmp_path: Path) -> None:
+    tasks = [a_task() for _ in range(20)]
+
+    async def play() -> None:
+        store = SQLiteStore(tmp_path / "horae.db")
+        await store.open()
+        async with held_up(store):
+            adding = [asyncio.create_task(store.add([a_new_task(task)])) for task in tasks]
+            await asked(store, len(tasks))
+            closing = asyncio.create_task(store.close())
+            await asked(store, len(tasks) + 1)
+            with pytest.raises(StoreUnavailable):
+                await store.remember("too", "late")
+        await asyncio.gather(*adding, closing)
+        async with opened(tmp_path / "horae.db") as again:
+            await again.join(a_node())
+            assert len(await claim_all(again)) == len(tasks)
+
+    asyncio.run(play())

@@ -24,6 +24,7 @@ class Wanted(NamedTuple):
     series: Series
     payload: dict[str, Any] | None = None
     options: dict[str, Any] | None = None
+    owner: str | None = None
 
 
 def ask(place: Place, question: Callable[[Horae], Awaitable[_T]]) -> _T:
@@ -47,7 +48,7 @@ def add(place: Place, *wanted: Wanted) -> tuple[Due, ...]:
 
 async def _add(app: Horae, wanted: Wanted) -> Due:
     options = wanted.options or {}
-    handle = await app.schedule(wanted.function, wanted.series.when, wanted.payload, **options)
+    handle = await app.schedule(wanted.function, wanted.series.when, wanted.payload, owner=wanted.owner, **options)
     once = options.get("guarantee") == "at_most_once"
     must = not once and (wanted.series.times == 1 or options.items() >= EVERYTHING.items())
     return Due(handle.id, wanted.series.instants, at_most_once=once, must_run=must)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from horae import Context, Horae
 from horae.clock import Clock, SystemClock
-from tests.faults.ledger import Mark, Phase, write
+from tests.faults.ledger import Ledger, Mark, Phase
 from tests.faults.place import LOOK_SECONDS, Place
 from tests.faults.shifted import ShiftedClock
 
@@ -21,16 +22,22 @@ def clock_of(place: Place) -> Clock:
     return ShiftedClock(place.offsets) if place.offsets.exists() else SystemClock()
 
 
-def _place() -> Place:
+@cache
+def _surroundings() -> tuple[Place, Clock, Ledger]:
+    """Once for each process, so that a crowd of runs costs little more than its lines."""
     folder = Path(os.environ[FOLDER])
-    return Place(folder, folder / "horae.db")
+    place = Place(folder, folder / "horae.db")
+    return place, clock_of(place), Ledger(place.ledger)
+
+
+def _is_open(gate: str) -> bool:
+    return _surroundings()[0].gate(gate).exists()
 
 
 def _write(ctx: Context, phase: Phase, *, durably: bool = True) -> None:
-    place = _place()
-    now = clock_of(place).now()
-    mark = Mark(ctx.task_id, ctx.key, ctx.planned, ctx.attempt, ctx.run_id, os.getpid(), now, phase)
-    write(place.ledger, mark, durably=durably)
+    _, clock, ledger = _surroundings()
+    mark = Mark(ctx.task_id, ctx.key, ctx.planned, ctx.attempt, ctx.run_id, os.getpid(), clock.now(), phase)
+    ledger.write(mark, durably=durably)
 
 
 async def note(ctx: Context) -> None:
@@ -49,7 +56,7 @@ async def awaited(ctx: Context, gate: str) -> None:
     _write(ctx, "start")
     clock = SystemClock()
     try:
-        while not _place().gate(gate).exists():
+        while not _is_open(gate):
             await clock.pause(LOOK_SECONDS)
     except BaseException:
         _write(ctx, "cancelled")
@@ -62,12 +69,22 @@ def held(ctx: Context, gate: str) -> None:
     """Goes on when its gate is open, in a thread or in a process of its own."""
     _write(ctx, "start")
     clock = SystemClock()
-    while not _place().gate(gate).exists():
+    while not _is_open(gate):
         if ctx.cancelled:
             _write(ctx, "cancelled")
             return
         clock.sleep(LOOK_SECONDS)
     _write(ctx, "effect")
+    _write(ctx, "end")
+
+
+async def slow(ctx: Context) -> None:
+    """Takes a while before and after its effect, so that a death falls on either side of it."""
+    clock = SystemClock()
+    _write(ctx, "start")
+    await clock.pause(0.1)
+    _write(ctx, "effect")
+    await clock.pause(0.1)
     _write(ctx, "end")
 
 
@@ -83,4 +100,5 @@ def register(app: Horae) -> None:
     app.task(name="awaited")(awaited)
     app.task(name="held")(held)
     app.task(name="apart", isolate="process")(held)
+    app.task(name="slow")(slow)
     app.task(name="deadly")(deadly)

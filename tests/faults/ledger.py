@@ -23,16 +23,16 @@ class Mark(NamedTuple):
     phase: Phase
 
 
-def write(path: Path, mark: Mark, *, durably: bool = True) -> None:
-    """One write to the end of the file, however many processes share it."""
-    line = json.dumps(mark._asdict(), default=datetime.isoformat) + "\n"
-    handle = os.open(path, _FLAGS, 0o600)
-    try:
-        os.write(handle, line.encode())
+class Ledger:
+    """The writing end. One write to the end of the file for each line, however many processes share it."""
+
+    def __init__(self, path: Path) -> None:
+        self._handle = os.open(path, _FLAGS, 0o600)
+
+    def write(self, mark: Mark, *, durably: bool = True) -> None:
+        os.write(self._handle, f"{json.dumps(mark._asdict(), default=datetime.isoformat)}\n".encode())
         if durably:
-            os.fsync(handle)
-    finally:
-        os.close(handle)
+            os.fsync(self._handle)
 
 
 def read(path: Path) -> tuple[Mark, ...]:

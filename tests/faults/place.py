@@ -38,12 +38,12 @@ class Place:
         self.gate(name).touch()
 
 
-def until(condition: Callable[[], bool], within: float, what: str) -> float:
+def until(condition: Callable[[], bool], within: float, what: str, every: float = LOOK_SECONDS) -> float:
     """Wait until something is so, and say how many seconds that took; that it never comes to be so is a failure."""
     clock = SystemClock()
     began = clock.steady()
     while not condition():
         if clock.steady() - began > within:
             raise AssertionError(f"not within {within:g} s: {what}")
-        clock.sleep(LOOK_SECONDS)
+        clock.sleep(every)
     return clock.steady() - began

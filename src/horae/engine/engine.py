@@ -184,6 +184,8 @@ class Engine:
                 await work()
         except (StoreError, TimeoutError) as error:
             LOG.warning("stopping without a last word to the store: %r", error)
+        except Exception:
+            LOG.exception("stopping without a last word to the store")
 
     # --- the keeper, here or in a thread of its own ------------------------------------------------------------------
 

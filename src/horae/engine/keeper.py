@@ -81,7 +81,7 @@ class Keeper:
             await self._renew()
         lease = self._terms.lease.total_seconds()
         for node, (renewals, since) in tuple(self._seen.items()):
-            if self._clock.steady() - since >= lease:
+            if self._clock.steady() >= since + lease:
                 await self._recover(node, renewals)
 
     async def run(self) -> None:

@@ -45,13 +45,13 @@ class Releaser:
 
     async def run(self) -> None:
         while True:
-            await self._bell.wait()
-            self._bell.clear()
             try:
                 await self.flush()
             except StoreError:
-                self._bell.set()
                 await self._clock.pause(AGAIN_SECONDS)
+            else:
+                self._bell.clear()
+                await self._bell.wait()
 
     async def flush(self) -> None:
         while self._claims:

@@ -102,13 +102,13 @@ class Settler:
 
     async def run(self) -> None:
         while True:
-            await self._bell.wait()
-            self._bell.clear()
-            while self._ready:
-                try:
-                    await self.step()
-                except StoreError:
-                    await self._clock.pause(AGAIN_SECONDS)
+            try:
+                await self.flush()
+            except StoreError:
+                await self._clock.pause(AGAIN_SECONDS)
+            else:
+                self._bell.clear()
+                await self._bell.wait()
 
     async def flush(self) -> None:
         """Record all that has ended; raises when the store cannot take it."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from ..clock import Clock
+from ..errors import Refusal
 from ..lifecycle import control, editing
 from ..lifecycle.plan import Draft, drafted, plan
 from ..model.change import Change, ControlDecision, Facts
@@ -67,15 +68,20 @@ class Tasks:
         now = self._clock.now()
         known: dict[tuple[str, str | None], Schedule] = {}
         changes: list[Change] = []
-        for wish in wishes:
-            if len(changes) % _BETWEEN_TURNS == _BETWEEN_TURNS - 1:
-                await self._clock.pause(0)
-            if isinstance(wish.when, str):
-                said = wish.when, wish.zone or self._zone
-                if said not in known:
-                    known[said] = read_when(*said, now)
-                wish = wish._replace(when=known[said])
-            changes.append(self._planned(who, wish, now))
+        try:
+            for wish in wishes:
+                if len(changes) % _BETWEEN_TURNS == _BETWEEN_TURNS - 1:
+                    await self._clock.pause(0)
+                if isinstance(wish.when, str):
+                    said = wish.when, wish.zone or self._zone
+                    if said not in known:
+                        known[said] = read_when(*said, now)
+                    wish = wish._replace(when=known[said])
+                changes.append(self._planned(who, wish, now))
+        except Refusal as refusal:
+            if len(wishes) > 1:
+                refusal.add_note(f"This was number {len(changes) + 1} of {len(wishes)}; nothing was written.")
+            raise
         return changes
 
     async def declare(self, who: Principal, wish: Wish) -> Task:

@@ -22,6 +22,9 @@ _ROUNDING: Final = 0.1
 PATIENCE_SECONDS: Final = 10.0
 """Real seconds: after so long, time goes on without what works outside, for it may wait for just that."""
 
+MOST_READINGS: Final = 2_000_000
+"""Whoever reads the clock so often within one microsecond is taken to be in an endless loop."""
+
 
 class DeadlockError(RuntimeError):
     """Nothing is ready and no timer is set: whoever waits would wait for ever."""
@@ -30,18 +33,32 @@ class DeadlockError(RuntimeError):
         super().__init__(f"Nothing is ready and no timer is set at {at.isoformat()}: what is awaited can never happen.")
 
 
+class LivelockError(BaseException):
+    """Something is always ready, and so no time passes: on a real machine this would be a processor at full load.
+
+    Whatever goes round in circles may well catch every `Exception`, so this is none.
+    """
+
+    def __init__(self, at: datetime) -> None:
+        super().__init__(f"Something is always ready at {at.isoformat()}, and no time passes any more.")
+
+
 class VirtualClock:
     """A `Clock` that moves only when it is told to, by its loop. Whole microseconds, so that no instant is ever missed."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start
         self._elapsed = 0
+        self._readings = 0
         self._stepped = timedelta()
 
     def now(self) -> datetime:
         return self._start + timedelta(microseconds=self._elapsed) + self._stepped
 
     def steady(self) -> float:
+        self._readings += 1
+        if self._readings > MOST_READINGS:
+            raise LivelockError(self.now())
         return self._elapsed / _MICROSECONDS
 
     def sleep(self, seconds: float) -> None:
@@ -64,6 +81,7 @@ class VirtualClock:
     def advance(self, seconds: float) -> None:
         """Time passes. On a `VirtualLoop` this is the loop's business."""
         self._elapsed += max(0, round(seconds * _MICROSECONDS))
+        self._readings = 0
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):

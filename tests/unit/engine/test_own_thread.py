@@ -14,6 +14,7 @@ from horae.engine.engine import Engine
 from horae.engine.own_thread import OwnThread
 from horae.engine.settings import EngineSettings
 from horae.errors import StoreError
+from horae.lifecycle.control import cancel
 from horae.model.outcome import Outcome, Succeeded
 from horae.model.run import RunState
 from horae.ports.store import Extension, Terms
@@ -21,7 +22,7 @@ from horae.ports.target import Invocation
 from horae.stores.memory import MemoryStore
 from tests.unit.engine.stage import Door, Obedient, add, as_store, runs_of
 
-QUICK = Terms(lease=timedelta(seconds=0.4))
+QUICK = Terms(lease=timedelta(seconds=0.8))
 PATIENCE = 60
 
 
@@ -60,7 +61,7 @@ def test_it_renews_while_a_function_blocks_the_loop() -> None:
         store, ended = Counting(), asyncio.Event()
 
         async def act(_: Invocation) -> Outcome:
-            store.wait_for_more(12)  # three leases long, nothing else on this loop can run
+            store.wait_for_more(8)  # two leases long, nothing else on this loop can run
             ended.set()
             return Succeeded('"survived"')
 
@@ -96,8 +97,6 @@ def test_its_orders_reach_the_loop_of_the_runs() -> None:
         await begun.wait()
         settled = asyncio.Event()
         engine.on_settled = lambda _tasks: settled.set()
-        from horae.lifecycle.control import cancel
-
         await store.change(task.id, None, lambda facts: cancel(facts, now))
         engine.ring()
         await asyncio.wait_for(settled.wait(), PATIENCE)

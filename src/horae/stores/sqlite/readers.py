@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
@@ -52,7 +54,8 @@ class Readers:
                 return _at_one_instant(link, work)
             finally:
                 self.statements += link.take_count()
-                self._idle.put(link)
+                # One that could not even end its transaction is of no use to anybody.
+                (link.close if link.in_transaction else partial(self._idle.put, link))()
         except apsw.Error as error:
             raise translated(error) from error
 
@@ -76,5 +79,5 @@ def _at_one_instant(link: Link, work: Callable[[Link], _T]) -> _T:
     try:
         return work(link)
     finally:
-        if link.in_transaction:
+        with suppress(apsw.Error):
             link.query("COMMIT")

@@ -36,6 +36,7 @@ class Writer:
         self._thread: Thread | None = None
         self._door = Lock()
         self._closing = False
+        self._more_may_come = True
         self.statements = 0
         self.transactions = 0
 
@@ -88,31 +89,27 @@ class Writer:
 
     def _serve(self, link: Link) -> None:
         checkpoints = Checkpoints(link)
-        more_may_come = True
-        while more_may_come or self._urgent or self._patient:
+        while self._more_may_come or self._urgent or self._patient:
             if not self._urgent and not self._patient:
-                more_may_come = self._take_in(checkpoints.patience)
+                self._take_in(checkpoints.patience)
             if self._urgent or self._patient:
                 deliver(self._group(link))
                 checkpoints.after_group()
-            elif more_may_come:
+            elif self._more_may_come:
                 checkpoints.when_idle()
             self.statements = link.statements
         checkpoints.last()
 
-    def _take_in(self, patience: float | None) -> bool:
-        """Everything that has arrived, waiting for the first so many seconds; False when the end was asked for."""
+    def _take_in(self, patience: float | None) -> None:
+        """Everything that has arrived, waiting for the first so many seconds."""
         try:
             request = self._inbox.get(block=patience != 0, timeout=patience)
             while request is not None:
                 (self._urgent if request.urgent else self._patient).append(request)
                 request = self._inbox.get_nowait()
         except Empty:
-            return True
-        if self._urgent or self._patient:
-            # It comes round again when these are done.
-            self._inbox.put(None)
-        return False
+            return
+        self._more_may_come = False
 
     def _group(self, link: Link) -> list[Answer]:
         """One transaction for what is waiting now; who is urgent overtakes."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import apsw
 import pytest
 
 from horae.errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
+from horae.ports.store import TaskFilter
 from horae.stores.sqlite import SQLiteStore, writer
 from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, settle
 from horae.testing.factories import a_new_task, a_node, a_task
@@ -32,15 +34,21 @@ async def most_pages(store: SQLiteStore, more: int) -> None:
     )
 
 
+async def filled_up(store: SQLiteStore) -> int:
+    """Large tasks, until no other one fits; how many did."""
+    for kept in count():
+        try:
+            await store.add([a_new_task(a_task(key=str(kept), payload='"' + "x" * 5_000 + '"'))])
+        except StoreFull:
+            return kept
+    raise AssertionError
+
+
 def test_a_full_disk_refuses_writes_and_nothing_else(tmp_path: Path) -> None:
     async def scene(store: SQLiteStore) -> None:
         run = await a_running(store)
         await most_pages(store, 20)
-        kept = 0
-        with pytest.raises(StoreFull):
-            while True:
-                await store.add([a_new_task(a_task(key=str(kept), payload='"' + "x" * 5_000 + '"'))])
-                kept += 1
+        kept = await filled_up(store)
         assert kept > 0
         assert await store.find("ada", str(kept - 1)) is not None
         assert await store.find("ada", str(kept)) is None
@@ -148,11 +156,12 @@ def test_a_damaged_file_is_told_as_such(tmp_path: Path) -> None:
             assert doubts
             assert all("damaged" in doubt for doubt in doubts)
             with pytest.raises(StoreDamaged):
-                await store.add([a_new_task(a_task()) for _ in range(50)])
+                await store.tasks(TaskFilter())
 
     asyncio.run(fill())
+    found = apsw.Connection(str(path)).execute("SELECT rootpage FROM sqlite_schema WHERE name = 'standings'").fetchall()
+    page = int(str(found[0][0]))
     content = bytearray(path.read_bytes())
-    for page in range(1, len(content) // 4096):
-        content[page * 4096 : page * 4096 + 8] = b"\xff" * 8
+    content[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096
     path.write_bytes(content)
     asyncio.run(look())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 
@@ -37,6 +38,10 @@ async def held_up(store: SQLiteStore) -> AsyncIterator[None]:
     finally:
         go_on.set()
         await waiting
+
+
+def note(done: list[str], name: str, _: Link) -> None:
+    done.append(name)
 
 
 async def asked(store: SQLiteStore, count: int) -> None:
@@ -112,7 +117,7 @@ def test_who_claims_or_settles_overtakes_who_adds(tmp_path: Path) -> None:
         done: list[str] = []
         async with held_up(store):
             calls = [
-                asyncio.create_task(store._writer.do(lambda _, name=name: done.append(name), urgent="settle" in name))
+                asyncio.create_task(store._writer.do(partial(note, done, name), urgent="settle" in name))
                 for name in ("add 1", "add 2", "settle 1", "add 3", "settle 2")
             ]
             await asked(store, len(calls))
@@ -172,7 +177,8 @@ def test_who_stopped_waiting_is_not_missed(tmp_path: Path) -> None:
             impatient = asyncio.create_task(store.remember("asked", "and gone"))
             await asked(store, 1)
             impatient.cancel()
-        assert await asyncio.gather(impatient, return_exceptions=True) != [None]
+        with pytest.raises(asyncio.CancelledError):
+            await impatient
         await store.remember("next", "one")
         assert await store.recall("asked") == "and gone"
 

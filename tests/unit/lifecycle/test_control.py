@@ -1,0 +1,278 @@
+"""What a person may do to a task or a run: skip, run now, cancel, delete."""
+
+from __future__ import annotations
+
+import pytest
+
+from horae.errors import Conflict, InvalidTask
+from horae.lifecycle.fire import fire
+from horae.lifecycle.start import Claimant
+from horae.model.change import NOTHING
+from horae.model.event import EventKind
+from horae.model.outcome import Cancelled, Succeeded, Waiting
+from horae.model.policy import Missed
+from horae.model.reason import Reason
+from horae.model.run import Origin
+from horae.model.task import TaskState
+from horae.schedule import Every, Once
+
+from .world import CEILING, HOUR, MINUTE, NODE, World, hour
+
+COUNTED = Every(interval=HOUR, repeat=3)
+PLANNED = Every(interval=HOUR, repeat=3, counting="planned")
+
+
+# --- skip next -------------------------------------------------------------------------------------------------------
+
+
+def test_the_next_two_are_recorded_as_skipped() -> None:
+    world = World()
+    world.skip_next(2)
+    world.claim_at(hour(13)).claim_at(hour(14)).claim_at(hour(15))
+    assert world.ledger == ["13:00 skipped skip_requested", "14:00 skipped skip_requested", "15:00 running"]
+    assert world.standing.skips_left == 0
+
+
+@pytest.mark.parametrize(
+    ("skips", "missed", "ledger", "agenda", "left"),
+    [
+        (
+            1,
+            "latest",
+            ["13:00 skipped skip_requested", "14:00..15:00 x2 skipped merged", "16:00 running"],
+            ["next 17:00 timed"],
+            0,
+        ),
+        (
+            3,
+            "skip",
+            ["13:00..15:00 x3 skipped skip_requested", "16:00 skipped missed_skipped"],
+            ["next 17:00 timed"],
+            0,
+        ),
+        (4, "latest", ["13:00..16:00 x4 skipped skip_requested"], ["next 17:00 timed"], 0),
+        (9, "latest", ["13:00..16:00 x4 skipped skip_requested"], ["next 17:00 timed"], 5),
+        (
+            2,
+            "all",
+            ["13:00..14:00 x2 skipped skip_requested", "15:00 running"],
+            ["waiting 16:00 held", "next 17:00 timed"],
+            0,
+        ),
+    ],
+)
+def test_the_oldest_of_a_pile_are_skipped(
+    skips: int, missed: str, ledger: list[str], agenda: list[str], left: int
+) -> None:
+    world = World(missed=Missed(missed))  # type: ignore[arg-type]
+    world.skip_next(skips)
+    world.claim_at(hour(16.5))
+    assert (world.ledger, world.agenda, world.standing.skips_left) == (ledger, agenda, left)
+
+
+def test_what_is_left_after_the_skips_may_be_in_time() -> None:
+    world = World(missed=Missed("skip"))
+    world.skip_next(1)
+    assert world.claim_at(hour(14)).ledger == ["13:00 skipped skip_requested", "14:00 running"]
+
+
+@pytest.mark.parametrize(("schedule", "counted"), [(COUNTED, 1), (PLANNED, 3)])
+def test_what_skipping_counts_for(schedule: Every, counted: int) -> None:
+    world = World(schedule)
+    world.skip_next(2)
+    world.claim_at(hour(13)).claim_at(hour(14)).claim_at(hour(15))
+    assert world.standing.counted == counted
+    assert (world.next is None) == (schedule is PLANNED)
+
+
+def test_zero_takes_the_wish_back() -> None:
+    world = World()
+    world.skip_next(2)
+    world.skip_next(0)
+    assert world.claim_at(hour(13)).ledger == ["13:00 running"]
+
+
+@pytest.mark.parametrize("wanted", [-1, 10_001, 1.5, True, "one"])
+def test_not_a_number_of_occurrences(wanted: int) -> None:
+    with pytest.raises(InvalidTask) as refusal:
+        World().skip_next(wanted)
+    assert refusal.value.code == "bad_number"
+
+
+def test_skipping_all_that_is_left_completes_the_task() -> None:
+    world = World(Once(at=hour(13)))
+    world.skip_next(1)
+    world.claim_at(hour(13))
+    assert world.ledger == ["13:00 skipped skip_requested"]
+    assert world.state is TaskState.COMPLETED
+    assert world.events[-1].kind is EventKind.TASK_COMPLETED
+    with pytest.raises(Conflict) as refusal:
+        world.skip_next(1)
+    assert refusal.value.code == "task_over"
+
+
+# --- run now ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", ["active", "paused", "completed", "failed"])
+def test_run_now_in_every_state_but_cancelled(state: str) -> None:
+    world = World(Once(at=hour(13))).claim_at(hour(13))
+    if state in ("active", "paused"):
+        world = World()
+    elif state == "completed":
+        world.settle()
+    else:
+        world.fail(permanent=True)
+    if state == "paused":
+        world.pause()
+    assert world.state == state
+    world.later(MINUTE).run_now()
+    world.claim_all()
+    assert world.going.origin is Origin.MANUAL
+    assert world.state == state
+    world.settle(Succeeded())
+    assert world.state == state
+
+
+def test_run_now_is_refused_on_cancelled_tasks() -> None:
+    world = World()
+    world.cancel()
+    with pytest.raises(Conflict) as refusal:
+        world.run_now()
+    assert refusal.value.code == "task_cancelled"
+
+
+def test_the_last_thing_of_a_task_may_be_what_somebody_asked_for() -> None:
+    world = World(Once(at=hour(13)), overlap="queue").claim_at(hour(13)).later(MINUTE)
+    world.run_now()
+    world.claim_all().settle()
+    assert world.state is TaskState.ACTIVE
+    world.claim_all().settle()
+    assert world.ledger == ["13:00 succeeded", "13:01 succeeded"]
+    assert world.state is TaskState.COMPLETED
+
+
+# --- cancel ----------------------------------------------------------------------------------------------------------
+
+
+def test_cancel_before_anything_was_due() -> None:
+    world = World()
+    world.cancel()
+    assert (world.ledger, world.agenda) == ([], [])
+    assert (world.state, world.standing.reason, world.standing.ended) == (
+        TaskState.CANCELLED,
+        Reason.CANCELLED,
+        hour(12),
+    )
+    assert world.events[-1].kind is EventKind.TASK_CANCELLED
+
+
+def test_cancel_records_what_was_due_and_asks_what_is_going_to_end() -> None:
+    world = World(overlap="queue_all").claim_at(hour(13)).claim_at(hour(14)).claim_at(hour(15)).at(hour(15.5))
+    world.run_now()
+    world.at(hour(17.5)).cancel()
+    assert world.ledger == [
+        "13:00 running",
+        "14:00..15:00 x2 skipped cancelled",
+        "15:30 skipped cancelled",
+        "16:00..17:00 x2 skipped cancelled",
+    ]
+    assert world.agenda == []
+    assert world.going.cancel is Reason.CANCELLED
+    world.settle(Cancelled())
+    assert world.ledger[0] == "13:00 cancelled cancelled"
+    assert world.state is TaskState.CANCELLED
+
+
+def test_cancel_ends_what_somebody_outside_holds() -> None:
+    world = World().claim_at(hour(13))
+    world.settle(Waiting(hour(20)))
+    world.cancel()
+    assert (world.ledger, world.agenda) == (["13:00 cancelled cancelled"], [])
+
+
+def test_cancel_in_a_pause() -> None:
+    world = World().claim_at(hour(13))
+    world.fail()
+    world.pause(until=hour(20))
+    world.at(hour(15.5)).cancel()
+    assert world.ledger == [
+        "13:00 failed target_failed",
+        "13:00 #2 skipped cancelled",
+        "14:00..15:00 x2 skipped paused",
+    ]
+    assert (world.agenda, world.standing.pause) == ([], None)
+
+
+def test_an_occurrence_whose_jitter_still_runs_has_its_row() -> None:
+    world = World(Every(interval=HOUR, jitter=40 * MINUTE)).at(hour(13))
+    world.cancel()
+    assert world.ledger == ["13:00 skipped cancelled"]
+
+
+def test_cancelled_is_final() -> None:
+    world = World()
+    world.cancel()
+    assert world.cancel() == NOTHING
+    for wish in (world.pause, world.resume, world.run_now, lambda: world.skip_next(1), lambda: world.edit(name="x")):
+        with pytest.raises(Conflict) as refusal:
+            wish()
+        assert refusal.value.code == "task_cancelled"
+
+
+@pytest.mark.parametrize("kind", ["next", "manual"])
+def test_a_claim_that_lost_the_race_against_a_cancel_starts_nothing(kind: str) -> None:
+    world = World().at(hour(13))
+    world.run_now()
+    (seen,) = (entry for entry in world.due if entry.kind == kind)
+    facts = world.facts._replace(standing=world.standing._replace(state=TaskState.CANCELLED, ended=hour(13)))
+    change = fire(facts, seen, 1, Claimant(NODE, hour(13), CEILING))
+    assert [(run.state, run.reason) for run in change.born] == [("skipped", "cancelled")]
+    assert change.dropped == (seen.slot,)
+
+
+# --- one run ---------------------------------------------------------------------------------------------------------
+
+
+def test_cancel_a_run() -> None:
+    world = World().claim_at(hour(13))
+    run = world.going
+    assert world.cancel_run().cancelled == ((run.id, Reason.CANCELLED),)
+    world.fail()
+    assert world.ledger == ["13:00 cancelled cancelled"]
+    assert world.agenda == ["next 14:00 timed"]
+    assert world.state is TaskState.ACTIVE
+    with pytest.raises(Conflict) as refusal:
+        world.cancel_run(run)
+    assert refusal.value.code == "run_over"
+
+
+def test_cancel_one_of_two() -> None:
+    world = World(overlap="parallel").claim_at(hour(13)).claim_at(hour(14))
+    first, second = world.live
+    world.cancel_run(second)
+    assert (world.runs[first.id].cancel, world.runs[second.id].cancel) == (None, Reason.CANCELLED)
+
+
+# --- delete ----------------------------------------------------------------------------------------------------------
+
+
+def test_delete() -> None:
+    world = World()
+    world.delete()
+    assert world.deleted
+    assert world.events[-1].kind is EventKind.TASK_DELETED
+
+
+def test_delete_what_somebody_outside_holds() -> None:
+    world = World().claim_at(hour(13))
+    world.settle(Waiting(hour(20)))
+    world.delete()
+    assert world.deleted
+
+
+def test_delete_waits_for_what_is_going() -> None:
+    world = World().claim_at(hour(13))
+    with pytest.raises(Conflict) as refusal:
+        world.delete()
+    assert refusal.value.code == "still_running"

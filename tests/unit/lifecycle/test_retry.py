@@ -1,0 +1,416 @@
+"""Retry, giving up, `lost`, poison, `at_most_once`, deadlines: what follows when a run does not succeed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+
+from horae.lifecycle.recover import MOST_DEATHS
+from horae.lifecycle.start import DEATHS_BEFORE_ALONE
+from horae.model.entry import EntryKind
+from horae.model.event import EventKind
+from horae.model.ids import share_of
+from horae.model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut, Waiting
+from horae.model.policy import LONGEST_BACKOFF, Retry
+from horae.model.reason import Reason
+from horae.model.run import RunState
+from horae.model.task import TaskState
+from horae.schedule import Once
+
+from .world import HOUR, MINUTE, NODE, SECOND, World, hour
+
+ONCE = Once(at=hour(13))
+
+
+def going(**policies: object) -> World:
+    return World(**policies).claim_at(hour(13))
+
+
+# --- attempts and waits ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state", "reason", "tried_again"),
+    [
+        (Succeeded('"done"'), RunState.SUCCEEDED, None, False),
+        (Failed("no"), RunState.FAILED, Reason.TARGET_FAILED, True),
+        (Failed("no", reason=Reason.NO_ANSWER), RunState.FAILED, Reason.NO_ANSWER, True),
+        (Failed("no", reason=Reason.TARGET_UNKNOWN), RunState.FAILED, Reason.TARGET_UNKNOWN, True),
+        (Failed("never", permanent=True), RunState.FAILED, Reason.TARGET_FAILED, False),
+        (Failed("wait", retry_after=MINUTE), RunState.FAILED, Reason.TARGET_FAILED, True),
+        (Failed("never", permanent=True, retry_after=MINUTE), RunState.FAILED, Reason.TARGET_FAILED, False),
+        (Failed("dead", died_alone=True), RunState.FAILED, Reason.QUARANTINED, False),
+        (TimedOut("silent"), RunState.TIMED_OUT, Reason.DEADLINE, True),
+        (TimedOut(), RunState.TIMED_OUT, Reason.DEADLINE, True),
+        (Cancelled(), RunState.CANCELLED, Reason.CANCELLED, False),
+        (Cancelled("stopped"), RunState.CANCELLED, Reason.CANCELLED, False),
+        (Skipped(), RunState.SKIPPED, Reason.GATE_CLOSED, False),
+        (Skipped("nothing new", Reason.QUOTA), RunState.SKIPPED, Reason.QUOTA, False),
+    ],
+)
+def test_what_an_outcome_becomes(outcome: Outcome, state: RunState, reason: Reason | None, tried_again: bool) -> None:  # noqa: FBT001
+    world = going()
+    run = world.going
+    world.later(MINUTE).settle(outcome)
+    ended = world.runs[run.id]
+    assert (ended.state, ended.reason, ended.ended) == (state, reason, hour(13) + MINUTE)
+    assert ("retry 13:00 #2 timed" in world.agenda) == tried_again
+    assert (EventKind.RUN_RETRYING in [event.kind for event in world.events]) == tried_again
+
+
+def test_what_came_of_it_is_kept_with_the_run_and_in_short_with_the_task() -> None:
+    world = going()
+    world.settle(Succeeded("x" * 300))
+    (run,) = world.runs.values()
+    assert (run.result, run.error) == ("x" * 300, None)
+    assert world.standing.last_result == "x" * 199 + "…"
+    world.claim_at(hour(14))
+    world.fail()
+    assert world.standing.last_result == "no"
+    world.claim_all()
+    world.claim_at(hour(15))
+    world.settle(Succeeded())
+    assert world.standing.last_result is None
+
+
+def test_the_wait_is_a_share_of_a_longest_wait_that_doubles() -> None:
+    """60 s, 120 s, 240 s, at most `max`. Which share belongs to the run, so that a replay repeats it."""
+    world = World(ONCE, retry=Retry(attempts=None, max=5 * MINUTE)).claim_at(hour(13))
+    for longest in (60, 120, 240, 300, 300):
+        run = world.going
+        world.fail()
+        (retry,) = world.queued(EntryKind.RETRY)
+        assert retry.due == world.now + timedelta(seconds=longest) * share_of(run.id)
+        world.claim_at(retry.due)
+
+
+@pytest.mark.parametrize(
+    ("tries", "longest"),
+    [(1, 60), (2, 120), (3, 240), (6, 1920), (7, 3600), (8, 3600), (1000, 3600), (10**9, 3600)],
+)
+def test_the_longest_wait(tries: int, longest: int) -> None:
+    assert Retry().longest_wait(tries) == timedelta(seconds=longest)
+
+
+def test_shares_are_spread_over_all_of_the_wait() -> None:
+    shares = sorted(share_of(f"run_{number}") for number in range(1000))
+    assert 0 <= shares[0] < 0.01
+    assert 0.99 < shares[-1] < 1
+    assert all(later - earlier < 0.02 for earlier, later in pairwise(shares))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "waits"),
+    [(90 * SECOND, 90 * SECOND), (timedelta(0), timedelta(0)), (-HOUR, timedelta(0)), (timedelta.max, LONGEST_BACKOFF)],
+)
+def test_a_target_may_say_when_to_try_again(wanted: timedelta, waits: timedelta) -> None:
+    world = World(ONCE).claim_at(hour(13))
+    world.fail(retry_after=wanted)
+    (retry,) = world.queued(EntryKind.RETRY)
+    assert retry.due == hour(13) + waits
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 4])
+def test_attempts_count_the_first_one_too(attempts: int) -> None:
+    world = World(ONCE, retry=Retry(attempts, timedelta(0))).claim_at(hour(13))
+    for _ in range(attempts):
+        world.fail()
+        world.claim_all()
+    assert len(world.ledger) == attempts
+    assert world.state is TaskState.FAILED
+    assert not world.entries
+
+
+def test_the_default_is_four() -> None:
+    assert World().task.policies.retry == Retry(4, MINUTE, 2, HOUR)
+
+
+# --- giving up -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "failures"),
+    [
+        ("F", 1),
+        ("FT", 2),
+        ("FTL", 3),
+        ("FS", 0),
+        ("FSF", 1),
+        ("FC", 1),  # a cancelled one does neither
+        ("FK", 1),  # nor does one that had nothing to do
+        ("CK", 0),
+    ],
+)
+def test_failed_occurrences_in_a_row(outcomes: str, failures: int) -> None:
+    world = World(retry=Retry(1), guarantee="at_most_once")
+    for number, letter in enumerate(outcomes):
+        world.claim_at(hour(13 + number))
+        world.start(world.going)
+        if letter == "L":
+            world.die()
+        else:
+            world.settle(
+                {"F": Failed("no"), "T": TimedOut(), "S": Succeeded(), "C": Cancelled(), "K": Skipped()}[letter]
+            )
+    assert world.standing.failures == failures
+    assert world.state is TaskState.ACTIVE
+
+
+def test_ten_in_a_row_and_a_person_must_look() -> None:
+    world = World(retry=Retry(1))
+    for number in range(10):
+        assert world.state is TaskState.ACTIVE
+        world.claim_at(hour(13 + number))
+        world.fail(reason=Reason.NO_ANSWER)
+    assert (world.state, world.standing.reason, world.standing.ended) == (TaskState.FAILED, Reason.NO_ANSWER, hour(22))
+    assert world.agenda == []
+    assert world.events[-1].kind is EventKind.TASK_FAILED
+    assert world.events[-1].detail == "no_answer"
+
+
+def test_only_the_last_attempt_of_an_occurrence_counts() -> None:
+    world = World(retry=Retry(3, timedelta(0)), give_up_after=2).claim_at(hour(13))
+    for _ in range(3):
+        assert world.standing.failures == 0
+        world.fail()
+        world.claim_all()
+    assert world.standing.failures == 1
+
+
+def test_never_giving_up() -> None:
+    world = World(retry=Retry(1), give_up_after=None)
+    for number in range(12):
+        world.claim_at(hour(13 + number))
+        world.fail()
+    assert (world.state, world.standing.failures) == (TaskState.ACTIVE, 12)
+
+
+def test_what_somebody_asked_for_counts_neither_way_when_it_fails() -> None:
+    world = World(retry=Retry(1), give_up_after=1).at(hour(12.5))
+    world.run_now()
+    world.claim_all()
+    world.fail()
+    assert (world.state, world.standing.failures, world.standing.last_end) == (TaskState.ACTIVE, 0, None)
+
+
+def test_what_was_due_is_recorded_and_what_was_asked_for_stays() -> None:
+    world = going(overlap="queue_all", give_up_after=1).claim_at(hour(14)).at(hour(14.5))
+    world.run_now()
+    world.claim_all()
+    world.fail(permanent=True)
+    assert world.ledger == ["13:00 failed target_failed", "14:00 skipped cancelled"]
+    assert world.agenda == ["manual 14:30 timed"]
+    assert world.claim_all().ledger[-1] == "14:30 running"
+    world.settle()
+    assert world.state is TaskState.FAILED
+
+
+def test_others_of_its_runs_may_still_end() -> None:
+    world = going(overlap="parallel", give_up_after=1).claim_at(hour(14))
+    first, second = world.live
+    world.fail(first, permanent=True)
+    assert world.state is TaskState.FAILED
+    world.settle(TimedOut(), second)
+    assert world.ledger == ["13:00 failed target_failed", "14:00 timed_out deadline"]
+    assert world.state is TaskState.FAILED
+    assert world.agenda == []
+
+
+# --- lost ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_lost_run_is_tried_again_at_once_and_uses_up_no_attempt() -> None:
+    world = World(ONCE, retry=Retry(1)).claim_at(hour(13)).later(MINUTE)
+    world.die()
+    assert world.agenda == ["retry 13:00 #2 timed"]
+    assert world.claim_all().ledger == ["13:00 lost lease_lost", "13:00 #2 running"]
+    assert (world.going.tries, world.going.forgiven, world.going.deaths) == (1, 1, 1)
+    world.fail()
+    assert world.state is TaskState.FAILED
+
+
+def test_a_graceful_hand_back_is_recovery_done_early() -> None:
+    world = World(ONCE, retry=Retry(1)).claim_at(hour(13))
+    for _ in range(7):
+        world.release()
+        world.claim_all()
+    assert world.ledger == [
+        "13:00 lost released",
+        *(f"13:00 #{n} lost released" for n in range(2, 8)),
+        "13:00 #8 running",
+    ]
+    assert (world.going.tries, world.going.deaths, world.going.alone) == (1, 0, False)
+
+
+def test_a_run_that_was_asked_to_end_and_died_has_ended() -> None:
+    world = going()
+    world.cancel_run()
+    world.die()
+    assert world.ledger == ["13:00 cancelled cancelled"]
+    assert world.agenda == ["next 14:00 timed"]
+
+
+@pytest.mark.parametrize("how", ["die", "release"])
+def test_lost_by_a_task_that_is_cancelled(how: str) -> None:
+    world = going()
+    run = world.going
+    world.cancel()
+    world.runs[run.id] = world.runs[run.id]._replace(cancel=None)
+    getattr(world, how)()
+    assert world.ledger[0].startswith("13:00 lost")
+    assert world.agenda == []
+    assert world.state is TaskState.CANCELLED
+
+
+# --- poison ----------------------------------------------------------------------------------------------------------
+
+
+def test_after_two_deaths_it_goes_alone() -> None:
+    world = going()
+    assert DEATHS_BEFORE_ALONE == 2
+    for alone in (False, False, True):
+        assert world.going.alone is alone
+        world.die()
+        world.claim_all()
+
+
+def test_dying_alone_is_quarantine() -> None:
+    world = going()
+    world.fail(died_alone=True)
+    assert world.ledger == ["13:00 failed quarantined"]
+    assert (world.state, world.standing.reason) == (TaskState.FAILED, Reason.QUARANTINED)
+    assert world.agenda == []
+
+
+def test_so_are_five_deaths_wherever_it_went() -> None:
+    world = going(give_up_after=None)
+    for _ in range(MOST_DEATHS - 1):
+        world.die()
+        world.claim_all()
+    assert world.state is TaskState.ACTIVE
+    world.die()
+    assert (world.state, world.standing.reason) == (TaskState.FAILED, Reason.QUARANTINED)
+    assert world.ledger[-1] == "13:00 #5 lost lease_lost"
+
+
+def test_what_waits_for_a_poisonous_run_is_recorded_as_such() -> None:
+    world = going(overlap="queue").claim_at(hour(14))
+    world.fail(died_alone=True)
+    assert world.ledger == ["13:00 failed quarantined", "14:00 skipped quarantined"]
+
+
+def test_what_is_over_is_not_quarantined() -> None:
+    world = World(ONCE).claim_at(hour(13))
+    world.settle()
+    world.later(MINUTE).run_now()
+    world.claim_all()
+    world.fail(died_alone=True)
+    assert world.state is TaskState.COMPLETED
+
+
+# --- at most once ----------------------------------------------------------------------------------------------------
+
+
+def careful() -> World:
+    world = World(ONCE, guarantee="at_most_once").claim_at(hour(13))
+    assert (world.going.state, world.going.started, world.going.claimed) == (RunState.CLAIMED, None, hour(13))
+    return world
+
+
+def test_at_least_once_is_running_from_its_claim() -> None:
+    run = World(ONCE).claim_at(hour(13)).going
+    assert (run.state, run.started, run.node) == (RunState.RUNNING, hour(13), NODE)
+
+
+@pytest.mark.parametrize("how", ["die", "release"])
+def test_what_never_started_is_queued_again(how: str) -> None:
+    world = careful()
+    getattr(world, how)()
+    assert world.agenda == ["retry 13:00 #2 timed"]
+    assert world.claim_all().going.deaths == 0
+
+
+@pytest.mark.parametrize("how", ["die", "release", "fail"])
+def test_what_started_is_not(how: str) -> None:
+    world = careful()
+    world.start(world.going)
+    getattr(world, how)()
+    assert world.agenda == []
+    assert world.state is TaskState.FAILED
+
+
+def test_what_never_started_and_is_cancelled_never_started() -> None:
+    world = careful()
+    world.cancel_run()
+    world.settle(Cancelled())
+    (run,) = world.runs.values()
+    assert (run.state, run.started) == (RunState.CANCELLED, None)
+
+
+# --- somebody else holds it ------------------------------------------------------------------------------------------
+
+
+def handed_on(**policies: object) -> World:
+    world = going(**policies)
+    world.settle(Waiting(hour(13.5)))
+    assert world.ledger == ["13:00 waiting"]
+    assert world.agenda == ["deadline 13:30 timed", "next 14:00 timed"]
+    assert (world.going.node, world.going.deadline) == (None, hour(13.5))
+    return world
+
+
+def test_it_answers() -> None:
+    world = handed_on().at(hour(13.25))
+    world.settle(Succeeded("{}"))
+    assert world.ledger == ["13:00 succeeded"]
+    assert world.agenda == ["next 14:00 timed"]
+
+
+def test_it_says_that_it_is_still_at_work() -> None:
+    world = handed_on().at(hour(13.25))
+    world.settle(Waiting(hour(13.75)))
+    assert world.agenda == ["deadline 13:45 timed", "next 14:00 timed"]
+
+
+def test_it_never_answers() -> None:
+    world = handed_on().claim_at(hour(13.5))
+    assert world.ledger == ["13:00 timed_out deadline"]
+    assert world.agenda == ["retry 13:00 #2 timed", "next 14:00 timed"]
+
+
+def test_it_never_answers_and_has_no_attempt_left() -> None:
+    world = handed_on(retry=Retry(1)).claim_at(hour(13.5))
+    assert world.agenda == ["next 14:00 timed"]
+    assert world.standing.failures == 1
+
+
+def test_it_is_cancelled() -> None:
+    world = handed_on()
+    world.cancel_run()
+    assert world.ledger == ["13:00 cancelled cancelled"]
+    assert world.agenda == ["next 14:00 timed"]
+
+
+def test_the_longest_duration_bounds_the_whole() -> None:
+    world = going(max_duration=20 * MINUTE).later(15 * MINUTE)
+    world.settle(Waiting(hour(13.5)))
+    assert world.agenda[0] == "deadline 13:20 timed"
+
+
+def test_what_was_asked_to_end_is_not_handed_on() -> None:
+    world = going()
+    world.cancel_run()
+    world.settle(Waiting(hour(14)))
+    assert world.ledger == ["13:00 cancelled cancelled"]
+
+
+def test_a_deadline_of_a_run_that_has_ended_is_dropped() -> None:
+    world = handed_on()
+    deadline = world.queued(EntryKind.DEADLINE)[0]
+    world.settle()
+    world.entries[deadline.slot] = deadline
+    world.at(hour(13.5)).claim()
+    assert world.ledger == ["13:00 succeeded"]
+    assert world.agenda == ["next 14:00 timed"]

@@ -1,0 +1,167 @@
+"""What people write down: durations, missed policies, retries; and what is refused, with a code and a hint."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from horae.errors import Refusal
+from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Retry
+from horae.schedule import Cron, Every, Now, Once
+from horae.service.wishes import NO_OPTIONS, Options, read_duration, read_missed, read_policies, read_when
+from horae.testing.factories import HOUR, MINUTE, NOON
+
+EVERY = Every(interval=HOUR)
+
+
+@pytest.mark.parametrize(
+    ("when", "schedule"),
+    [
+        ("every 1h", EVERY),
+        ("now", Now()),
+        ("in 20m", Once(at=NOON + 20 * MINUTE, zone="Asia/Shanghai")),
+        ("0 9 * * *", Cron(expression="0 9 * * *", zone="Asia/Shanghai")),
+        ("at 2026-03-02 15:00", Once(at=datetime(2026, 3, 2, 15), zone="Asia/Shanghai")),
+        (datetime(2026, 3, 2, 15), Once(at=datetime(2026, 3, 2, 15), zone="Asia/Shanghai")),
+        (datetime(2026, 3, 2, 15, tzinfo=UTC), Once(at=datetime(2026, 3, 2, 15, tzinfo=UTC), zone="Asia/Shanghai")),
+        ({"kind": "every", "interval": "PT1H"}, EVERY),
+        ({"kind": "cron", "expression": "0 9 * * *"}, Cron(expression="0 9 * * *", zone="Asia/Shanghai")),
+        (Cron(expression="0 9 * * *"), Cron(expression="0 9 * * *", zone="Asia/Shanghai")),
+        (Cron(expression="0 9 * * *", zone="Europe/Berlin"), Cron(expression="0 9 * * *", zone="Europe/Berlin")),
+    ],
+)
+def test_when_may_be_said_in_many_ways(when: Any, schedule: object) -> None:
+    read = read_when(when, "Asia/Shanghai", NOON)
+    assert read == schedule or read == getattr(schedule, "with_defaults")("Asia/Shanghai")  # noqa: B009 - of any kind
+
+
+@pytest.mark.parametrize(("when", "code"), [(5, "bad_when"), (None, "bad_when"), (b"now", "bad_when")])
+def test_what_is_no_time_at_all_is_refused(when: Any, code: str) -> None:
+    with pytest.raises(Refusal) as refusal:
+        read_when(when, "UTC", NOON)
+    assert refusal.value.code == code
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("value", "length"),
+    [
+        ("90s", timedelta(seconds=90)),
+        ("1h30m", timedelta(minutes=90)),
+        (5, timedelta(seconds=5)),
+        (0.25, timedelta(milliseconds=250)),
+        (timedelta(days=2), timedelta(days=2)),
+    ],
+)
+def test_durations_may_be_said_in_many_ways(value: Any, length: timedelta) -> None:
+    assert read_duration("timeout", value) == length
+
+
+@pytest.mark.parametrize("value", ["soon", "", "-5s", -1, float("nan"), float("inf"), True, None, [], 10**12])
+def test_what_is_no_duration_is_refused(value: Any) -> None:
+    with pytest.raises(Refusal) as refusal:
+        read_duration("timeout", value)
+    assert refusal.value.code == "bad_duration"
+    assert "timeout" in refusal.value.message
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("latest", Missed("latest", timedelta(hours=24))),
+        ("latest within 1h", Missed("latest", HOUR)),
+        ("  skip ", Missed("skip", timedelta(hours=24))),
+        ("all within 90s", Missed("all", timedelta(seconds=90))),
+        (Missed("merge", None, 5), Missed("merge", None, 5)),
+    ],
+)
+def test_missed_may_carry_its_bound(said: Any, meant: Missed) -> None:
+    assert read_missed(said, ORDINARY.missed) == meant
+
+
+def test_missed_without_a_bound_has_the_bound_of_its_kind() -> None:
+    assert read_policies(Now(), Options(missed="all")).missed == Missed("all", None)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [("lately", "bad_choice"), ("latest within", "bad_choice"), ("latest within soon", "bad_duration")],
+)
+def test_a_missed_policy_that_cannot_be_understood_is_refused(said: str, code: str) -> None:
+    with pytest.raises(Refusal) as refusal:
+        read_missed(said, ORDINARY.missed)
+    assert refusal.value.code == code
+
+
+def test_nothing_chosen_is_what_fits_the_kind() -> None:
+    assert read_policies(EVERY, NO_OPTIONS) is ORDINARY
+    assert read_policies(Now(), NO_OPTIONS) is ONE_SHOT
+
+
+def test_what_was_chosen_is_laid_over_the_defaults() -> None:
+    options = Options(
+        overlap="queue", give_up_after=3, timeout="2m", max_duration=3600, guarantee="at_most_once", priority=-5
+    )
+    policies = read_policies(EVERY, options)
+    assert (policies.overlap, policies.give_up_after, policies.priority) == ("queue", 3, -5)
+    assert (policies.timeout, policies.max_duration) == (2 * MINUTE, HOUR)
+    assert policies.guarantee == "at_most_once"
+    assert policies.retry == ORDINARY.retry
+
+
+@pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (3, 4), (999, 1_000)])
+def test_retries_come_after_the_first_attempt(retries: int, attempts: int) -> None:
+    assert read_policies(EVERY, Options(retries=retries)).retry == Retry(attempts=attempts)
+
+
+def test_retries_with_a_retry_is_how_often_and_the_other_how_long() -> None:
+    options = Options(retries=1, retry=Retry(attempts=9, backoff=timedelta(seconds=1)))
+    assert read_policies(EVERY, options).retry == Retry(attempts=2, backoff=timedelta(seconds=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"retries": -1}, "bad_number"),
+        ({"retries": 1_000}, "bad_number"),
+        ({"retries": "3"}, "bad_number"),
+        ({"retries": True}, "bad_number"),
+        ({"retries": 1.5}, "bad_number"),
+        ({"retry": {"attempts": 3}}, "bad_choice"),
+        ({"overlap": "jump"}, "bad_choice"),
+        ({"guarantee": "exactly_once"}, "bad_choice"),
+        ({"timeout": 0}, "bad_duration"),
+        ({"timeout": "31d"}, "bad_duration"),
+        ({"priority": 101}, "bad_number"),
+        ({"give_up_after": 0}, "bad_number"),
+        ({"missed": 5}, "bad_choice"),
+    ],
+)
+def test_policies_that_do_not_fit_are_refused_with_a_hint(options: dict[str, Any], code: str) -> None:
+    with pytest.raises(Refusal) as refusal:
+        read_policies(EVERY, Options(**options))
+    assert refusal.value.code == code
+    assert refusal.value.hint
+    assert refusal.value.in_language("zh").hint
+
+
+def test_what_is_chosen_here_wins_over_the_usual() -> None:
+    usual = Options(missed="skip", priority=1, timeout=5)
+    assert Options(priority=2).over(usual) == Options(missed="skip", priority=2, timeout=5)
+    assert Options(priority=2).over(NO_OPTIONS) == Options(priority=2)
+
+
+@pytest.mark.parametrize(
+    ("usual", "here", "meant"),
+    [
+        (Options(retries=3), Options(retry=Retry(attempts=9)), Retry(attempts=9)),
+        (Options(retry=Retry(attempts=9)), Options(retries=3), Retry(attempts=4)),
+        (Options(retry=Retry(backoff=MINUTE)), Options(retries=0), Retry(attempts=1, backoff=MINUTE)),
+        (Options(retries=3), Options(), Retry(attempts=4)),
+    ],
+)
+def test_retries_and_retry_are_one_thing_when_they_meet(usual: Options, here: Options, meant: Retry) -> None:
+    assert read_policies(EVERY, here.over(usual)).retry == meant

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from tests.faults.evidence import Evidence, Row
@@ -99,7 +100,7 @@ def effects_repeat_only_after_a_death(case: Case) -> Iterator[str]:
         if times > 1:
             yield f"repeated: {run} had {times} effects"
     for (task, planned), rows in case.occurrences.items():
-        for before, after in zip(rows, rows[1:], strict=False):
+        for before, after in pairwise(rows):
             if before.state != "lost":
                 yield f"repeated: {task} at {planned} was tried again after it {before.state}"
             elif after.token and (before.ended is None or after.claimed is None or after.claimed < before.ended):

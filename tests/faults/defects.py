@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from horae.engine import dispatcher, keeper, settler
 from horae.engine.carried import Carried
+from horae.lifecycle.fire import fire
+from horae.lifecycle.recover import recover
+from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
 from horae.model.change import Change, Facts, SettleDecision
 from horae.model.entry import NEXT_SLOT, Entry, EntryKind
@@ -17,7 +20,6 @@ from horae.model.run import Run
 from horae.stores.sqlite import SQLiteStore
 from horae.stores.sqlite.link import Link
 
-_fire, _settle, _recover = dispatcher.fire, settler.settle, keeper.recover
 _real_settle = SQLiteStore.settle
 
 
@@ -36,37 +38,36 @@ def planted(name: str | None) -> AbstractContextManager[None]:
 
 
 def _fire_forgets_the_next(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
-    change = _fire(facts, entry, token, claim)
+    change = fire(facts, entry, token, claim)
     kept = tuple(each for each in change.put if each.kind is not EntryKind.NEXT)
     return change._replace(put=kept, dropped=(*change.dropped, entry.slot))
 
 
 def _fire_again(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
     """What was claimed stays on the agenda, as another attempt."""
-    change = _fire(facts, entry, token, claim)
+    change = fire(facts, entry, token, claim)
     again = entry._replace(slot=f"again/{entry.slot}", kind=EntryKind.RETRY, attempt=entry.attempt + 1)
     return change._replace(put=(*change.put, again)) if entry.attempt == 1 else change
 
 
 def _settle_drops_the_next(facts: Facts, run: Run, report: Settlement) -> Change:
-    change = _settle(facts, run, report)
+    change = settle(facts, run, report)
     return change._replace(dropped=(*change.dropped, NEXT_SLOT))
 
 
 def _recover_forgets_the_retry(facts: Facts, run: Run, now: datetime) -> Change:
-    return _recover(facts, run, now)._replace(put=())
+    return recover(facts, run, now)._replace(put=())
 
 
 def _recover_in_silence(facts: Facts, run: Run, now: datetime) -> Change:
-    change = _recover(facts, run, now)
+    change = recover(facts, run, now)
     return change._replace(moved=tuple(each._replace(reason=None) for each in change.moved))
-
 
 
 class _EarlyClaimant(Claimant):
     """Who believes that it is later than it is."""
 
-    def __new__(cls, node: str, now: datetime, poll_ceiling: timedelta) -> _EarlyClaimant:
+    def __new__(cls, node: str, now: datetime, poll_ceiling: timedelta) -> Self:
         return super().__new__(cls, node, now + timedelta(seconds=5), poll_ceiling)
 
 

@@ -1,13 +1,14 @@
 """A file system that can lose its power: what was not synced may be gone, in part, or torn.
 
 Every write also goes to the real file, so that SQLite's locks, shared memory and reads work as ever. Beside it each file
-has an image of what is surely on the disk, and the list of writes since the last sync. When the power goes, nothing is
-written any more, and `wreck` lays down what a machine would find afterwards.
+has an image of what is surely on the disk, and the list of writes since the last sync. When the power goes, both stay as
+they are, and `wreck` lays down what a machine would find afterwards.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -17,7 +18,7 @@ import apsw
 
 SECTOR: Final = 512
 """What a disk writes as a whole."""
-_FOR_GOOD: Final = ("", "-wal")
+_FOR_GOOD: Final = ("", "-journal", "-wal")
 """Files that survive a process; the index of the log is rebuilt from it."""
 
 
@@ -30,15 +31,16 @@ class Written(NamedTuple):
 
 @dataclass(slots=True)
 class Disk:
-    """One file as the disk has it; it is not there at all before its first sync."""
+    """One file as the disk has it: not there before its first sync, and not gone before the folder is synced."""
 
     durable: bytearray = field(default_factory=bytearray)
     pending: list[Written] = field(default_factory=list)
     exists: bool = False
+    deleted: bool = False
 
 
-class PowerLost(apsw.IOError):
-    """Nothing can be written any more."""
+class PowerLost(Exception):  # noqa: N818 - it is what happened
+    """Whoever hears of this is dead already: a machine without power acknowledges nothing."""
 
 
 class Power:
@@ -46,35 +48,42 @@ class Power:
 
     def __init__(self, operations: int | None = None, *, lying: bool = False) -> None:
         self.used = 0
-        self.lying = lying
-        self._left = operations
+        self.syncs: Counter[str] = Counter()
+        self._lying = lying
+        self._operations = operations
         self._disks: dict[str, Disk] = {}
         self._lock = Lock()
 
-    @property
-    def is_off(self) -> bool:
-        return self._left is not None and self._left <= 0
+    def acknowledge(self) -> None:
+        """Called after each answer of the store: was there still somebody to hear it?"""
+        with self._lock:
+            if self._is_off:
+                raise PowerLost
 
     def write(self, path: str, written: Written) -> None:
         with self._lock:
-            self._use()
-            self._disk(path).pending.append(written)
+            if self._goes_on():
+                if self._disk(path).deleted:
+                    self._disks[path] = Disk()
+                self._disk(path).pending.append(written)
 
     def sync(self, path: str) -> None:
+        """The first sync of a new file is one of its folder too, as SQLite sees to."""
         with self._lock:
-            self._use()
-            if not self.lying:
+            if self._goes_on() and not self._lying:
+                self.syncs[path] += 1
                 disk = self._disk(path)
                 for written in disk.pending:
                     _apply(disk.durable, written)
                 disk.pending.clear()
-                disk.exists = True
+                if not disk.exists:
+                    disk.exists = True
+                    self._disks = {name: each for name, each in self._disks.items() if not each.deleted}
 
     def delete(self, path: str) -> None:
-        """As far as a crash can tell: a deletion may be lost, and then the file is there again."""
         with self._lock:
-            self._use()
-            self._disk(path).pending.append(Written(0, None))
+            if self._goes_on():
+                self._disk(path).deleted = True
 
     def wreck(self, store: Path, into: Path, chance: random.Random) -> None:
         """What is found after the power has come back."""
@@ -83,15 +92,19 @@ class Power:
             left = bytearray(disk.durable)
             for written in _survivors(disk.pending, chance):
                 _apply(left, written)
-            if disk.exists or left:
+            gone = disk.deleted and chance.random() < 0.5
+            if (disk.exists or left) and not gone:
                 Path(f"{into}{suffix}").write_bytes(left)
 
-    def _use(self) -> None:
+    @property
+    def _is_off(self) -> bool:
+        return self._operations is not None and self.used >= self._operations
+
+    def _goes_on(self) -> bool:
+        if self._is_off:
+            return False
         self.used += 1
-        if self._left is not None:
-            self._left -= 1
-        if self.is_off:
-            raise PowerLost("the power is gone")
+        return not self._is_off
 
     def _disk(self, path: str) -> Disk:
         return self._disks.setdefault(path, Disk())

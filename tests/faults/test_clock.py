@@ -88,6 +88,8 @@ def test_f8_the_machine_sleeps_for_eight_hours(place: Place, workers: Workers, m
     due = add(place, Wanted("note", series, options={"missed": "merge"}), note(4 * HOUR, 0))
     until(lambda: begun(place, due[0]), LONG, "the first start")
     time.suspend(worker, 8 * HOUR)
-    measured("F8 eight hours of sleep", until(lambda: begun(place, due[1]), REPLANNED_SECONDS, "what was due meanwhile"))
+    measured(
+        "F8 eight hours of sleep", until(lambda: begun(place, due[1]), REPLANNED_SECONDS, "what was due meanwhile")
+    )
     until_quiet(place, series.last, LONG, time.offset)
     assert judged(place, *due) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Final
 
 import pytest
@@ -147,7 +148,7 @@ def test_f5_there_is_no_moment_without_a_next_occurrence(place: Place, workers: 
     ask(place, lambda app: app.tasks.cancel(app.who, handle.id))
     until_quiet(place, soon(0), LONG)
     occurrences = list({row.planned: row for row in gather(place).rows}.items())
-    for (_, before), (planned, _) in zip(occurrences, occurrences[1:], strict=False):
+    for (_, before), (planned, _) in pairwise(occurrences):
         assert before.ended is not None
         assert planned == before.ended + SECOND
 

@@ -4,41 +4,231 @@ from __future__ import annotations
 
 import asyncio
 import random
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 
 from horae.errors import StoreError
 from horae.lifecycle.fire import fire
 from horae.lifecycle.plan import Draft, plan
+from horae.lifecycle.recover import recover
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
+from horae.model.change import Change
+from horae.model.event import EventKind
 from horae.model.outcome import Settlement, Succeeded
-from horae.model.policy import policies_for
+from horae.model.policy import ORDINARY
 from horae.model.run import RunState
 from horae.model.task import Target
-from horae.ports.store import Node, RunFilter
+from horae.ports.store import Node, TaskFilter
 from horae.schedule import Every
 from horae.stores.sqlite import SQLiteStore, checkpoints
-from tests.faults.powerloss import LossyVFS, Power
+from horae.stores.sqlite.link import Link
+from tests.faults.powerloss import LossyVFS, Power, PowerLost
 
-LOSSES: Final = 64
-ROUNDS: Final = 30
-BATCH: Final = 5
+LOSSES: Final = 30
+"""Each of two ways."""
+ROUNDS: Final = 16
+BATCH: Final = 4
+NODE: Final = "nod_1"
 NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass
 class Acknowledged:
-    """What the store has said yes to, and the tasks that it was asked for, batch by batch."""
+    """What the store has said yes to; of the batches it was asked for, each is there as a whole or not at all."""
 
-    asked: list[list[str]] = field(default_factory=list)
+    batches: list[list[str]] = field(default_factory=list)
     tasks: list[str] = field(default_factory=list)
     claimed: dict[str, int] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.tasks)
+
+
+class Workload:
+    """Tasks that come due every second: added, claimed and settled side by side, as an engine does it."""
+
+    def __init__(self, store: SQLiteStore, power: Power, chance: random.Random) -> None:
+        self._store = store
+        self._power = power
+        self._chance = chance
+        self.acknowledged = Acknowledged()
+
+    async def run(self) -> None:
+        await self._store.open()
+        try:
+            with suppress(PowerLost):
+                await self._live()
+        finally:
+            await self._store.close()
+
+    async def _live(self) -> None:
+        await self._store.join(Node(NODE, "elsewhere/1/1", "1.0", NOON, NOON))
+        for number in range(ROUNDS):
+            now = NOON + (number + 1) * SECOND
+            adding = (self._add(number, now), self._add(number + ROUNDS, now))
+            for lost in await asyncio.gather(*adding, self._work(now), return_exceptions=True):
+                if lost is not None:
+                    raise lost
+            await self._store.extend(NODE, now)
+
+    async def _add(self, number: int, now: datetime) -> None:
+        changes = [_new_task(f"tsk_{number:04}{member}", now, self._chance) for member in range(BATCH)]
+        names = [change.task.id for change in changes if change.task is not None]
+        self.acknowledged.batches.append(names)
+        await self._store.add(changes)
+        self._power.acknowledge()
+        self.acknowledged.tasks += names
+
+    async def _work(self, now: datetime) -> None:
+        claim = await self._store.claim_due(now, NODE, 100, partial(fire, claim=Claimant(NODE, now, 10 * SECOND)))
+        self._power.acknowledge()
+        runs = [run for _, run in claim.runs]
+        self.acknowledged.claimed.update((run.id, run.token) for run in runs)
+        done = [run for run in runs if self._chance.random() < 0.8]
+        await self._store.settle([Settlement(run.id, run.token, Succeeded("1"), now, now) for run in done], settle)
+        self._power.acknowledge()
+        self.acknowledged.ended.update(run.id for run in done)
+
+
+def _new_task(name: str, now: datetime, chance: random.Random) -> Change:
+    payload = f'"{"x" * chance.choice([1, 100, 9_000])}"'
+    draft = Draft("ada", "tick", Every(interval=SECOND), Target("function", "{}"), payload, ORDINARY)
+    return plan(draft, name, now)
+
+
+class Careless(SQLiteStore):
+    """Answers before what it has written is on the disk."""
+
+    def _writing_link(self) -> Link:
+        link = super()._writing_link()
+        link.query("PRAGMA synchronous = NORMAL")
+        return link
+
+
+class Loss(NamedTuple):
+    """What was acknowledged before it, how often the store's own file had been synced, and what is found after it."""
+
+    known: Acknowledged
+    syncs: int
+    found: Path
+
+    def faults(self) -> list[str]:
+        return asyncio.run(faults_after(self.found, self.known))
+
+
+def lose(folder: Path, seed: int, power: Power, kind: type[SQLiteStore] = SQLiteStore) -> Loss:
+    """Work until the power goes, or the work is done."""
+    chance = random.Random(seed)
+    vfs = LossyVFS(f"lossy-{seed}", power)
+    path, found = folder / f"{seed}.db", folder / f"{seed}-found.db"
+    workload = Workload(kind(path, vfs=f"lossy-{seed}"), power, chance)
+    try:
+        asyncio.run(workload.run())
+    finally:
+        vfs.unregister()
+    power.wreck(path, found, chance)
+    return Loss(workload.acknowledged, power.syncs[str(path)], found)
+
+
+async def faults_after(path: Path, known: Acknowledged) -> list[str]:
+    """Everything that is wrong with what was found."""
+    try:
+        async with _opened(path) as store:
+            return [*await store.check(), *[fault async for fault in _missing(store, known)]]
+    except StoreError as error:
+        return [f"damaged: {error}"]
+
+
+async def _missing(store: SQLiteStore, known: Acknowledged) -> AsyncIterator[str]:
+    there = {facts.task.id for facts in (await store.tasks(TaskFilter(), limit=1_000)).items}
+    for task in known.tasks:
+        if task not in there:
+            yield f"lost: the task {task}"
+    for batch in known.batches:
+        if len(there & set(batch)) not in (0, len(batch)):
+            yield f"half-written: a batch of tasks, {there & set(batch)}"
+    created = [
+        each.event.task_id for each in await store.events(0, 10_000) if each.event.kind is EventKind.TASK_CREATED
+    ]
+    if sorted(created) != sorted(there):
+        yield "half-written: tasks and what was told of them"
+    for run_id, token in known.claimed.items():
+        run = await store.run(run_id, None)
+        if run is None or run.token != token:
+            yield f"lost: the claim of {run_id}"
+        elif run_id in known.ended and run.state is not RunState.SUCCEEDED:
+            yield f"lost: the end of {run_id}"
+    async for fault in _does_not_go_on(store, known):
+        yield fault
+
+
+async def _does_not_go_on(store: SQLiteStore, known: Acknowledged) -> AsyncIterator[str]:
+    """A new node finds everything as a death leaves it, and its tokens are higher than all before."""
+    later = NOON + 60 * SECOND
+    await store.join(Node("nod_2", "elsewhere/2/2", "1.0", later, later))
+    for node in (await store.extend("nod_2", later)).nodes:
+        await store.recover(node.id, node.renewals, partial(recover, now=later), 1_000)
+    claim = await store.claim_due(later, "nod_2", 1_000, partial(fire, claim=Claimant("nod_2", later, 10 * SECOND)))
+    if claim.runs and known.claimed and claim.runs[0].run.token <= max(known.claimed.values()):
+        yield "lost: the last token"
+    if known.anything and not claim.runs:
+        yield "lost: everything that is due"
+
+
+@asynccontextmanager
+async def _opened(path: Path) -> AsyncIterator[SQLiteStore]:
+    store = SQLiteStore(path)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@pytest.fixture(scope="module")
+def operations(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """How many there are in the whole of the work."""
+    power = Power()
+    loss = lose(tmp_path_factory.mktemp("whole"), 0, power)
+    assert len(loss.known.tasks) == 2 * ROUNDS * BATCH
+    return power.used
+
+
+def moments(operations: int) -> list[int]:
+    """When the power goes: spread over the whole of the work, and by chance within each part of it."""
+    share = operations // LOSSES
+    return [1 + share * seed + random.Random(seed).randrange(share) for seed in range(LOSSES)]
+
+
+@pytest.mark.parametrize("checkpointing", ["seldom", "often"])
+def test_f15_what_was_acknowledged_survives_a_loss_of_power(
+    tmp_path: Path, operations: int, monkeypatch: pytest.MonkeyPatch, checkpointing: str
+) -> None:
+    if checkpointing == "often":
+        monkeypatch.setattr(checkpoints, "_WHEN_IDLE", 8)
+        monkeypatch.setattr(checkpoints, "_EVEN_IF_BUSY", 8)
+    losses = []
+    for seed, moment in enumerate(moments(operations)):
+        losses.append(lose(tmp_path, seed, Power(moment)))
+        assert losses[-1].faults() == [], f"seed {seed}, after {moment} operations"
+    assert sum(loss.known.anything for loss in losses) > LOSSES / 2
+    assert (sum(loss.syncs for loss in losses) > 10 * LOSSES) is (checkpointing == "often")
+
+
+@pytest.mark.parametrize("broken", ["a disk that lies", "a store that does not wait"])
+def test_a_broken_promise_is_seen(tmp_path: Path, operations: int, broken: str) -> None:
+    kind, lying = (SQLiteStore, True) if broken == "a disk that lies" else (Careless, False)
+    losses = [lose(tmp_path, seed, Power(operations // 2, lying=lying), kind) for seed in range(4)]
+    assert all(loss.known.anything for loss in losses)
+    assert any(fault.startswith("lost: the task") for loss in losses for fault in loss.faults())

@@ -28,6 +28,7 @@ from ..service.tasks import Tasks
 from ..service.wishes import Duration, Options, When, Wish, read_duration
 from ..settings import default_zone, precise_wake
 from ..targets.function.arguments.encode import encode_arguments
+from ..targets.function.origin import being_loaded
 from ..targets.function.registry import Isolation, Registry, check_payload, function_spec
 from ..targets.function.target import FunctionTarget
 from ..version import __version__
@@ -218,6 +219,8 @@ class Horae:
                 await self._close()
 
     async def _open(self) -> None:
+        if being_loaded():
+            raise refuse("being_loaded")
         store = make_store(self.url)
         if self._surroundings is not None:
             store = self._surroundings.store(store)

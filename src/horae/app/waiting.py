@@ -37,17 +37,17 @@ class Waiting:
 
     async def ended(self, book: Book, task_id: str, owner: str | None) -> Run:
         """The last run of the occurrence that ends next; when nothing is left to come, of the one that ended last."""
-        known: frozenset[str] | None = None
+        rows = RunFilter(owner, task_id)
         seconds = _FIRST_LOOK_SECONDS
         with self._bell(task_id) as bell:
+            # What had ended before is read before all else: what ends from here on is news, however fast it is.
+            known = {run.id for run in (await book.runs(rows, limit=_ROWS)).items if run.ended is not None}
             while True:
                 bell.clear()
                 facts = await book.facts(task_id, owner)
                 if facts is None:
                     raise refuse("no_such_task", id=task_id)
-                over = _over(facts, (await book.runs(RunFilter(owner, task_id), limit=_ROWS)).items)
-                if known is None:
-                    known = frozenset(run.id for run in over)
+                over = _over(facts, (await book.runs(rows, limit=_ROWS)).items)
                 fresh = [run for run in over if run.id not in known]
                 if fresh:
                     return _first_ended(fresh)

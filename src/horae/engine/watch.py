@@ -40,8 +40,10 @@ class Watch:
         """End what has been silent for too long, ask once more what does not listen, and sleep until the next one."""
         self._timer, self._at = None, float("inf")
         steady = self._clock.steady()
-        for carried in tuple(self._going.values()):
+        # What still waits to be written down as started has not begun: it cannot have been silent.
+        begun = [carried for carried in self._going.values() if carried.job is not None]
+        for carried in begun:
             if carried.watched_until <= steady:
                 carried.end(Reason.DEADLINE)
-        if self._going:
-            self._wake_at(min(carried.watched_until for carried in self._going.values()))
+        if begun:
+            self._wake_at(min(carried.watched_until for carried in begun))

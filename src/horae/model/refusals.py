@@ -123,6 +123,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "“{name}”不是此应用的任务函数。",
         "请用 @app.task 装饰它,或直接传入已装饰的函数。",
     ),
+    "being_loaded": Entry(
+        Conflict,
+        "This module is only loaded to find one function in it, and must not open its app by doing so.",
+        "Put what starts the app under: if __name__ == '__main__'.",
+        "加载此模块只是为了找到其中的一个函数,加载时不能打开应用。",
+        "请把启动应用的代码放在 if __name__ == '__main__' 之下。",
+    ),
     "not_open": Entry(
         Conflict,
         "The app is not open.",

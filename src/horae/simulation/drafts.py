@@ -19,6 +19,7 @@ LANES: Final[dict[str, int]] = {"narrow": 1, "wide": 3, "owner:bob": 2}
 ZONES: Final = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Shanghai", "Australia/Lord_Howe")
 KINDS: Final = ("every", "every from end", "cron", "calendar", "once", "now")
 MODIFIERS: Final = ("plain", "jitter", "repeat", "window")
+SECOND: Final = timedelta(seconds=1)
 MINUTE: Final = timedelta(minutes=1)
 HOUR: Final = timedelta(hours=1)
 
@@ -48,9 +49,9 @@ def make_draft(dice: Random, number: int, now: datetime) -> tuple[Draft, Traits]
     policies = Policies(
         missed=Missed(dice.choice(MISSED_MODES), dice.choice((None, HOUR, 24 * HOUR)), dice.choice((3, 8, 20))),
         overlap=dice.choice(OVERLAPS),
-        retry=Retry(attempts, dice.choice((0, 10, 60)) * timedelta(seconds=1), 2.0, 8 * MINUTE),
+        retry=Retry(attempts, dice.choice((10, 60) if attempts is None else (0, 60)) * SECOND, 2.0, 8 * MINUTE),
         give_up_after=give_up,
-        timeout=dice.choice((20, 60, 300)) * timedelta(seconds=1),
+        timeout=dice.choice((20, 60, 300)) * SECOND,
         max_duration=dice.choice((None, None, 15 * MINUTE)),
         guarantee=dice.choice(GUARANTEES),
         priority=priority,

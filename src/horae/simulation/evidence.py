@@ -54,6 +54,10 @@ class Evidence:
             grouped[Occurrence(run.task_id, run.origin, run.planned)].append(run)
         return dict(grouped)
 
+    @property
+    def last_number(self) -> int:
+        return self.events[-1].number if self.events else 0
+
     @cached_property
     def instants(self) -> int:
         """How many occurrences there were, those in a stretch that is told as one included."""

@@ -92,7 +92,9 @@ class World:
         return await self._quiet_end(store, nodes, people, quiet)
 
     def _node(self, number: int, store: Keeping, weather: Weather, surroundings: Surroundings) -> Node:
-        settings = EngineSettings(terms=self.terms, capacity=50, upkeep_every=timedelta(hours=6), own_thread=False)
+        settings = EngineSettings(
+            terms=self.terms, capacity=50, keep_runs=100_000, upkeep_every=timedelta(hours=6), own_thread=False
+        )
         return Node(f"n{number}", store, self.clock, settings, weather, surroundings, self.history, self._dice["names"])
 
     async def _busy_day(self, nemesis: Nemesis, people: People) -> None:

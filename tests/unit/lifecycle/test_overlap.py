@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from horae.errors import Conflict
@@ -16,7 +18,7 @@ PATIENT = Retry(3, 3 * HOUR, max=3 * HOUR)
 ALL_OVERLAPS: list[Overlap] = ["skip", "queue", "queue_all", "replace", "parallel"]
 
 
-def going(overlap: Overlap, **policies: object) -> World:
+def going(overlap: Overlap, **policies: Any) -> World:
     """A run is going since 13:00."""
     return World(overlap=overlap, **policies).claim_at(hour(13))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from horae.schedule import Every, Once
 from .world import CEILING, HOUR, MICROSECOND, MINUTE, NODE, World, hour
 
 
-def paused(schedule: Every | Once | None = None, **policies: object) -> World:
+def paused(schedule: Every | Once | None = None, **policies: Any) -> World:
     """Paused at 12:30."""
     world = World(schedule or Every(interval=HOUR), **policies).at(hour(12.5))
     world.pause()
@@ -306,7 +307,7 @@ class TestTheEnd:
         world = World(Once(at=hour(13))).claim_at(hour(13))
         world.pause()
         world.settle()
-        assert world.state is TaskState.PAUSED
+        assert world.standing.ended is None
         world.later(MINUTE).resume()
         assert world.state is TaskState.COMPLETED
         assert [event.kind for event in world.events[-2:]] == [EventKind.TASK_RESUMED, EventKind.TASK_COMPLETED]
@@ -363,7 +364,7 @@ class TestStartingAgain:
         world.fail(permanent=True)
         world.later(MICROSECOND).run_now()
         world.claim_all().resume()
-        assert world.state is TaskState.ACTIVE
+        assert world.standing.ended is None
         world.settle(Succeeded())
         assert world.state is TaskState.COMPLETED
 

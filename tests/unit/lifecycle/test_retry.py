@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,16 @@ from horae.schedule import Once
 from .world import HOUR, MINUTE, NODE, SECOND, World, hour
 
 ONCE = Once(at=hour(13))
+ENDS: dict[str, Outcome] = {
+    "F": Failed("no"),
+    "T": TimedOut(),
+    "S": Succeeded(),
+    "C": Cancelled(),
+    "K": Skipped(),
+}
 
 
-def going(**policies: object) -> World:
+def going(**policies: Any) -> World:
     return World(**policies).claim_at(hour(13))
 
 
@@ -151,9 +159,7 @@ def test_failed_occurrences_in_a_row(outcomes: str, failures: int) -> None:
         if letter == "L":
             world.die()
         else:
-            world.settle(
-                {"F": Failed("no"), "T": TimedOut(), "S": Succeeded(), "C": Cancelled(), "K": Skipped()}[letter]
-            )
+            world.settle(ENDS[letter])
     assert world.standing.failures == failures
     assert world.state is TaskState.ACTIVE
 
@@ -352,7 +358,7 @@ def test_what_never_started_and_is_cancelled_never_started() -> None:
 # --- somebody else holds it ------------------------------------------------------------------------------------------
 
 
-def handed_on(**policies: object) -> World:
+def handed_on(**policies: Any) -> World:
     world = going(**policies)
     world.settle(Waiting(hour(13.5)))
     assert world.ledger == ["13:00 waiting"]

@@ -96,7 +96,8 @@ def with_grandchild(ctx: Context) -> None:
 
 
 def hold_the_lock(ctx: Context) -> None:
-    """Neither signals nor other threads of this process get through any more."""
+    """Neither polite signals nor other threads of this process get through any more."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with subprocess.Popen(["sleep", "1000"]) as sleeper:
         ctx.log.info("pids %d %d", os.getpid(), sleeper.pid)
         sum(itertools.repeat(0))

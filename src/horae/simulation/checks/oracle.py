@@ -6,18 +6,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ...model.event import EventKind
 from ...model.task import Task, TaskState
 from ...schedule import Every, Past, due, first, iterate
 from .story import Story
 
-FAR = timedelta(days=4)
+FAR: Final = timedelta(days=4)
+_OVER: Final = (TaskState.COMPLETED, TaskState.CANCELLED)
 
 
 class Stretch(NamedTuple):
-    """From one event to another the task followed one schedule; `closed` is when that ended, if it did."""
+    """From one event to another the task followed one schedule; `closed` is when that ended, if it did.
+
+    Whether it slept or had given up meanwhile does not matter here: whoever resumes it says what becomes of what passed.
+    """
 
     task: Task
     opened_by: int
@@ -52,23 +56,20 @@ def planned_in(stretch: Stretch, until: datetime) -> Iterator[datetime]:
 
 
 def stretches(story: Story) -> Iterator[Stretch]:
-    """A schedule leads to something from creation, edit or a new start, until an edit, the end or a failure."""
+    """A schedule leads to something from creation or an edit on, until another edit, or until the task is over."""
     open_since: tuple[int, datetime, bool] | None = None
     state: TaskState | None = None
     marks = {mark.number: mark.state for mark in story.marks}
     for number, event in story.events:
-        before, state = state, marks.get(number, state)
+        state = marks.get(number, state)
         edited = event.kind is EventKind.TASK_EDITED and story.has_new_schedule(number)
-        over = state not in (TaskState.ACTIVE, TaskState.PAUSED)
+        over = state in _OVER
         if open_since is not None and (edited or over):
-            opened_by, opened, created = open_since
             task = story.definition_before(number)
-            yield Stretch(task, opened_by, number, opened, event.at, state if over else None, created)
+            ended_as = state if over else None
+            yield Stretch(task, open_since[0], number, open_since[1], event.at, ended_as, open_since[2])
             open_since = None
-        woken = before is not None and before not in (TaskState.ACTIVE, TaskState.PAUSED)
-        if open_since is None and not over and (edited or woken or event.kind is EventKind.TASK_CREATED):
+        if open_since is None and not over and (edited or event.kind is EventKind.TASK_CREATED):
             open_since = number, event.at, event.kind is EventKind.TASK_CREATED
     if open_since is not None:
-        opened_by, opened, created = open_since
-        task = story.definitions[-1][1]
-        yield Stretch(task, opened_by, None, opened, None, None, created)
+        yield Stretch(story.definitions[-1][1], open_since[0], None, open_since[1], None, None, open_since[2])

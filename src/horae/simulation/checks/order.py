@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from ...model.event import EventKind
 from ...model.run import Origin, Run
 from ..evidence import Evidence
+from .oracle import counts_from_end
 from .story import Story
 from .violation import Violation
 
@@ -32,11 +34,12 @@ def check_order(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Vi
 def _older_first(
     occurrences: Sequence[Sequence[Run]], first: Mapping[str, int], origin: Origin, story: Story
 ) -> Iterator[Violation]:
-    if any(task.policies.overlap == "parallel" for _, task in story.definitions):
+    # What counts from the end goes back with a wall clock that does.
+    if any(task.policies.overlap == "parallel" or counts_from_end(task) for _, task in story.definitions):
         return
     if origin is Origin.BACKFILL and len(list(story.committed("backfill"))) > 1:
         return
-    for older, newer in zip(occurrences, occurrences[1:], strict=False):
+    for older, newer in pairwise(occurrences):
         if first.get(older[0].id, 0) > first.get(newer[0].id, 0):
             yield Violation("order", f"{newer[0].id} started before {older[0].id}, which is older")
 
@@ -46,6 +49,6 @@ def _one_by_one(
 ) -> Iterator[Violation]:
     """`all` and backfills: an occurrence ends, retries included, before the next one starts."""
     queued = [rows for rows in occurrences if rows[0].in_order]
-    for older, newer in zip(queued, queued[1:], strict=False):
+    for older, newer in pairwise(queued):
         if last.get(older[-1].id, 0) > first.get(newer[0].id, 0) > first.get(older[0].id, 0):
             yield Violation("order", f"{newer[0].id} started before {older[-1].id} had ended for good")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Container, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Final
 
+from ...model.entry import Entry, EntryKind
 from ...model.run import Origin, Run, RunState
 from ...model.task import TaskState
 from ...schedule import Every
@@ -16,6 +18,8 @@ from .oracle import FAR, Stretch, counts_from_end, due_of, planned_in, stretches
 from .outcomes import SETTLED_WITHIN
 from .story import Story
 from .violation import Violation
+
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def check_planned(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
@@ -60,11 +64,22 @@ class _Account:
     def _covered(self) -> Counter[datetime]:
         return Counter(each for run in self._rows for each in self._instants_of(run))
 
+    @cached_property
+    def _waiting(self) -> set[datetime]:
+        """What still waits for its turn in the end; whether it has a reason to wait is checked elsewhere."""
+        queued = (entry for entry in self._entries if entry.kind is not EntryKind.NEXT)
+        return {each for entry in queued for each in self._between(entry.planned, entry.through or entry.planned)}
+
+    @property
+    def _entries(self) -> Iterator[Entry]:
+        entries = self._evidence.facts[self._story.task_id].entries
+        return (entry for entry in entries if entry.origin is Origin.SCHEDULED)
+
     def _instants_of(self, run: Run) -> Sequence[datetime]:
-        if run.span is None:
-            return (run.planned,)
-        planned = self._planned
-        return planned[bisect_left(planned, run.span.first) : bisect_right(planned, run.span.last)]
+        return (run.planned,) if run.span is None else self._between(run.span.first, run.span.last)
+
+    def _between(self, first: datetime, last: datetime) -> Sequence[datetime]:
+        return self._planned[bisect_left(self._planned, first) : bisect_right(self._planned, last)]
 
     def once(self) -> Iterator[Violation]:
         """No instant twice, none that was not planned, and stretches that say how long they are."""
@@ -85,7 +100,9 @@ class _Account:
         """Everything that came due in a stretch of its life has a row."""
         until, last = self._until(stretch), self._last_in(stretch) or stretch.opened
         for instant in planned:
-            if instant in self._covered or (instant > last and due_of(stretch.task, instant) > until):
+            if instant in self._covered or instant in self._waiting:
+                continue
+            if instant > last and due_of(stretch.task, instant) > until:
                 continue
             yield Violation("3", f"{self._story.task_id}: {instant} came due, and no row tells what became of it")
             return
@@ -112,10 +129,17 @@ class _Account:
         last = self._last_in(stretch) or stretch.opened
         if self._exhausted(stretch):
             return last
+        number = self._evidence.last_number + 1 if stretch.closed_by is None else stretch.closed_by
+        gave_up = self._story.gave_up_before(number)
+        if gave_up is not None:
+            return max(gave_up, last)
         if stretch.closed is not None:
             return max(stretch.closed, last)
-        pause = self._evidence.facts[self._story.task_id].standing.pause
-        return max(self._evidence.now - SETTLED_WITHIN if pause is None else pause.since, last)
+        if self._evidence.facts[self._story.task_id].standing.state is not TaskState.PAUSED:
+            return max(self._evidence.now - SETTLED_WITHIN, last)
+        # A pause writes its stretch when it ends: what it found unclaimed sleeps until then.
+        asleep = (entry.planned - _MICROSECOND for entry in self._entries if entry.kind is EntryKind.NEXT)
+        return max(next(asleep, last), last)
 
     def _exhausted(self, stretch: Stretch) -> bool:
         """Its repeats are used up: what the schedule would have had after that is no occurrence."""
@@ -144,5 +168,15 @@ def _chained(evidence: Evidence, story: Story, rows: Sequence[Run]) -> Iterator[
     ends = {run.ended for run in evidence.runs.values() if run.task_id == story.task_id and run.ended is not None}
     ends |= {event.at for _, event in story.events}
     for run in rows:
-        if run.planned - schedule.interval not in ends and run.planned != schedule.start:
+        if not _follows(run.planned, schedule, ends):
             yield Violation("3", f"{run.id}: nothing ended one interval before {run.planned}")
+
+
+def _follows(planned: datetime, schedule: Every, ends: Container[datetime]) -> bool:
+    """One interval after an end; where the window opens only later, the first of those intervals that lies in it."""
+    if planned - schedule.interval in ends or planned == schedule.start:
+        return True
+    opens = schedule.start
+    if not isinstance(opens, datetime) or planned - schedule.interval >= opens:
+        return False
+    return any(planned - count * schedule.interval in ends for count in range(2, 200))

@@ -77,14 +77,14 @@ def _stale(case: Case) -> bool:
 
 def _missed(case: Case) -> bool:
     """Nothing is missed that was met in time: it was late, or more than one had piled up, or the schedule changed."""
-    if case.story.has_new_schedule(_last_of_commit(case)):
+    if _by(case, "edit") or (_by(case, "resume") and case.state is TaskState.FAILED):
         return True
     policy = case.task.policies.missed
     return policy.mode in ("skip", "all") and _late(case)
 
 
 def _merged(case: Case) -> bool:
-    return _late(case) and (case.task.policies.missed.mode == "latest" or _resumed_here(case))
+    return _late(case) and (case.task.policies.missed.mode == "latest" or _by(case, "resume"))
 
 
 def _late(case: Case) -> bool:
@@ -105,20 +105,13 @@ def _paused(case: Case) -> bool:
     return case.state is TaskState.PAUSED
 
 
-def _resumed_here(case: Case) -> bool:
+def _by(case: Case, kind: str) -> bool:
+    """Whether this row was written by somebody's action of that kind."""
     return any(
         before < case.number <= after
-        for action in case.story.committed("resume")
+        for action in case.story.committed(kind)
         for before, after in [action.place or (0, 0)]
     )
-
-
-def _last_of_commit(case: Case) -> int:
-    for action in case.story.committed("edit"):
-        before, after = action.place or (0, 0)
-        if before < case.number <= after:
-            return after
-    return 0
 
 
 def _skip_requested(case: Case) -> bool:
@@ -134,7 +127,13 @@ def _revoked(case: Case) -> bool:
 
 def _cancelled(case: Case) -> bool:
     asked = any(action.detail == case.run.id for action in case.story.committed("cancel_run"))
-    return asked or any(True for _ in case.story.committed("cancel"))
+    return asked or any(True for _ in case.story.committed("cancel")) or _gave_up_here(case) or _by(case, "edit")
+
+
+def _gave_up_here(case: Case) -> bool:
+    """What was still waiting goes with its task, in the same commit."""
+    failed = (number for number, event in case.story.events if event.kind is EventKind.TASK_FAILED)
+    return case.run.state is RunState.SKIPPED and any(0 < number - case.number <= 20 for number in failed)
 
 
 def _ended_as(*states: RunState) -> Callable[[Case], bool]:
@@ -142,7 +141,7 @@ def _ended_as(*states: RunState) -> Callable[[Case], bool]:
 
 
 def _quarantined(case: Case) -> bool:
-    return case.run.deaths >= 2
+    return case.run.deaths >= 2 or _gave_up_here(case)
 
 
 def _never(_: Case) -> bool:

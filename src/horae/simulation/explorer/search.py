@@ -68,6 +68,7 @@ class _Search:
     def _go_on_from(self, number: int) -> None:
         state = self._states[number]
         for deed, after, helpful in self._world.moves(state):
+            after = self._world.tidied(after)
             if after == state:
                 continue
             known = self._numbers.get(after)

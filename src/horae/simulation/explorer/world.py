@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import cache
 from itertools import chain, combinations
 from typing import Final, NamedTuple
 
@@ -46,6 +47,7 @@ class World:
         self._places = {task.id: place for place, task in enumerate(scope.tasks)}
         self._instants = [(task, planned) for task in scope.tasks for planned in instants(task)]
         self._index = {(task.id, planned): number for number, (task, planned) in enumerate(self._instants)}
+        self._tidied = cache(self._without_refused)
         self.beginning = State(0, MADE, (DOWN,) * len(_SLOTS), (0,) * len(self._instants), scope.faults, scope.wishes)
 
     def is_over(self, state: State) -> bool:
@@ -55,6 +57,18 @@ class World:
             moment.quiet
             and not any(process.busy for process in state.processes)
             and all(standing.state is not TaskState.PAUSED for standing in moment.standings)
+        )
+
+    def tidied(self, state: State) -> State:
+        """Without what nobody can notice any more: reports of runs that have ended otherwise. That the store refuses those
+        is tried in every single moment, so they need not be carried about to be tried again."""
+        return state._replace(processes=tuple(self._tidied(state.at, each) for each in state.processes))
+
+    def _without_refused(self, at: int, process: Process) -> Process:
+        live = {run.id for run in self.stage.moments[at].runs if run.live}
+        return process._replace(
+            carried=tuple(each for each in process.carried if not each.ended or each.run_id in live),
+            handed_back=tuple(each for each in process.handed_back if each[0] in live),
         )
 
     def moves(self, state: State) -> Iterator[Move]:

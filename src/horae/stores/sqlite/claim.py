@@ -106,19 +106,21 @@ class Claimer:
         gathered = Gathered(link, self._familiar, {row[0]: row[_VERSION] for row in rows})
         gathered.read_entries([row[0] for row in rows if row[_ENTRIES] > 1])
         until = thread_time() + _DECIDING_SECONDS
+        room, decide = asked.room, asked.decide
         decided = 0
         for row in rows:
-            if len(claimed) >= asked.room or (decided % _BETWEEN_LOOKS == 0 and thread_time() > until):
+            if len(claimed) >= room or (decided % _BETWEEN_LOOKS == 0 and thread_time() > until):
                 break
             number = row[0]
             known = gathered.known[number]
-            task = known.task
-            entry = entry_from(row, task.id)
+            task = known[2]
+            entry = entry_from(row, task[0])
             entries = gathered.entries.get(number) or (entry,)
-            change = asked.decide(gathered.facts(known, entries), entry, token)
+            change = decide(gathered.facts(known, entries), entry, token)
             if made:
                 change = _only_new(change, made)
-            _must_move(entry, change)
+            if row[1] not in change.dropped:
+                _must_move(entry, change)
             pending.note(known, entries, change, gathered)
             for run in change.born:
                 if run.state in LIVE:
@@ -142,7 +144,5 @@ def _only_new(change: Change, made: AbstractSet[str]) -> Change:
 
 
 def _must_move(entry: Entry, change: Change) -> None:
-    slot = entry.slot
-    if slot in change.dropped or change.deleted or any(put.slot == slot for put in change.put):
-        return
-    raise StoreError(f"The entry {slot} of {entry.task_id} was decided, but would come due for ever.")
+    if not change.deleted and not any(put.slot == entry.slot for put in change.put):
+        raise StoreError(f"The entry {entry.slot} of {entry.task_id} was decided, but would come due for ever.")

@@ -50,18 +50,18 @@ class Familiar:
         return self._task_of_run.get(run_id)
 
     def keep(self, known: Known) -> None:
-        number = known.number
+        number, _, task, _, live, _ = known
         before = self._known.get(number)
         if before is None:
-            self._weight += len(known.task.payload)
+            self._weight += len(task.payload)
             if len(self._known) >= self._MOST or self._weight >= self._HEAVIEST:
                 self.forget()
-        elif before.live:
-            for run in before.live:
-                self._task_of_run.pop(run.id, None)
+        else:
+            for run in before[4]:
+                self._task_of_run.pop(run[0], None)
         self._known[number] = known
-        for run in known.live:
-            self._task_of_run[run.id] = number
+        for run in live:
+            self._task_of_run[run[0]] = number
 
     def drop(self, number: int) -> None:
         known = self._known.pop(number, None)
@@ -79,16 +79,17 @@ class Familiar:
 def after(known: Known, change: Change, born: Sequence[int]) -> Known:
     """What is known of a task once a change is written; `born` are the numbers of its new runs."""
     number, version, task, standing, live, numbers = known
-    if change.born or change.moved or change.cancelled:
+    new_task, new_standing, started, moved, cancelled, *_ = change
+    if not live and len(started) == 1:
+        live, numbers = (started, (born[0],)) if started[0].state in LIVE else ((), ())
+    elif started or moved or cancelled:
         live, numbers = _live_after(live, numbers, change, born)
-    return new(Known, (number, version + 1, change.task or task, change.standing or standing, live, numbers))
+    return new(Known, (number, version + 1, new_task or task, new_standing or standing, live, numbers))
 
 
 def _live_after(
     live: tuple[Run, ...], numbers: tuple[int, ...], change: Change, born: Sequence[int]
 ) -> tuple[tuple[Run, ...], tuple[int, ...]]:
-    if not live and len(born) == 1:
-        return (change.born, (born[0],)) if change.born[0].state in LIVE else ((), ())
     if len(live) == len(change.moved) == 1 and not born and change.moved[0].state not in LIVE:
         return (), ()
     moved = {run.id: run for run in change.moved}

@@ -65,7 +65,9 @@ class Gathered:
     def facts(self, known: Known, entries: tuple[Entry, ...]) -> Facts:
         _, _, task, standing, live, _ = known
         around = self.surroundings
-        return new(Facts, (task, standing, entries, live, around.lanes_of(task), around.barred.get(task.owner)))
+        if around.quiet and task[9] is None:
+            return new(Facts, (task, standing, entries, live, (), None))
+        return Facts(task, standing, entries, live, around.lanes_of(task), around.barred.get(task.owner))
 
     def entries_after(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
         """What is on the agenda of a task now, for the next decision on it."""

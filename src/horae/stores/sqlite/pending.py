@@ -92,14 +92,14 @@ class Pending:
     def note(self, known: Known, entries: tuple[Entry, ...], change: Change, gathered: Gathered) -> None:
         """What a decision said of a task as it was known; from here on it is known as it will be."""
         task, standing, born, moved, cancelled, put, dropped, events, deleted = change
-        number = known.number
+        number = known[0]
         if deleted:
             self._note_deleted(known, entries)
             gathered.known.pop(number)
         else:
             if put or dropped:
-                self._note_entries(number, entries, change)
-            numbers = [self._note_born(number, run, gathered) for run in born]
+                self._note_entries(number, entries, put, dropped)
+            numbers = [self._note_born(number, run, gathered) for run in born] if born else ()
             for run in moved:
                 self._note_moved(known, run, gathered)
             if cancelled:
@@ -111,7 +111,7 @@ class Pending:
 
     def _note_known(self, before: Known, known: Known, gathered: Gathered) -> None:
         number, version, task, standing, _, _ = known
-        if task is not before.task:
+        if task is not before[2]:
             if task.id != before.task.id:
                 raise StoreError(f"The task {before.task.id} cannot become {task.id}; nothing was written.")
             self._edited.append((*task_values(task), number))
@@ -159,25 +159,28 @@ class Pending:
         if not now_in:
             self._offered.update(before.lanes)
 
-    def _note_entries(self, number: int, entries: tuple[Entry, ...], change: Change) -> None:
+    def _note_entries(
+        self, number: int, entries: tuple[Entry, ...], put: tuple[Entry, ...], dropped: tuple[str, ...]
+    ) -> None:
         left = len(entries)
         for entry in entries:
-            if entry.slot in change.dropped:
+            slot, lane = entry[1], entry[16]
+            if slot in dropped:
                 left -= 1
-            elif not any(put.slot == entry.slot for put in change.put):
+            elif not any(each.slot == slot for each in put):
                 continue
             # It may have been called to a free seat. If it does not take it, the next in line must hear of it.
-            if entry.lane is not None and entry.stand in CLAIMABLE:
-                self._offered.add(entry.lane)
-        if not left and not change.put:
+            if lane is not None and entry.stand in CLAIMABLE:
+                self._offered.add(lane)
+        if left or put:
+            for slot in dropped:
+                self._entries[number, slot] = None
+            for entry in put:
+                self._entries[number, entry.slot] = entry_values(number, entry)
+        else:
             self._emptied[number] = None
             for entry in entries:
-                self._entries.pop((number, entry.slot), None)
-            return
-        for slot in change.dropped:
-            self._entries[number, slot] = None
-        for entry in change.put:
-            self._entries[number, entry.slot] = entry_values(number, entry)
+                self._entries.pop((number, entry[1]), None)
 
     def _note_deleted(self, known: Known, entries: tuple[Entry, ...]) -> None:
         self._deleted.append(known.number)

@@ -73,11 +73,20 @@ def _span_values(span: Span | None) -> Row:
 
 
 def entry_from(row: Row, task_id: str) -> Entry:
-    _, slot, kind, due, planned, owner, priority, stand, origin, attempt = row[:10]
     rest = row[10:ENTRY_WIDTH]
-    begin = (task_id, slot, _KINDS[kind], instants[due], instants[planned], owner, priority, STANDS[stand])
-    end = _PLAIN_ENTRY if rest == _PLAIN_ENTRY_ROW else _rest_of_entry(rest)
-    return new(Entry, (*begin, _ORIGINS[origin], attempt, *end))
+    begin = (
+        task_id,
+        row[1],
+        _KINDS[row[2]],
+        instants[row[3]],
+        instants[row[4]],
+        row[5],
+        row[6],
+        STANDS[row[7]],
+        _ORIGINS[row[8]],
+        row[9],
+    )
+    return new(Entry, begin + (_PLAIN_ENTRY if rest == _PLAIN_ENTRY_ROW else _rest_of_entry(rest)))
 
 
 def _rest_of_entry(row: Row) -> Row:
@@ -123,9 +132,11 @@ def standing_from(row: Row, start: int) -> Standing:
     return new(Standing, (*begin, pause, REASONS[reason], _at(ended)))
 
 
+_NO_PAUSE: Final = (None, None, None, None)
+
+
 def standing_values(task: int, version: int, standing: Standing) -> Row:
     state, counted, failures, skips_left, last_end, last_result, pause, reason, ended = standing
-    since, cause, note, until = (None, None, None, None) if pause is None else pause
     return (
         task,
         version,
@@ -135,10 +146,7 @@ def standing_values(task: int, version: int, standing: Standing) -> Row:
         skips_left,
         None if last_end is None else numbers[last_end],
         None if last_result is None else printable(last_result),
-        _number(since),
-        cause,
-        note,
-        _number(until),
+        *(_NO_PAUSE if pause is None else (numbers[pause.since], pause.cause, pause.note, _number(pause.until))),
         reason,
         None if ended is None else numbers[ended],
     )
@@ -211,11 +219,11 @@ def run_from(row: Row, task_id: str) -> Run:
 
 def plain_birth(seq: int, task: int, run: Run) -> Row | None:
     """The row of a run that has been started and of which there is nothing else to say; None if there is."""
-    if run[13:] != _PLAIN_RUN or run[8] is not None or run[7] not in LIVE:
+    if run[13:] != _PLAIN_RUN:
         return None
-    run_id, _, owner, origin, planned, due, attempt, state, _, token, node, claimed, started = run[:13]
+    run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started = run[:13]
     at = microseconds(planned)
-    if not tells(run_id, at):
+    if reason is not None or state not in LIVE or not tells(run_id, at):
         return None
     return (
         seq,
@@ -245,6 +253,7 @@ def plain_end(seq: int, before: Run, run: Run) -> Row | None:
     if run[7] in LIVE or run[9:12] != before[9:12] or run[15:22] != before[15:22]:
         return None
     started, ended, deadline = run[12:15]
+    result, error = run[22:]
     return (
         seq,
         run[7],
@@ -252,8 +261,8 @@ def plain_end(seq: int, before: Run, run: Run) -> Row | None:
         None if started is None else numbers[started],
         None if ended is None else numbers[ended],
         None if deadline is None else microseconds(deadline),
-        printable(run.result),
-        printable(run.error),
+        None if result is None else printable(result),
+        None if error is None else printable(error),
     )
 
 

@@ -29,10 +29,15 @@ class Surroundings:
         self._limits: dict[str, int] = {}
         self._taken: dict[str, int] = {}
         self.barred: dict[str, Reason | None] = {}
+        self.quiet = True
+        """Nobody sits in any lane, and nobody is barred."""
         if self._lane_of_owner:
-            self._read_lanes({task.lane for task in tasks if task.lane is not None})
+            lanes = {task.lane for task in tasks if task.lane is not None}
+            self._read_lanes(lanes)
+            self.quiet = not lanes and not any(self._lane_of_owner.values())
             for owner, reason in link.query(_BARRED, (named(self._lane_of_owner),)):
                 self.barred[owner] = REASONS[reason]
+                self.quiet = False
 
     def _read_lanes(self, lanes: set[str]) -> None:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}

@@ -15,6 +15,13 @@ from typing import Any, Final, NamedTuple
 _SCRIPT: Final = "__horae_script__"
 """The name under which a script is loaded again, so that its `if __name__ == "__main__"` stays quiet."""
 
+_loading: Final[list[Origin]] = []
+
+
+def being_loaded() -> bool:
+    """Whether a module is only loaded again to find a function in it: what it starts by itself must not start twice."""
+    return bool(_loading)
+
 
 class Origin(NamedTuple):
     module: str
@@ -43,7 +50,11 @@ def origin_of(call: Callable[..., Any]) -> Origin | None:
 
 def load(origin: Origin) -> Callable[..., Any]:
     """The function again. Raises whatever its module raises."""
-    found: Any = reduce(getattr, origin.qualname.split("."), _module(origin))
+    _loading.append(origin)
+    try:
+        found: Any = reduce(getattr, origin.qualname.split("."), _module(origin))
+    finally:
+        _loading.pop()
     # A decorator may leave an object of its own where the function was; what it wraps is what was registered.
     while not inspect.isroutine(found) and hasattr(found, "__wrapped__"):
         found = found.__wrapped__

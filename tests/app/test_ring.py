@@ -1,0 +1,195 @@
+"""The ring between processes: heard by all others, never in the way, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from horae.stores.sqlite.ring import SUFFIX, SocketRing
+
+PATIENCE = 60
+
+
+def played(scene: Callable[[], Awaitable[None]]) -> None:
+    async def play() -> None:
+        await asyncio.wait_for(scene(), PATIENCE)
+
+    asyncio.run(play())
+
+
+class Listener:
+    def __init__(self, path: Path) -> None:
+        self.ring = SocketRing(str(path))
+        self.heard = asyncio.Event()
+        self.ring.listen(self.heard.set)
+
+    async def hears(self) -> None:
+        await self.heard.wait()
+        self.heard.clear()
+
+
+def names(path: Path) -> list[str]:
+    folder = Path(f"{path}{SUFFIX}")
+    return sorted(each.name for each in folder.iterdir()) if folder.exists() else []
+
+
+def test_everybody_else_hears_it(tmp_path: Path) -> None:
+    async def scene() -> None:
+        path = tmp_path / "horae.db"
+        one, two = Listener(path), Listener(path)
+        mute = SocketRing(str(path))
+        mute.ring()
+        await one.hears()
+        await two.hears()
+        one.ring.ring()
+        await two.hears()
+        assert not one.heard.is_set(), "who rings knows already"
+        for each in (one.ring, two.ring, mute):
+            each.close()
+
+    played(scene)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_that_is_too_long_for_a_socket_still_rings(tmp_path: Path) -> None:
+    async def scene() -> None:
+        deep = tmp_path / ("a" * 100) / ("b" * 100)
+        deep.mkdir(parents=True)
+        path = deep / "horae.db"
+        one, two = Listener(path), Listener(path)
+        assert len(names(path)) == 2
+        one.ring.ring()
+        await two.hears()
+        one.ring.close()
+        two.ring.ring()
+        two.ring.close()
+        assert list(deep.iterdir()) == []
+
+    played(scene)
+
+
+def test_sockets_of_the_dead_are_swept_away_and_the_living_still_hear(tmp_path: Path) -> None:
+    async def scene() -> None:
+        path = tmp_path / "horae.db"
+        one = Listener(path)
+        for name in ("0-dead", "zzz-dead"):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as dead:
+                dead.bind(f"{path}{SUFFIX}/{name}")
+        assert len(names(path)) == 3
+        other = SocketRing(str(path))
+        other.ring()
+        await one.hears()
+        assert len(names(path)) == 1
+        one.ring.close()
+        other.close()
+
+    played(scene)
+
+
+def test_somebody_who_cannot_be_called_does_not_keep_the_others_from_hearing(tmp_path: Path) -> None:
+    async def scene() -> None:
+        path = tmp_path / "horae.db"
+        one = Listener(path)
+        # Neither a socket nor something that could be swept away.
+        (Path(f"{path}{SUFFIX}") / "0-folder").mkdir()
+        (Path(f"{path}{SUFFIX}") / "0-loop").symlink_to("0-loop")
+        other = SocketRing(str(path))
+        other.ring()
+        await one.hears()
+        one.ring.close()
+        other.close()
+
+    played(scene)
+
+
+def test_rings_that_nobody_has_heard_yet_cost_nothing(tmp_path: Path) -> None:
+    async def scene() -> None:
+        path = tmp_path / "horae.db"
+        one = Listener(path)
+        other = SocketRing(str(path))
+        heard = 0
+
+        def count() -> None:
+            nonlocal heard
+            heard += 1
+            one.heard.set()
+
+        one.ring.listen(count)
+        for _ in range(5_000):
+            other.ring()
+        await one.hears()
+        await asyncio.sleep(0)  # noqa: TID251 - one turn, in which nothing more may come
+        assert heard == 1, "however many rings there were, one look answers them all"
+        other.ring()
+        await one.hears()
+        one.ring.close()
+        other.close()
+
+    played(scene)
+
+
+def test_where_nobody_ever_listened_a_ring_goes_nowhere(tmp_path: Path) -> None:
+    ring = SocketRing(str(tmp_path / "horae.db"))
+    ring.ring()
+    ring.close()
+    ring.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_no_socket_can_be_made_polling_carries_alone(tmp_path: Path) -> None:
+    async def scene() -> None:
+        ring = SocketRing(str(tmp_path / "missing" / "horae.db"))
+        ring.listen(lambda: None)
+        ring.ring()
+        ring.close()
+
+    played(scene)
+
+
+def test_the_same_ring_listens_again_after_its_close(tmp_path: Path) -> None:
+    async def scene() -> None:
+        path = tmp_path / "horae.db"
+        one, other = Listener(path), SocketRing(str(path))
+        one.ring.close()
+        one.ring.close()
+        one.ring.listen(one.heard.set)
+        one.ring.listen(one.heard.set)
+        assert len(names(path)) == 1
+        other.ring()
+        await one.hears()
+        one.ring.close()
+        other.close()
+
+    played(scene)
+
+
+def test_the_folder_may_come_and_go_between_two_rings(tmp_path: Path) -> None:
+    """Somebody who keeps an old folder in hand would sweep away the sockets of the living."""
+
+    async def scene() -> None:
+        path = tmp_path / ("a" * 120) / "horae.db"
+        path.parent.mkdir()
+        first, speaker = Listener(path), SocketRing(str(path))
+        speaker.ring()
+        await first.hears()
+        first.ring.close()
+        second = Listener(path)
+        speaker.ring()
+        await second.hears()
+        assert len(names(path)) == 1
+        speaker.close()
+        second.ring.close()
+
+    played(scene)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
+def test_a_folder_that_cannot_be_read_is_no_error(tmp_path: Path) -> None:
+    folder = tmp_path / f"horae.db{SUFFIX}"
+    folder.mkdir(mode=0o000)
+    SocketRing(str(tmp_path / "horae.db")).ring()

@@ -1,0 +1,337 @@
+"""Edits, backfill, and new rules of a zone."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from horae.errors import Conflict, InvalidTask
+from horae.model.change import NOTHING
+from horae.model.event import EventKind
+from horae.model.limits import BACKFILL_OCCURRENCES
+from horae.model.outcome import Waiting
+from horae.model.policy import Missed, Policies, Retry
+from horae.model.run import Origin
+from horae.model.task import TaskState
+from horae.schedule import Cron, Every, Once
+
+from .world import HOUR, MICROSECOND, MINUTE, SECOND, World, hour
+
+HALF_HOURLY = Every(interval=HOUR / 2)
+
+
+# --- the schedule ----------------------------------------------------------------------------------------------------
+
+
+def test_a_new_schedule_starts_from_now() -> None:
+    world = World().at(hour(12.25))
+    world.edit(schedule=HALF_HOURLY)
+    assert (world.ledger, world.agenda) == ([], ["next 12:30 timed"])
+    assert world.task.version == 2
+    assert world.events[-1].kind is EventKind.TASK_EDITED
+
+
+def test_it_accounts_for_what_was_due_and_fires_nothing_retroactively() -> None:
+    world = World(missed=Missed("all")).at(hour(15.25))
+    world.edit(schedule=HALF_HOURLY)
+    assert world.ledger == ["13:00..15:00 x3 skipped missed_skipped"]
+    assert world.agenda == ["next 15:30 timed"]
+
+
+def test_also_for_what_had_its_instant_but_not_its_jitter() -> None:
+    world = World(Every(interval=HOUR, jitter=40 * MINUTE)).at(hour(13) + SECOND)
+    world.edit(schedule=HALF_HOURLY)
+    assert world.ledger == ["13:00 skipped missed_skipped"]
+
+
+def test_in_a_pause() -> None:
+    world = World()
+    world.pause()
+    world.at(hour(15.25)).edit(schedule=HALF_HOURLY)
+    assert world.ledger == ["13:00..15:00 x3 skipped paused"]
+    assert world.agenda == ["next 15:30 asleep"]
+    world.at(hour(16.25)).resume()
+    assert world.ledger[1:] == ["15:30..16:00 x2 skipped paused"]
+
+
+def test_what_has_begun_goes_on_and_what_only_waited_does_not() -> None:
+    world = World(overlap="queue_all", retry=Retry(2, HOUR)).claim_at(hour(13))
+    for number in (14, 15):
+        world.claim_at(hour(number))
+    world.edit(schedule=Every(interval=5 * HOUR))
+    assert world.ledger == ["13:00 running", "14:00..15:00 x2 skipped cancelled"]
+    assert world.agenda == ["next 17:00 timed"]
+    world.fail(retry_after=HOUR)
+    world.edit(schedule=HALF_HOURLY)
+    assert world.agenda == ["retry 13:00 #2 timed", "next 15:30 timed"]
+
+
+def test_a_next_that_was_held_behind_a_backlog() -> None:
+    world = World(missed=Missed("all"), retry=Retry(2, HOUR)).claim_at(hour(14.5))
+    world.fail(retry_after=2 * HOUR)
+    world.claim_at(hour(15))
+    assert world.agenda == ["retry 13:00 #2 timed", "waiting 14:00 held", "next 15:00 held"]
+    world.edit(schedule=HALF_HOURLY)
+    assert world.ledger[1:] == ["14:00 skipped cancelled", "15:00 skipped missed_skipped"]
+    assert world.agenda == ["retry 13:00 #2 timed", "next 15:30 timed"]
+
+
+def test_repeats_and_wishes_to_skip_belonged_to_the_old_one() -> None:
+    world = World(Every(interval=HOUR, repeat=2)).claim_at(hour(13))
+    world.skip_next(2)
+    world.edit(schedule=Every(interval=HOUR / 2, repeat=2))
+    assert (world.standing.counted, world.standing.skips_left) == (0, 0)
+
+
+def test_what_was_completed_begins_again() -> None:
+    world = World(Once(at=hour(13))).claim_at(hour(13))
+    world.settle()
+    assert world.state is TaskState.COMPLETED
+    world.later(MINUTE).edit(schedule=Once(at=hour(20)))
+    assert (world.state, world.standing.ended) == (TaskState.ACTIVE, None)
+    assert world.agenda == ["next 20:00 timed"]
+
+
+def test_what_has_given_up_waits_for_a_person() -> None:
+    world = World(give_up_after=1).claim_at(hour(13))
+    world.fail(permanent=True)
+    world.at(hour(15.75)).edit(schedule=HALF_HOURLY)
+    assert (world.state, world.agenda) == (TaskState.FAILED, [])
+    world.at(hour(16.75)).resume(missed="all")
+    assert world.agenda == ["waiting 16:00..16:30 timed", "next 17:00 timed"]
+
+
+def test_a_schedule_that_has_no_more_is_refused() -> None:
+    world = World().at(hour(15))
+    with pytest.raises(InvalidTask) as refusal:
+        world.edit(schedule=Once(at=hour(14)))
+    assert refusal.value.code == "never_fires"
+    assert world.task.version == 1
+
+
+# --- anything else ---------------------------------------------------------------------------------------------------
+
+
+def test_other_edits_leave_the_agenda_alone() -> None:
+    world = World().at(hour(15.25))
+    change = world.edit(
+        name="another name", payload='{"more":1}', policies=Policies(overlap="queue"), labels=(("a", "b"),)
+    )
+    assert (change.put, change.dropped, change.born, change.standing) == ((), (), (), None)
+    assert (world.task.name, world.task.version) == ("another name", 2)
+
+
+def test_whose_it_is_and_since_when_cannot_be_edited() -> None:
+    world = World().at(hour(12.5))
+    world.edit(id="tsk_2", owner="eve", created=hour(12.5), version=7)
+    assert (world.task.id, world.task.owner, world.task.created, world.task.version) == ("tsk_1", "ada", hour(12), 2)
+
+
+def test_a_new_priority_moves_what_is_queued() -> None:
+    world = World(overlap="queue").claim_at(hour(13)).claim_at(hour(14))
+    world.settle(Waiting(hour(20)))
+    world.edit(policies=Policies(overlap="queue", priority=7))
+    assert {entry.priority for entry in world.entries.values()} == {7}
+    assert world.edit(name="same priority").put == ()
+
+
+def test_a_new_priority_comes_with_a_new_schedule() -> None:
+    world = World().claim_at(hour(13))
+    world.fail()
+    world.edit(schedule=HALF_HOURLY, policies=Policies(priority=7))
+    assert {entry.priority for entry in world.entries.values()} == {7}
+
+
+# --- backfill --------------------------------------------------------------------------------------------------------
+
+
+def test_occurrences_for_a_past_range() -> None:
+    world = World().at(hour(20.5))
+    world.claim_all().settle()
+    world.backfill(hour(13.5), hour(16.5))
+    assert world.agenda == ["waiting 14:00..16:00 timed", "next 21:00 timed"]
+    for number in (14, 15, 16):
+        run = world.claim_all().going
+        assert (run.origin, run.planned, run.attempt) == (Origin.BACKFILL, hour(number), 1)
+        world.settle()
+    assert world.agenda == ["next 21:00 timed"]
+    assert world.standing.counted == 1
+    assert world.standing.last_end == hour(20.5)
+
+
+def test_nobody_missed_it_so_it_is_due_when_it_is_asked_for() -> None:
+    world = World().at(hour(20.5))
+    world.claim_all().settle()
+    world.later(SECOND).backfill(hour(13), hour(14))
+    assert world.claim_all().going.lateness == 0 * SECOND
+    world.later(MINUTE).settle()
+    assert world.claim_all().going.lateness == MINUTE
+
+
+def test_both_ends_are_included() -> None:
+    world = World().at(hour(20.5))
+    world.claim_all().settle()
+    world.backfill(hour(14), hour(14))
+    assert world.agenda == ["waiting 14:00 timed", "next 21:00 timed"]
+
+
+def test_a_cron_task_can_be_backfilled_before_its_creation() -> None:
+    world = World(Cron(expression="0 * * * *", zone="UTC"))
+    world.backfill(hour(2.5), hour(4))
+    assert world.agenda == ["waiting 03:00..04:00 timed", "next 13:00 timed"]
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        (hour(13.25), hour(13.75)),  # nothing is planned
+        (hour(11), hour(12.5)),  # nothing is planned before the first
+        (hour(14), hour(13)),  # backwards
+        (hour(20), hour(20.5) + MICROSECOND),  # not past
+    ],
+)
+def test_nothing_to_backfill(first: datetime, last: datetime) -> None:
+    with pytest.raises(InvalidTask) as refusal:
+        World().at(hour(20.5)).backfill(first, last)
+    assert refusal.value.code == "backfill_range"
+
+
+def test_a_range_that_is_too_long() -> None:
+    world = World(Every(interval=SECOND)).at(hour(12) + (BACKFILL_OCCURRENCES + 1) * SECOND)
+    world.backfill(hour(12), hour(12) + BACKFILL_OCCURRENCES * SECOND)
+    world = World(Every(interval=SECOND)).at(hour(12) + (BACKFILL_OCCURRENCES + 1) * SECOND)
+    with pytest.raises(InvalidTask):
+        world.backfill(hour(12), world.now)
+
+
+def test_nothing_is_planned_any_more() -> None:
+    world = World(Once(at=hour(13))).at(hour(20))
+    with pytest.raises(InvalidTask):
+        world.backfill(hour(14), hour(19))
+
+
+@pytest.mark.parametrize("where", ["queued", "running", "tried again"])
+def test_an_occurrence_cannot_be_backfilled_twice_at_once(where: str) -> None:
+    world = World(retry=Retry(2, HOUR)).at(hour(20.5))
+    world.claim_all().settle()
+    world.backfill(hour(14), hour(14) if where != "queued" else hour(16))
+    if where != "queued":
+        world.claim_all()
+    if where == "tried again":
+        world.fail()
+    with pytest.raises(Conflict) as refusal:
+        world.backfill(hour(13), hour(14))
+    assert refusal.value.code == "backfill_going"
+    world.backfill(hour(17), hour(18))
+
+
+def test_nor_may_a_second_range_take_the_place_of_the_first() -> None:
+    """The rest of a range keeps the slot that it began with."""
+    world = World().at(hour(20.5))
+    world.claim_all().settle()
+    world.backfill(hour(14), hour(16))
+    world.claim_all().settle()
+    world.claim_all()
+    with pytest.raises(Conflict):
+        world.backfill(hour(14), hour(14))
+
+
+def test_backfilled_again_they_are_attempted_once_more() -> None:
+    world = World(retry=Retry(2, 0 * HOUR)).at(hour(20.5))
+    world.claim_all().settle()
+    world.backfill(hour(14), hour(15))
+    for _ in range(2):
+        world.claim_all().settle()
+    world.backfill(hour(14), hour(15), attempts_before=1)
+    assert (world.claim_all().going.attempt, world.going.tries) == (2, 1)
+    world.fail()
+    assert (world.claim_all().going.attempt, world.going.tries) == (3, 2)
+
+
+def test_a_backfill_lets_the_present_go_first() -> None:
+    world = World(overlap="queue").at(hour(20.5))
+    world.claim_all().settle()
+    world.backfill(hour(14), hour(16))
+    world.claim_all().claim_at(hour(21))
+    assert world.agenda == ["waiting 15:00..16:00 held", "waiting 21:00 held", "next 22:00 timed"]
+    world.settle()
+    backfilled, present = world.due
+    assert (backfilled.origin, present.origin) == (Origin.BACKFILL, Origin.SCHEDULED)
+    world.claim(backfilled)
+    assert world.due == [present]
+    assert world.claim_all().going.planned == hour(21)
+    world.settle()
+    assert world.later(MICROSECOND).claim_all().going.planned == hour(15)
+
+
+def test_a_backfill_of_what_is_over() -> None:
+    world = World(Every(interval=HOUR, repeat=1)).claim_at(hour(13))
+    world.settle()
+    assert world.state is TaskState.COMPLETED
+    world.at(hour(20)).backfill(hour(14), hour(15))
+    world.claim_all()
+    assert world.going.planned == hour(14)
+
+
+def test_a_new_schedule_ends_a_backfill_of_the_old_one() -> None:
+    world = World().at(hour(20.5))
+    world.claim_all().settle()
+    world.backfill(hour(14), hour(16))
+    world.claim_all()
+    world.edit(schedule=HALF_HOURLY)
+    assert [row for row in world.ledger if "skipped cancelled" in row] == ["15:00..16:00 x2 skipped cancelled"]
+    assert world.agenda == ["next 21:00 timed"]
+
+
+def test_cancelled_tasks_are_not_backfilled() -> None:
+    world = World()
+    world.cancel()
+    with pytest.raises(Conflict) as refusal:
+        world.at(hour(20)).backfill(hour(14), hour(15))
+    assert refusal.value.code == "task_cancelled"
+
+
+# --- the rules of a zone ---------------------------------------------------------------------------------------------
+
+
+def test_what_is_still_to_come_moves_and_the_move_is_recorded() -> None:
+    world = World(Cron(expression="0 13 * * *", zone="UTC"))
+    assert world.next is not None
+    stored = world.next._replace(planned=hour(12.5), due=hour(12.5))  # as other rules had it
+    world.entries["next"] = stored
+    world.replan()
+    assert world.agenda == ["next 13:00 timed"]
+    assert world.events[-1].kind is EventKind.TASK_REPLANNED
+    assert world.events[-1].detail == "2026-03-01T12:30:00+00:00 -> 2026-03-01T13:00:00+00:00"
+
+
+def test_in_a_pause_it_sleeps_on() -> None:
+    world = World(Cron(expression="0 13 * * *", zone="UTC"))
+    world.pause()
+    world.entries["next"] = world.entries["next"]._replace(planned=hour(12.5), due=hour(12.5))
+    world.replan()
+    assert world.agenda == ["next 13:00 asleep"]
+
+
+def test_what_has_not_moved_stays() -> None:
+    assert World(Cron(expression="0 13 * * *", zone="UTC")).replan() == NOTHING
+
+
+def test_what_has_had_its_instant_stays() -> None:
+    """Its jitter is still running: planned again from now, it would be lost."""
+    world = World(Cron(expression="0 13 * * *", zone="UTC", jitter=HOUR)).at(hour(13) + SECOND)
+    assert world.next is not None
+    assert world.next.due > world.now
+    assert world.replan() == NOTHING
+
+
+def test_what_has_no_more_under_the_new_rules_stays() -> None:
+    world = World(Once(at=hour(13)))
+    world.entries["next"] = world.entries["next"]._replace(planned=hour(15), due=hour(15))
+    assert world.at(hour(14)).replan() == NOTHING
+
+
+def test_what_has_no_next_has_nothing_to_move() -> None:
+    world = World(Once(at=hour(13))).claim_at(hour(13))
+    assert world.replan() == NOTHING

@@ -1,0 +1,206 @@
+"""Why it did, or did not, run: every verdict, in both languages, from the ledger, the agenda and the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+
+from horae.lifecycle.explain import _SENTENCES, Explanation, Verdict, explain
+from horae.model.outcome import Cancelled, Succeeded, Waiting
+from horae.model.policy import Missed, Retry
+from horae.model.reason import Reason, sentence
+from horae.schedule import Every, Once
+
+from .world import HOUR, MINUTE, SECOND, World, hour
+
+
+def why(world: World, at: datetime) -> Explanation:
+    return explain(world.facts, tuple(world.runs.values()), at, world.now)
+
+
+def succeeded() -> World:
+    world = World().claim_at(hour(13) + 2 * SECOND)
+    world.settle()
+    return world
+
+
+def failed() -> World:
+    world = World(retry=Retry(1)).claim_at(hour(13))
+    world.fail()
+    return world
+
+
+def going() -> World:
+    return World().claim_at(hour(13))
+
+
+def stretch() -> World:
+    return World(missed=Missed("skip")).claim_at(hour(15.5))
+
+
+def merged_run() -> World:
+    return World(missed=Missed("merge")).claim_at(hour(15.5))
+
+
+def never_started() -> World:
+    world = World(guarantee="at_most_once").claim_at(hour(13))
+    world.cancel_run()
+    world.settle(Cancelled())
+    return world
+
+
+def held() -> World:
+    return World(overlap="queue_all").claim_at(hour(13)).claim_at(hour(14)).claim_at(hour(15))
+
+
+def held_stretch() -> World:
+    return World(overlap="queue", missed=Missed("merge")).claim_at(hour(13)).claim_at(hour(15.5))
+
+
+def parked() -> World:
+    world = World(lane="lane")
+    world.others = 1
+    return world.claim_at(hour(13)).at(hour(15.5))
+
+
+def paused() -> World:
+    world = World().at(hour(12.5))
+    world.pause(note="holiday")
+    return world.at(hour(15.5))
+
+
+def paused_until() -> World:
+    world = World().at(hour(12.5))
+    world.pause(until=hour(14))
+    return world
+
+
+def overdue() -> World:
+    return World().at(hour(15.5))
+
+
+def completed() -> World:
+    world = World(Once(at=hour(13))).claim_at(hour(13))
+    world.settle()
+    return world.at(hour(20))
+
+
+def cancelled() -> World:
+    world = World().at(hour(13.5))
+    world.cancel()
+    return world.at(hour(20))
+
+
+def forgotten() -> World:
+    world = succeeded()
+    world.runs.clear()
+    return world.at(hour(13.5))
+
+
+def retry_only() -> World:
+    """The rows are older than the history that is kept, the retry is due."""
+    world = World(retry=Retry(None, HOUR, max=HOUR)).claim_at(hour(13))
+    world.fail(retry_after=MINUTE)
+    world.runs.clear()
+    return world.later(MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("world", "at", "verdict", "english"),
+    [
+        (succeeded, hour(13), Verdict.RAN, "It ran: succeeded, 2.000 s after it was due."),
+        (failed, hour(13), Verdict.RAN, "It ran: failed, 0.000 s after it was due. The target ran and failed."),
+        (going, hour(13), Verdict.RUNNING, "It is running now."),
+        (merged_run, hour(14), Verdict.RUNNING, "It is running now."),
+        (stretch, hour(14), Verdict.SKIPPED, "It was not run. " + sentence(Reason.MISSED_SKIPPED)),
+        (never_started, hour(13), Verdict.SKIPPED, "It was not run. It was cancelled."),
+        (held, hour(14), Verdict.WAITING, "It is due and waits: an earlier run of the task is still going."),
+        (held, hour(15), Verdict.WAITING, "It is due and waits: an earlier run of the task is still going."),
+        (held_stretch, hour(14), Verdict.WAITING, "It is due and waits: an earlier run of the task is still going."),
+        (parked, hour(13), Verdict.WAITING, "It is due and waits: its lane is full."),
+        (parked, hour(15), Verdict.WAITING, "It is due and waits: its lane is full."),
+        (retry_only, hour(13), Verdict.WAITING, "It is due and waits: it is tried again soon."),
+        (paused, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
+        (paused, hour(15), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
+        (paused, hour(17), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
+        (paused_until, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00."),
+        (paused_until, hour(14), Verdict.PENDING, "It is still to come: 2026-03-01T14:00:00+00:00."),
+        (going, hour(14), Verdict.PENDING, "It is still to come: 2026-03-01T14:00:00+00:00."),
+        (going, hour(18), Verdict.PENDING, "It is still to come: 2026-03-01T18:00:00+00:00."),
+        (overdue, hour(13), Verdict.OVERDUE, "It is due and has not been claimed yet: no engine is running, or all are busy."),
+        (overdue, hour(15), Verdict.OVERDUE, "It is due and has not been claimed yet: no engine is running, or all are busy."),
+        (overdue, hour(13.5), Verdict.NOT_PLANNED, "The schedule has no occurrence then; the nearest later one is 2026-03-01T14:00:00+00:00."),
+        (held, hour(14.5), Verdict.NOT_PLANNED, "The schedule has no occurrence then; the nearest later one is 2026-03-01T15:00:00+00:00."),
+        (overdue, hour(11), Verdict.NOT_CREATED, "The task was created only at 2026-03-01T12:00:00+00:00."),
+        (completed, hour(14), Verdict.OVER, "The task is completed, so nothing of it starts any more."),
+        (cancelled, hour(14), Verdict.OVER, "The task is cancelled, so nothing of it starts any more."),
+        (cancelled, hour(13), Verdict.SKIPPED, "It was not run. It was cancelled."),
+        (forgotten, hour(13), Verdict.FORGOTTEN, "It was accounted for, but its row is older than the history that is kept."),
+    ],
+)  # fmt: skip
+def test_why(world: Callable[[], World], at: datetime, verdict: Verdict, english: str) -> None:
+    answer = why(world(), at)
+    assert (answer.verdict, answer.english) == (verdict, english)
+    assert answer.in_language("en") == english
+    assert answer.in_language("zh") == answer.chinese
+    assert any("一" <= letter <= "鿿" for letter in answer.chinese)
+    assert "{" not in answer.english + answer.chinese
+
+
+def test_nothing_is_planned_any_more() -> None:
+    world = World(Once(at=hour(13)))
+    assert why(world, hour(14)).english == "The schedule has no occurrence then; the nearest later one is -."
+
+
+def test_the_rows_that_the_answer_rests_on() -> None:
+    world = World(retry=Retry(2, HOUR)).claim_at(hour(13))
+    world.fail(retry_after=MINUTE)
+    world.claim_at(hour(13) + MINUTE)
+    world.settle(Succeeded())
+    answer = why(world, hour(13))
+    assert [run.attempt for run in answer.runs] == [1, 2]
+    assert answer.english == "It ran: succeeded, 0.000 s after it was due."
+
+
+def test_a_retry_that_is_still_to_come() -> None:
+    world = World(retry=Retry(2, HOUR)).claim_at(hour(13))
+    world.fail(retry_after=MINUTE)
+    answer = why(world, hour(13))
+    assert answer.verdict is Verdict.RAN
+    assert answer.english.endswith("The target ran and failed. It is tried again at 2026-03-01T13:01:00+00:00.")
+    assert answer.chinese.endswith("将于 2026-03-01T13:01:00+00:00 再次尝试。")
+
+
+def test_what_never_started_is_tried_again_too() -> None:
+    world = World(guarantee="at_most_once").claim_at(hour(13))
+    world.die()
+    answer = why(world, hour(13))
+    assert answer.verdict is Verdict.SKIPPED
+    assert "It is tried again at" in answer.english
+
+
+def test_it_was_planned_with_jitter() -> None:
+    world = World(Every(interval=HOUR, jitter=40 * MINUTE)).at(hour(13))
+    assert world.next is not None
+    assert why(world, hour(13)).english == f"It is still to come: {world.next.due.isoformat()}."
+
+
+def test_the_reason_is_there_for_programs_too() -> None:
+    assert why(stretch(), hour(14)).reason is Reason.MISSED_SKIPPED
+    assert why(paused(), hour(13)).reason is Reason.PAUSED
+    assert why(cancelled(), hour(14)).reason is Reason.CANCELLED
+    assert why(going(), hour(13)).reason is None
+
+
+def test_a_deadline_and_the_end_of_a_pause_are_no_occurrences() -> None:
+    world = World().claim_at(hour(13))
+    world.settle(Waiting(hour(13.5)))
+    world.pause(until=hour(13.75))
+    world.runs.clear()
+    assert why(world, hour(13.75)).verdict is Verdict.NOT_PLANNED
+
+
+def test_every_verdict_has_its_sentences() -> None:
+    assert set(_SENTENCES) == set(Verdict)

@@ -1,0 +1,111 @@
+"""A wish becomes a task: its parts are checked, and its first occurrence stands on the agenda."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from horae.errors import InvalidTask
+from horae.lifecycle.plan import Draft, drafted, plan
+from horae.model.entry import NEXT_SLOT, EntryKind, Stand
+from horae.model.event import EventKind
+from horae.model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES
+from horae.model.policy import Policies
+from horae.model.task import FRESH, Target
+from horae.schedule import Cron, Every, Now, Once, Schedule
+
+from .world import DAY, HOUR, NOON, hour
+
+WISH = Draft("ada", "water the plants", Every(interval=HOUR), Target("function", "{}"), "{}", Policies(priority=3))
+
+
+def test_a_task_with_its_first_occurrence_and_an_event() -> None:
+    wish = WISH._replace(key="plants", lane="garden", labels={"b": "2", "a": "1"})
+    change = plan(wish, "tsk_1", NOON)
+    task = change.task
+    assert task is not None
+    assert (task.id, task.owner, task.name, task.created, task.version) == ("tsk_1", "ada", "water the plants", NOON, 1)
+    assert (task.key, task.lane, task.labels) == ("plants", "garden", (("a", "1"), ("b", "2")))
+    assert change.standing == FRESH
+    (entry,) = change.put
+    assert (entry.slot, entry.kind, entry.stand, entry.priority) == (NEXT_SLOT, EntryKind.NEXT, Stand.TIMED, 3)
+    assert (entry.planned, entry.due) == (hour(13), hour(13))
+    assert [event.kind for event in change.events] == [EventKind.TASK_CREATED]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "first"),
+    [
+        (Every(interval=HOUR), hour(13)),
+        (Every(interval=HOUR, start=NOON), NOON),
+        (Every(interval=HOUR, start=NOON - HOUR / 2), hour(12.5)),
+        (Every(interval=HOUR, since="end"), hour(13)),
+        (Every(interval=HOUR, since="end", start=hour(12.25)), hour(12.25)),
+        (Now(), NOON),
+        (Once(at=hour(20)), hour(20)),
+        (Once(at=NOON - DAY), NOON),
+        (Cron(expression="0 * * * *", zone="UTC"), hour(13)),
+    ],
+)
+def test_when_a_task_first_fires(schedule: Schedule, first: object) -> None:
+    assert plan(WISH._replace(schedule=schedule), "tsk_1", NOON).put[0].planned == first
+
+
+def test_jitter_makes_it_due_later() -> None:
+    (entry,) = plan(WISH._replace(schedule=Every(interval=HOUR, jitter=HOUR)), "tsk_1", NOON).put
+    assert entry.planned == hour(13)
+    assert hour(13) < entry.due < hour(14)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [Every(interval=HOUR, end=hour(12.5)), Cron(expression="0 9 * * *", zone="UTC", end=NOON)],
+)
+def test_what_would_never_fire_is_refused(schedule: Schedule) -> None:
+    with pytest.raises(InvalidTask) as refusal:
+        plan(WISH._replace(schedule=schedule), "tsk_1", NOON)
+    assert refusal.value.code == "never_fires"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"name": ""}, "bad_text"),
+        ({"name": "x" * (NAME_CHARACTERS + 1)}, "bad_text"),
+        ({"name": "two\nlines"}, "bad_text"),
+        ({"name": 7}, "bad_text"),
+        ({"owner": ""}, "bad_text"),
+        ({"key": ""}, "bad_text"),
+        ({"key": "x" * (KEY_CHARACTERS + 1)}, "bad_text"),
+        ({"lane": ""}, "bad_text"),
+        ({"lane": "a\x1b[2J"}, "bad_text"),
+        ({"payload": "x" * (PAYLOAD_BYTES + 1)}, "payload_too_large"),
+        ({"payload": "植" * (PAYLOAD_BYTES // 3 + 1)}, "payload_too_large"),
+        ({"labels": {str(number): "x" for number in range(LABELS + 1)}}, "bad_labels"),
+        ({"labels": {"": "x"}}, "bad_labels"),
+        ({"labels": {"x" * (LABEL_CHARACTERS + 1): ""}}, "bad_labels"),
+        ({"labels": {"a": "x" * (LABEL_CHARACTERS + 1)}}, "bad_labels"),
+        ({"labels": {"a": "\x00"}}, "bad_labels"),
+        ({"labels": {"a": 1}}, "bad_labels"),
+    ],
+)
+def test_parts_that_do_not_fit(fields: dict[str, Any], code: str) -> None:
+    with pytest.raises(InvalidTask) as refusal:
+        drafted(WISH._replace(**fields), "tsk_1", NOON)
+    assert refusal.value.code == code
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"name": "浇" * NAME_CHARACTERS},
+        {"key": "x" * KEY_CHARACTERS, "lane": "y" * KEY_CHARACTERS},
+        {"payload": "x" * PAYLOAD_BYTES},
+        {"payload": "植" * (PAYLOAD_BYTES // 3)},
+        {"labels": {f"{number:>{LABEL_CHARACTERS}}": "" for number in range(LABELS)}},
+        {"labels": {}},
+    ],
+)
+def test_parts_that_just_fit(fields: dict[str, Any]) -> None:
+    assert drafted(WISH._replace(**fields), "tsk_1", NOON).id == "tsk_1"

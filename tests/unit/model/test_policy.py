@@ -1,0 +1,136 @@
+"""Policies: their defaults, what may stand in them, and the shape in which they travel."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from horae.errors import InvalidTask
+from horae.model.policy import (
+    GUARANTEES,
+    LONGEST,
+    LONGEST_BACKOFF,
+    LONGEST_TIMEOUT,
+    MISSED_MODES,
+    MOST_ATTEMPTS,
+    MOST_CAUGHT_UP,
+    ONE_SHOT,
+    ORDINARY,
+    OVERLAPS,
+    Missed,
+    Policies,
+    Retry,
+    from_json,
+    policies_for,
+    to_json,
+)
+from horae.schedule import Cron, Every, Now, Once, Schedule
+
+HOUR = timedelta(hours=1)
+durations = st.timedeltas(timedelta(milliseconds=1), timedelta(days=30)).map(
+    lambda span: timedelta(milliseconds=span // timedelta(milliseconds=1))
+)
+policies = st.builds(
+    Policies,
+    missed=st.builds(Missed, st.sampled_from(MISSED_MODES), st.none() | durations, st.integers(1, MOST_CAUGHT_UP)),
+    overlap=st.sampled_from(OVERLAPS),
+    retry=st.builds(Retry, st.none() | st.integers(1, MOST_ATTEMPTS), durations, st.floats(1, 100), durations),
+    give_up_after=st.none() | st.integers(1, 1_000_000),
+    timeout=durations,
+    max_duration=st.none() | durations,
+    guarantee=st.sampled_from(GUARANTEES),
+    priority=st.integers(-100, 100),
+)
+
+
+def test_the_defaults() -> None:
+    assert (
+        Policies(
+            missed=Missed("latest", 24 * HOUR, 100),
+            overlap="skip",
+            retry=Retry(4, timedelta(seconds=60), 2.0, HOUR),
+            give_up_after=10,
+            timeout=timedelta(seconds=300),
+            max_duration=None,
+            guarantee="at_least_once",
+            priority=0,
+        )
+        == ORDINARY
+    )
+
+
+@pytest.mark.parametrize(
+    ("schedule", "defaults"),
+    [
+        (Now(), ONE_SHOT),
+        (Once(at=datetime(2026, 3, 1, tzinfo=UTC)), ONE_SHOT),
+        (Every(interval=HOUR), ORDINARY),
+        (Cron(expression="0 9 * * *", zone="UTC"), ORDINARY),
+    ],
+)
+def test_the_defaults_fit_the_schedule(schedule: Schedule, defaults: Policies) -> None:
+    assert policies_for(schedule) == defaults
+    chosen = policies_for(schedule, {"overlap": "queue"})
+    assert chosen.overlap == "queue"
+    assert (chosen.missed, chosen.give_up_after) == (defaults.missed, defaults.give_up_after)
+
+
+def test_what_fires_once_is_run_however_late_and_fails_at_the_first_failure() -> None:
+    assert (ONE_SHOT.missed, ONE_SHOT.give_up_after) == (Missed("latest", None, 100), 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda: policies_for(Now(), {"colour": "red"}), "unknown_policy"),
+        (lambda: Missed("sometimes"), "bad_choice"),  # type: ignore[arg-type]
+        (lambda: Missed(within=timedelta(0)), "bad_duration"),
+        (lambda: Missed(within=LONGEST + HOUR), "bad_duration"),
+        (lambda: Missed(within="1h"), "bad_duration"),  # type: ignore[arg-type]
+        (lambda: Missed(limit=0), "bad_number"),
+        (lambda: Missed(limit=MOST_CAUGHT_UP + 1), "bad_number"),
+        (lambda: Missed(limit=True), "bad_number"),
+        (lambda: Retry(attempts=0), "bad_number"),
+        (lambda: Retry(attempts=MOST_ATTEMPTS + 1), "bad_number"),
+        (lambda: Retry(attempts=1.5), "bad_number"),  # type: ignore[arg-type]
+        (lambda: Retry(backoff=-HOUR), "bad_duration"),
+        (lambda: Retry(backoff=LONGEST_BACKOFF + HOUR), "bad_duration"),
+        (lambda: Retry(max=LONGEST_BACKOFF + HOUR), "bad_duration"),
+        (lambda: Retry(factor=0.5), "bad_number"),
+        (lambda: Retry(factor=101), "bad_number"),
+        (lambda: Retry(factor=float("nan")), "bad_number"),
+        (lambda: Retry(factor=float("inf")), "bad_number"),
+        (lambda: Retry(factor="2"), "bad_number"),  # type: ignore[arg-type]
+        (lambda: Policies(overlap="overwrite"), "bad_choice"),  # type: ignore[arg-type]
+        (lambda: Policies(guarantee="exactly_once"), "bad_choice"),  # type: ignore[arg-type]
+        (lambda: Policies(give_up_after=0), "bad_number"),
+        (lambda: Policies(timeout=timedelta(0)), "bad_duration"),
+        (lambda: Policies(timeout=LONGEST_TIMEOUT + HOUR), "bad_duration"),
+        (lambda: Policies(max_duration=timedelta(0)), "bad_duration"),
+        (lambda: Policies(priority=101), "bad_number"),
+        (lambda: Policies(priority=-101), "bad_number"),
+        (lambda: Policies(missed="latest"), "bad_policy"),  # type: ignore[arg-type]
+        (lambda: Policies(retry=3), "bad_policy"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_does_not_fit_is_refused(make: Any, code: str) -> None:
+    with pytest.raises(InvalidTask) as refusal:
+        make()
+    assert refusal.value.code == code
+
+
+@given(policies)
+def test_the_shape_in_which_they_travel(chosen: Policies) -> None:
+    assert from_json(json.loads(json.dumps(to_json(chosen)))) == chosen
+
+
+@given(policies, st.integers(1, 10_000))
+def test_a_wait_is_never_longer_than_the_longest(chosen: Policies, tries: int) -> None:
+    wait = chosen.retry.longest_wait(tries)
+    assert timedelta(0) <= wait <= chosen.retry.max
+    assert wait <= chosen.retry.longest_wait(tries + 1)

@@ -1,0 +1,201 @@
+"""The small values: names, instants, lanes, principals, reasons, refusals, states."""
+
+from __future__ import annotations
+
+import string
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from horae.errors import Refusal
+from horae.model import run as run_module
+from horae.model import task as task_module
+from horae.model.change import NOTHING, Change
+from horae.model.entry import CLAIMABLE, EntryKind, Stand, slot_for
+from horae.model.ids import ENTROPY, EPOCH, instant, microseconds, named, occurrence_key, run_id, share_of
+from horae.model.lane import LaneUse, owner_lane
+from horae.model.limits import shortened
+from horae.model.page import Page
+from horae.model.policy import ORDINARY
+from horae.model.principal import LOCAL, Principal
+from horae.model.reason import SENTENCES, Reason, sentence
+from horae.model.refusals import CATALOGUE, refuse
+from horae.model.run import BIRTHS, LIVE, Origin, Run, RunState
+from horae.model.task import FRESH, GOING, Standing, Target, Task, TaskState, past_of
+from horae.schedule import Now, Past
+
+NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+instants = st.datetimes(datetime(1000, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC))
+
+
+# --- names and instants ----------------------------------------------------------------------------------------------
+
+
+@given(instants)
+def test_an_instant_is_a_whole_number_of_microseconds(at: datetime) -> None:
+    assert instant(microseconds(at)) == at
+    assert microseconds(EPOCH) == 0
+
+
+def test_an_instant_is_the_same_in_every_zone() -> None:
+    elsewhere = NOON.astimezone(timezone(timedelta(hours=8)))
+    assert microseconds(elsewhere) == microseconds(NOON)
+
+
+@given(instants, instants)
+def test_names_are_ordered_by_time(one: datetime, other: datetime) -> None:
+    earlier, later = sorted([max(one, EPOCH), max(other, EPOCH)])
+    assert named("tsk", earlier, b"\xff" * ENTROPY)[:16] <= named("tsk", later, b"\0" * ENTROPY)[:16]
+    assert run_id("tsk_1", Origin.SCHEDULED, earlier, 1)[:16] <= run_id("tsk_1", Origin.SCHEDULED, later, 1)[:16]
+
+
+def test_a_name_has_a_prefix_and_eighty_bits_of_chance() -> None:
+    name = named("tsk", NOON, bytes(range(ENTROPY)))
+    assert name == f"tsk_{int(NOON.timestamp() * 1000):012x}00010203040506070809"
+    assert ENTROPY * 8 == 80
+
+
+def test_before_1970_names_are_still_names() -> None:
+    assert named("tsk", EPOCH - timedelta(days=1), b"\1").startswith("tsk_000000000000")
+    assert run_id("tsk_1", Origin.BACKFILL, EPOCH - timedelta(days=1), 1).startswith("run_000000000000")
+
+
+def test_a_runs_name_is_its_identity() -> None:
+    base = ("tsk_1", Origin.SCHEDULED, NOON, 1)
+    others = [
+        ("tsk_2", Origin.SCHEDULED, NOON, 1),
+        ("tsk_1", Origin.MANUAL, NOON, 1),
+        ("tsk_1", Origin.SCHEDULED, NOON + timedelta(microseconds=1), 1),
+        ("tsk_1", Origin.SCHEDULED, NOON, 2),
+    ]
+    assert run_id(*base) == run_id(*base)
+    assert len({run_id(*base), *(run_id(*other) for other in others)}) == 5
+
+
+def test_the_idempotency_key_is_the_same_for_every_attempt_and_for_no_other_occurrence() -> None:
+    keys = {
+        occurrence_key("tsk_1", Origin.SCHEDULED, NOON),
+        occurrence_key("tsk_2", Origin.SCHEDULED, NOON),
+        occurrence_key("tsk_1", Origin.MANUAL, NOON),
+        occurrence_key("tsk_1", Origin.SCHEDULED, NOON + timedelta(microseconds=1)),
+    }
+    assert len(keys) == 4
+    assert all(key.startswith("occ_") for key in keys)
+
+
+@given(st.text())
+def test_a_share_belongs_to_a_name(name: str) -> None:
+    assert 0 <= share_of(name) < 1
+    assert share_of(name) == share_of(name)
+
+
+def test_slots_are_distinct_for_distinct_occurrences() -> None:
+    slots = {slot_for(kind, origin, NOON) for kind in EntryKind for origin in Origin}
+    assert len(slots) == len(EntryKind) * len(Origin)
+
+
+# --- states ----------------------------------------------------------------------------------------------------------
+
+
+def test_terminal_states_are_final() -> None:
+    terminal = {state for state, following in run_module.TRANSITIONS.items() if not following}
+    assert terminal == set(RunState) - LIVE
+    assert terminal == {"succeeded", "failed", "timed_out", "lost", "cancelled", "skipped"}
+    assert {"claimed", "running", "skipped"} == BIRTHS
+
+
+def test_every_state_has_its_transitions() -> None:
+    assert set(run_module.TRANSITIONS) == set(RunState)
+    assert set(task_module.TRANSITIONS) == set(TaskState)
+    assert not task_module.TRANSITIONS[TaskState.CANCELLED]
+    assert {TaskState.ACTIVE, TaskState.PAUSED} == GOING
+
+
+def test_only_timed_and_ready_entries_can_be_claimed() -> None:
+    assert {Stand.TIMED, Stand.READY} == CLAIMABLE
+
+
+@pytest.mark.parametrize("state", list(RunState))
+def test_a_run_is_live_until_it_ends(state: RunState) -> None:
+    run = Run("run_1", "tsk_1", "ada", Origin.SCHEDULED, NOON, NOON, 3, state, forgiven=1)
+    assert run.live == (state in ("claimed", "running", "waiting"))
+    assert run.tries == 2
+    assert run.lateness is None
+    assert run._replace(started=NOON + timedelta(seconds=2)).lateness == timedelta(seconds=2)
+
+
+def test_the_past_of_a_task_is_what_its_schedule_may_know() -> None:
+    task = Task("tsk_1", "ada", "a task", Now(), Target("function", ""), "{}", ORDINARY, NOON)
+    assert past_of(task, FRESH) == Past(NOON, 0, None)
+    assert past_of(task, Standing(counted=2, last_end=NOON)) == Past(NOON, 2, NOON)
+
+
+def test_nothing_is_an_empty_change() -> None:
+    assert Change() == NOTHING
+
+
+# --- the rest --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "taken", "full"), [(1, 0, False), (1, 1, True), (2, 1, False), (1, 2, True), (0, 0, True)]
+)
+def test_a_lane_is_full(limit: int, taken: int, *, full: bool) -> None:
+    assert LaneUse("lane", limit, taken).full is full
+
+
+def test_an_owner_has_a_lane() -> None:
+    assert owner_lane("ada") == "owner:ada"
+
+
+def test_an_admin_sees_all() -> None:
+    assert LOCAL.scope is None
+    assert Principal("ada").scope == "ada"
+
+
+def test_a_page_ends() -> None:
+    assert Page((1, 2)).after is None
+
+
+def test_shortened() -> None:
+    assert shortened("abc", 3) == "abc"
+    assert shortened("abcd", 3) == "ab…"
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+def test_every_reason_has_a_sentence_in_both_languages(reason: Reason) -> None:
+    english, chinese = SENTENCES[reason]
+    assert sentence(reason) == english
+    assert sentence(reason, "zh") == chinese
+    assert english.endswith(".")
+    assert chinese.endswith("。")
+
+
+def test_no_reason_is_left_over() -> None:
+    assert list(SENTENCES) == list(Reason)
+
+
+@pytest.mark.parametrize("code", sorted(CATALOGUE))
+def test_every_refusal_fills_in_its_facts(code: str) -> None:
+    entry = CATALOGUE[code]
+    texts = (entry.message, entry.hint, entry.message_zh, entry.hint_zh)
+    names = {field for text in texts for _, field, _, _ in string.Formatter().parse(text) if field}
+    refusal = refuse(code, **dict.fromkeys(names, "<fact>"))
+    assert isinstance(refusal, Refusal)
+    assert type(refusal) is entry.kind
+    assert refusal.code == code
+    for language in ("en", "zh"):
+        told = refusal.in_language(language)
+        assert "{" not in (told.message + told.hint).replace("{'source'", "")
+        assert told.message
+        assert told.hint
+
+
+def test_hostile_facts_come_back_short_and_printable() -> None:
+    refusal = refuse("no_such_task", id="\x1b[2J" + "x" * 10_000)
+    assert len(refusal.message) < 120
+    assert refusal.message.isprintable()
+    assert refusal.facts["id"] == "\x1b[2J" + "x" * 10_000

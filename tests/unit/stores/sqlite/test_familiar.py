@@ -1,0 +1,154 @@
+"""What a process remembers of a task is never believed when another process has touched it since."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from horae.model.change import Change, Facts
+from horae.model.outcome import Settlement
+from horae.model.reason import Reason
+from horae.model.run import Run, RunState
+from horae.model.task import Standing
+from horae.stores.sqlite import SQLiteStore
+from horae.stores.sqlite.familiar import Familiar, Known, after
+from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, settle
+from horae.testing.decisions import cancelling, saying, starting, succeed
+from horae.testing.factories import HOUR, NOON, SECOND, a_node, a_run, a_task, an_ended_run
+from tests.unit.stores.sqlite.opening import opened
+
+
+def with_two(folder: Path, scene: Callable[[SQLiteStore, SQLiteStore], Awaitable[None]]) -> None:
+    """Play a scene on two stores that share a file, as two processes do."""
+
+    async def play() -> None:
+        path = folder / "horae.db"
+        async with opened(path) as first, opened(path) as second:
+            await scene(first, second)
+
+    asyncio.run(play())
+
+
+def seen_by(decided: list[tuple[Facts, Run]]) -> Callable[[Facts, Run, Settlement], Change]:
+    def decide(facts: Facts, run: Run, report: Settlement) -> Change:
+        decided.append((facts, run))
+        return succeed(facts, run, report)
+
+    return decide
+
+
+def test_an_edit_by_another_process_is_seen(tmp_path: Path) -> None:
+    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+        task = a_task()
+        run = await a_running(first, task)
+        # Not even its version says that it was edited.
+        await second.change(task.id, None, saying(Change(task=task._replace(name="water the cactus"))))
+        decided: list[tuple[Facts, Run]] = []
+        await settle(first, run, decide=seen_by(decided))
+        assert decided[0][0].task.name == "water the cactus"
+
+    with_two(tmp_path, scene)
+
+
+def test_a_wish_to_end_by_another_process_is_seen(tmp_path: Path) -> None:
+    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+        run = await a_running(first)
+        await second.change(run.task_id, None, cancelling([run], Reason.QUOTA))
+        decided: list[tuple[Facts, Run]] = []
+        await settle(first, run, decide=seen_by(decided))
+        assert decided[0][1].cancel is Reason.QUOTA
+        assert decided[0][0].live[0].cancel is Reason.QUOTA
+
+    with_two(tmp_path, scene)
+
+
+def test_a_standing_that_another_process_wrote_is_seen(tmp_path: Path) -> None:
+    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+        run = await a_running(first)
+        await second.change(run.task_id, None, saying(Change(standing=Standing(failures=7))))
+        decided: list[tuple[Facts, Run]] = []
+        await settle(first, run, decide=seen_by(decided))
+        assert decided[0][0].standing.failures == 7
+
+    with_two(tmp_path, scene)
+
+
+def test_a_start_by_another_process_is_seen(tmp_path: Path) -> None:
+    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+        run = await a_running(first, decide=starting(state=RunState.CLAIMED))
+        assert await second.start([(run.id, run.token)], NOON + SECOND) == {run.id}
+        decided: list[tuple[Facts, Run]] = []
+        await settle(first, run, decide=seen_by(decided))
+        assert (decided[0][1].state, decided[0][1].started) == (RunState.RUNNING, NOON + SECOND)
+
+    with_two(tmp_path, scene)
+
+
+def test_what_another_process_ended_or_deleted_is_stale(tmp_path: Path) -> None:
+    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+        ended = await a_running(first)
+        assert await settle(second, ended) == frozenset()
+        deleted = await a_running(first)
+        await second.change(deleted.task_id, None, saying(Change(deleted=True)))
+        assert await settle(first, ended, deleted) == {ended.id, deleted.id}
+
+    with_two(tmp_path, scene)
+
+
+def test_a_task_that_comes_again_is_known_from_before(tmp_path: Path) -> None:
+    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+        await first.join(a_node())
+        task = a_task()
+        await keep(first, task)
+        for place in range(3):
+            now = NOON + place * HOUR
+            for store in (first, second):
+                claimed = (await claim(store, now, starting(at=now, again=HOUR / 2))).runs
+                if claimed:
+                    assert await settle(store, claimed[0].run) == frozenset()
+        assert (await facts_of(first, task)).entries[0].due == NOON + 2 * HOUR + HOUR / 2
+        assert await first.check() == ()
+
+    with_two(tmp_path, scene)
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    familiar = Familiar()
+    task = a_task()
+    for number in range(3 * Familiar._MOST):
+        familiar.keep(Known(number, 1, task, Standing(), (a_run(task),), (number,)))
+    assert len(familiar._known) <= Familiar._MOST
+    heavy = a_task(payload="x" * (Familiar._HEAVIEST // 10))
+    for number in range(100):
+        familiar.keep(Known(number, 1, heavy, Standing()))
+    assert len(familiar._known) <= 11
+
+
+def test_after_a_change_it_is_known_as_it_was_written() -> None:
+    task = a_task()
+    going = [a_run(task, planned=NOON + place * HOUR) for place in range(3)]
+    known = Known(5, 1, task, Standing(), tuple(going), (10, 11, 12))
+    new, skipped = a_run(task, planned=NOON - HOUR), an_ended_run(task, planned=NOON - 2 * HOUR)
+    change = Change(
+        standing=Standing(counted=1),
+        born=(skipped, new),
+        moved=(going[1]._replace(state=RunState.SUCCEEDED),),
+        cancelled=((going[2].id, Reason.CANCELLED),),
+    )
+    expected = Known(
+        5, 2, task, Standing(counted=1), (new, going[0], going[2]._replace(cancel=Reason.CANCELLED)), (21, 10, 12)
+    )
+    assert after(known, change, [20, 21]) == expected
+
+
+def test_the_first_run_and_the_last_end_are_known_too() -> None:
+    task = a_task()
+    run = a_run(task)
+    known = Known(5, 1, task, Standing())
+    going = after(known, Change(born=(run,)), [7])
+    assert going == Known(5, 2, task, Standing(), (run,), (7,))
+    assert after(known, Change(born=(an_ended_run(task),)), [7]) == Known(5, 2, task, Standing())
+    assert after(going, Change(moved=(an_ended_run(task),)), []) == Known(5, 3, task, Standing())
+    waiting = run._replace(state=RunState.WAITING)
+    assert after(going, Change(moved=(waiting,)), []) == Known(5, 3, task, Standing(), (waiting,), (7,))

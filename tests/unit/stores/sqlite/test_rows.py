@@ -1,0 +1,124 @@
+"""Rows and values: exact in both directions, for plain ones and for strange ones."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from horae.model.change import Change
+from horae.model.outcome import Failed
+from horae.model.run import Run, RunState
+from horae.ports.journal import Line
+from horae.stores.sqlite import SQLiteStore
+from horae.stores.sqlite.rows import plain_birth, plain_end, tells
+from horae.stores.sqlite.texts import Remembered, instants, numbers, printable
+from horae.testing.contracts.scenes import a_running, facts_of
+from horae.testing.decisions import saying
+from horae.testing.factories import NOON, SECOND, a_new_task, a_run, a_settlement, a_task, an_ended_run, an_event
+from tests.unit.stores.sqlite.opening import with_store
+
+INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9998, 1, 1)).map(lambda each: each.replace(tzinfo=UTC))
+
+
+@given(INSTANTS)
+def test_instants_are_exact_in_both_directions(at: datetime) -> None:
+    assert instants[numbers[at]] == at
+
+
+def test_what_is_remembered_starts_afresh_before_it_grows_too_large() -> None:
+    doubles = Remembered[int, int](lambda number: 2 * number)
+    assert all(doubles[number] == 2 * number for number in range(10_000))
+    assert len(doubles) <= 4_096
+
+
+def test_only_a_run_of_which_there_is_nothing_else_to_say_begins_plainly() -> None:
+    run = a_run(a_task())
+    assert plain_birth(1, 1, run) is not None
+    strange: list[Run] = [
+        run._replace(id="run_by_another_name"),
+        run._replace(lanes=("kitchen",)),
+        run._replace(deadline=NOON),
+        run._replace(attempt=2, forgiven=1),
+        run._replace(state=RunState.SKIPPED),
+    ]
+    assert [plain_birth(1, 1, each) for each in strange] == [None] * len(strange)
+
+
+def test_only_a_run_of_which_nothing_else_changed_ends_plainly() -> None:
+    task = a_task()
+    run, ended = a_run(task), an_ended_run(task)
+    assert plain_end(1, run, ended) is not None
+    assert plain_end(1, run, run) is None
+    assert plain_end(1, run, ended._replace(node=None)) is None
+    assert plain_end(1, run, ended._replace(deaths=1)) is None
+
+
+def test_the_id_of_a_run_tells_its_instant() -> None:
+    run = a_run(a_task())
+    assert tells(run.id, numbers[run.planned])
+    assert not tells(run.id, numbers[run.planned + SECOND])
+    assert not tells("run_", numbers[NOON])
+
+
+def test_runs_are_found_by_any_name(tmp_path: Path) -> None:
+    """Also those whose name does not tell their instant, and those from before there were instants to tell."""
+
+    async def scene(store: SQLiteStore) -> None:
+        task = a_task()
+        ordinary = [an_ended_run(task, planned=NOON + timedelta(microseconds=each)) for each in range(5)]
+        ancient = an_ended_run(task, planned=datetime(1969, 7, 20, tzinfo=UTC))
+        named = an_ended_run(task, planned=NOON - SECOND, id="run_by_another_name")
+        misnamed = an_ended_run(task, planned=NOON - 2 * SECOND, id=f"run_{0:012x}{'f' * 20}")
+        runs = [*ordinary, ancient, named, misnamed, a_run(task, planned=NOON - 3 * SECOND, id="still going")]
+        await store.add([a_new_task(task, runs=runs)])
+        for run in runs:
+            assert await store.run(run.id, None) == run
+        for absent in ("run_", "", "run_zzzzzzzzzzzz", ordinary[0].id + "0", ordinary[0].id[:-1] + "!"):
+            assert await store.run(absent, None) is None
+
+    with_store(tmp_path, scene)
+
+
+def test_half_a_character_does_not_keep_an_end_from_being_recorded(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        task = a_task()
+        run = await a_running(store, task)
+        broken = "half \ud83d of it"
+        ended = run._replace(state=RunState.FAILED, ended=NOON, error=broken, result=broken)
+        standing = (await facts_of(store, task)).standing._replace(last_result=broken)
+        told = an_event(task, detail=broken)
+        change = Change(standing=standing, moved=(ended,), events=(told,))
+        await store.settle([a_settlement(run, outcome=Failed(broken))], lambda *_: change)
+        await store.write_lines([Line(run.id, NOON, "error", broken)])
+        kept = await store.run(run.id, None)
+        assert kept is not None
+        assert (kept.state, kept.error) == (RunState.FAILED, "half ? of it")
+        assert (await store.events(0))[-1].event.detail == "half ? of it"
+        assert [each.line.text for each in await store.lines(run.id)] == ["half ? of it"]
+
+    with_store(tmp_path, scene)
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_text_that_can_be_stored_is_stored_as_it_is(text: str) -> None:
+    kept = printable(text)
+    assert kept is not None
+    assert kept.encode().decode() == kept
+    assert kept == text or any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def test_a_payload_that_nobody_changed_is_not_written_again(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        task = a_task(payload='"' + "x" * 200_000 + '"')
+        await store.add([a_new_task(task)])
+        pages: list[int] = []
+        await store._writer.do(lambda link: link.on_wal(pages.append))
+        standing = (await facts_of(store, task)).standing
+        await store.change(task.id, None, saying(Change(standing=standing._replace(counted=1))))
+        await store.change(task.id, None, saying(Change(standing=standing._replace(counted=2))))
+        assert pages[-1] - pages[-2] < 10
+
+    with_store(tmp_path, scene)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-
-import pytest
 
 from horae.stores.sqlite.ring import SUFFIX, SocketRing
 
@@ -186,10 +183,3 @@ def test_the_folder_may_come_and_go_between_two_rings(tmp_path: Path) -> None:
         second.ring.close()
 
     played(scene)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may do everything")
-def test_a_folder_that_cannot_be_read_is_no_error(tmp_path: Path) -> None:
-    folder = tmp_path / f"horae.db{SUFFIX}"
-    folder.mkdir(mode=0o000)
-    SocketRing(str(tmp_path / "horae.db")).ring()

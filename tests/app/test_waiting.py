@@ -185,6 +185,20 @@ def test_it_waits_for_what_another_process_does_as_well() -> None:
     with_app(scene)
 
 
+def test_who_still_waits_when_the_app_is_closed_is_told() -> None:
+    async def scene(app: Horae, clock: VirtualClock) -> None:
+        app.task(name="later")(lambda: None)
+        async with app:
+            handle = await app.schedule("later", "in 1h")
+            waiting = asyncio.ensure_future(handle.wait())
+            await clock.pause(10)
+        with pytest.raises(Conflict) as refusal:
+            await waiting
+        assert refusal.value.code == "not_open"
+
+    with_app(scene)
+
+
 def test_an_occurrence_that_ends_during_the_first_look_is_not_missed() -> None:
     async def scene(app: Horae, clock: VirtualClock) -> None:
         @app.task
@@ -195,7 +209,7 @@ def test_an_occurrence_that_ends_during_the_first_look_is_not_missed() -> None:
             await clock.pause(3_590)
             door = Door(app.store)
             door.shut("facts")
-            waiting = asyncio.ensure_future(Waiting().ended(as_store(door), handle.id, None))
+            waiting = asyncio.ensure_future(Waiting().ended(lambda: as_store(door), handle.id, None))
             await clock.pause(20)
             door.open_again()
             assert (await waiting).planned == NOON + HOUR
@@ -209,7 +223,7 @@ def test_those_who_wait_for_others_do_not_look_when_one_has_ended() -> None:
         async with app:
             handles = await app.schedule_many([("quick", NOON + HOUR, None)] * 20)
             door, waiting = Door(app.store), Waiting()
-            waiters = [asyncio.ensure_future(waiting.ended(as_store(door), each.id, None)) for each in handles]
+            waiters = [asyncio.ensure_future(waiting.ended(lambda: as_store(door), each.id, None)) for each in handles]
             await clock.pause(0.01)
             assert door.count("facts") == 20
             waiting.ended_of({handles[3].id, "tsk_nobody"})

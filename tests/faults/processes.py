@@ -27,7 +27,8 @@ class Worker:
     def __init__(self, orders: Orders, *, elsewhere: bool = False) -> None:
         self.said: list[str] = []
         self._heard: SimpleQueue[str | None] = SimpleQueue()
-        self._log = (Path(orders.folder) / "worker.log").open("ab")
+        self._log_path = Path(orders.folder) / "worker.log"
+        self._log = self._log_path.open("ab")
         self._process = subprocess.Popen(
             (*(_ELSEWHERE if elsewhere else ()), sys.executable, "-m", "tests.faults.worker", orders.written()),
             stdin=subprocess.PIPE,
@@ -47,15 +48,19 @@ class Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
+    @property
+    def _log_end(self) -> str:
+        return f"\n{self._log_path.read_text()[-2_000:]}"
+
     def expect(self, words: str, within: float = START_SECONDS) -> str:
         """Wait until it says something that begins like this."""
         while True:
             try:
                 line = self._heard.get(timeout=within)
             except Empty:
-                raise AssertionError(f"not within {within:g} s: a worker that says {words!r}") from None
+                raise AssertionError(f"not within {within:g} s: a worker that says {words!r}{self._log_end}") from None
             if line is None:
-                raise AssertionError(f"the worker ended with {self._process.wait()} and never said {words!r}")
+                raise AssertionError(f"a worker ended and never said {words!r}{self._log_end}")
             self.said.append(line)
             if line.startswith(words):
                 return line

@@ -36,12 +36,15 @@ def test_f1_killed_before_the_claim_one_node(place: Place, workers: Workers, mea
 
 def test_f1_killed_before_the_claim_beside_a_peer(place: Place, workers: Workers, measured: Measure) -> None:
     first = workers.ready(point="claiming")
-    due = add(place, Wanted("note", Series(soon(0.2), timedelta(milliseconds=200), 10), options=EVERYTHING))
-    first.expect("at claiming")
     workers.ready()
+    series = Series(soon(0.5), timedelta(milliseconds=200), 10)
+    due = add(place, Wanted("note", series, options=EVERYTHING))
+    first.expect("at claiming")
     first.kill()
-    measured("F1 a peer, from the kill to all effects", until(has(place, "effect", 10), 2 + 2, "ten effects"))
-    until_quiet(place, due[0].instants[-1], LONG)
+    before = len(marks(place, "effect"))
+    back = until(has(place, "effect", before + 1), 2, "the peer's next effect")
+    measured("F1 a peer, from the kill to the next effect", back)
+    until_quiet(place, series.last, LONG)
     assert judged(place, *due) == []
     assert len(marks(place, "effect")) == 10
 

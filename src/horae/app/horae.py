@@ -161,7 +161,7 @@ class Horae:
     async def wait_for(self, task_id: str, timeout: Duration | None = None) -> Run:  # noqa: ASYNC109 - a wait has a timeout
         seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
         async with asyncio.timeout(seconds):
-            return await self._waiting.ended(self.store, task_id, self.who.scope)
+            return await self._waiting.ended(lambda: self.store, task_id, self.who.scope)
 
     async def lane(self, name: str, limit: int) -> None:
         """At most so many runs of this lane at once, across all nodes; with 0 nothing of it starts."""
@@ -230,6 +230,7 @@ class Horae:
 
     async def _close(self) -> None:
         store, self._store = self._store, None
+        self._waiting.look()
         if store is not None:
             await store.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -35,19 +35,22 @@ class Waiting:
         """Something was changed by hand: all who wait look for themselves."""
         self.ended_of(tuple(self._bells))
 
-    async def ended(self, book: Book, task_id: str, owner: str | None) -> Run:
-        """The last run of the occurrence that ends next; when nothing is left to come, of the one that ended last."""
+    async def ended(self, book: Callable[[], Book], task_id: str, owner: str | None) -> Run:
+        """The last run of the occurrence that ends next; when nothing is left to come, of the one that ended last.
+
+        The book is asked for anew at each look: in an app that was closed meanwhile, nothing ends any more.
+        """
         rows = RunFilter(owner, task_id)
         seconds = _FIRST_LOOK_SECONDS
         with self._bell(task_id) as bell:
             # What had ended before is read before all else: what ends from here on is news, however fast it is.
-            known = {run.id for run in (await book.runs(rows, limit=_ROWS)).items if run.ended is not None}
+            known = {run.id for run in (await book().runs(rows, limit=_ROWS)).items if run.ended is not None}
             while True:
                 bell.clear()
-                facts = await book.facts(task_id, owner)
+                facts = await book().facts(task_id, owner)
                 if facts is None:
                     raise refuse("no_such_task", id=task_id)
-                over = _over(facts, (await book.runs(rows, limit=_ROWS)).items)
+                over = _over(facts, (await book().runs(rows, limit=_ROWS)).items)
                 fresh = [run for run in over if run.id not in known]
                 if fresh:
                     return _first_ended(fresh)

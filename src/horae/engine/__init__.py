@@ -2,6 +2,7 @@
 
 alarm       sleeps until something is due            dispatcher   claims what is due
 runner      carries runs, one task each              settler      gathers how they ended, one commit
+releaser    hands back what will not be carried on   doubts       finds what was claimed without an answer
 keeper      holds the node's lease, recovers others  janitor      removes what is old
 scribe      writes down what runs say                engine       all of them, started and stopped as one
 """

@@ -151,7 +151,7 @@ class Runner:
     # --- one run, from its start to its settlement -----------------------------------------------------------------
 
     def _begin(self, carried: Carried) -> None:
-        carried.job = asyncio.ensure_future(self._carry(carried))
+        carried.job = asyncio.get_running_loop().create_task(self._carry(carried))
         self._watch.over(carried)
 
     async def _start(self, careful: Sequence[Carried]) -> None:

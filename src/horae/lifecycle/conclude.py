@@ -27,10 +27,12 @@ def conclude(facts: Facts, change: Change, now: datetime) -> Change:
     if freed:
         change = _freeing(change, freed)
     if after.standing.state in GOING and counts_from_end(after.task.schedule) and not occurrence_goes_on(after):
-        following = next_entry(after.task, after.standing._replace(last_end=now), now)
+        standing = after.standing._replace(last_end=now)
+        following = next_entry(after.task, standing, now)
         if following is not None:
+            # Kept, also where it was skipped: how late an occurrence is depends on the end from which it was counted.
             dropped = tuple(slot for slot in change.dropped if slot != NEXT_SLOT)
-            return change._replace(put=(*change.put, following), dropped=dropped)
+            return change._replace(standing=standing, put=(*change.put, following), dropped=dropped)
     if after.standing.state is TaskState.ACTIVE and not after.entries and not after.live:
         return _completed(after, change, now)
     return change

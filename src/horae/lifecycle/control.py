@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Final, assert_never
 
 from ..model.change import Change, Facts
 from ..model.checks import check_number
@@ -65,6 +65,8 @@ def resume(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
             raise refuse("task_cancelled")
         case TaskState.ACTIVE | TaskState.COMPLETED:
             return Change()
+        case never:
+            assert_never(never)
 
 
 def cancel(facts: Facts, now: datetime) -> Change:

@@ -63,6 +63,8 @@ def _may_run(facts: Facts, entry: Entry) -> bool:
             return facts.standing.state not in (TaskState.PAUSED, TaskState.CANCELLED)
         case Origin.MANUAL:
             return facts.standing.state is not TaskState.CANCELLED
+        case never:
+            assert_never(never)
 
 
 def _set_aside(facts: Facts, entry: Entry, claim: Claimant) -> Change:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import assert_never
 
 from ..model.change import Facts
 from ..model.entry import Entry, EntryKind
@@ -42,6 +43,8 @@ def _row(facts: Facts, entry: Entry, reason: Reason, now: datetime) -> Run | Non
             return given_up(facts.task, entry, reason, now)
         case EntryKind.NEXT | EntryKind.RESUME | EntryKind.DEADLINE:
             return None
+        case never:
+            assert_never(never)
 
 
 def _pile(facts: Facts, entry: Entry, now: datetime) -> Pile:

@@ -30,7 +30,8 @@ TRANSITIONS: Final[dict[RunState, frozenset[RunState]]] = {
     # Only `at_most_once` is claimed before it is running: what never started is provable.
     RunState.CLAIMED: frozenset({RunState.RUNNING, RunState.LOST, RunState.CANCELLED}),
     RunState.RUNNING: _ENDS | {RunState.WAITING},
-    RunState.WAITING: _ENDS | {RunState.RUNNING},
+    # Somebody else holds it: no node can die under it.
+    RunState.WAITING: _ENDS - {RunState.LOST} | {RunState.RUNNING},
     **{state: frozenset() for state in _ENDS},
 }
 

@@ -2,6 +2,9 @@
 
 Every write has the same three steps: gather the facts of a task, ask a pure decision, apply the change that it says. The
 decision is total and pure and may be asked again, so a store may also reserve, decide outside and commit with a check.
+A run is born once. A birth whose id the ledger has already is ignored in every call: the row is not written again, the
+run does not start, and the event that would tell of its birth is not written; all else of the change is. That attempt at
+that occurrence was made, and a clock that was set back must keep nobody from cancelling or resuming a task.
 Losing a race is an answer. Exceptions (`StoreError`) are for broken promises.
 """
 
@@ -77,8 +80,7 @@ class Agenda(Protocol):
         """Take up to a slice of what is due, never early, owners in turn, at most one entry of a task and `room` runs.
 
         Inside one transaction: a token that is higher than all before, the facts of each entry's task, the decision,
-        its change. Empty when others were faster, or when the node holds no lease. A run whose id the ledger has already
-        is not written again, does not start, and no event tells of it: that attempt at that occurrence was made.
+        its change. Empty when others were faster, or when the node holds no lease.
         """
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:

@@ -8,6 +8,7 @@ from .checks.outcomes import check_outcomes
 from .checks.planned import check_planned
 from .checks.promises import check_promises
 from .checks.reasons import check_reasons
+from .checks.retries import check_retries
 from .checks.story import stories
 from .checks.timeline import check_timeline
 from .checks.violation import Violation
@@ -16,6 +17,7 @@ from .evidence import Evidence
 _CHECKS = (
     check_timeline,
     check_outcomes,
+    check_retries,
     check_planned,
     check_promises,
     check_reasons,

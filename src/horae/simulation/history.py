@@ -62,6 +62,8 @@ class Deed(NamedTuple):
     ended: float | None = None
     died: bool = False
     """Its process went, and took it along."""
+    for_good: bool = False
+    """It failed, and said that trying again is of no use."""
 
 
 class Claiming(NamedTuple):
@@ -111,10 +113,10 @@ class History:
         self.deeds.append(deed)
         return len(self.deeds) - 1
 
-    def finish(self, place: int) -> None:
+    def finish(self, place: int, *, for_good: bool) -> None:
         """What died with its node has ended already."""
         if self.deeds[place].ended is None:
-            self.deeds[place] = self.deeds[place]._replace(ended=self._clock.steady())
+            self.deeds[place] = self.deeds[place]._replace(ended=self._clock.steady(), for_good=for_good)
 
     def is_gone(self, life: str) -> bool:
         return life in self._gone

@@ -6,13 +6,25 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from random import Random
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from ..clock import Clock
 from ..model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
 from ..ports.target import Invocation
 from .history import Deed, History
 from .tempers import Temper
+
+_MISBEHAVES: Final = {
+    Temper.FLAKY: 0.5,
+    Temper.FAILING: 1.0,
+    Temper.RAISING: 0.5,
+    Temper.SILENT: 0.4,
+    Temper.KILLER: 0.15,
+    Temper.POISON: 1.0,
+    Temper.OUTSOURCING: 1.0,
+    Temper.GATED: 0.5,
+}
+"""How often a target is what its temper says; else it just does its work."""
 
 
 class Surroundings:
@@ -42,10 +54,13 @@ class SimulatedTarget:
 
     async def execute(self, invocation: Invocation) -> Outcome:
         place = self._history.begin(self._deed(invocation))
+        for_good = False
         try:
-            return await self._act(invocation, Temper(invocation.task.payload.strip('"')))
+            outcome = await self._act(invocation, Temper(invocation.task.payload.strip('"')))
+            for_good = isinstance(outcome, Failed) and (outcome.permanent or outcome.died_alone)
+            return outcome
         finally:
-            self._history.finish(place)
+            self._history.finish(place, for_good=for_good)
 
     def _deed(self, invocation: Invocation) -> Deed:
         run = invocation.run
@@ -63,35 +78,36 @@ class SimulatedTarget:
         )
 
     async def _act(self, invocation: Invocation, temper: Temper) -> Outcome:
-        dice = self._surroundings.dice
         if self._surroundings.benign:
             await self._clock.pause(0.2)
             return Succeeded('"at last"')
+        dice = self._surroundings.dice
+        if dice.random() < _MISBEHAVES.get(temper, 0):
+            return await self._misbehave(invocation, temper, dice)
         match temper:
             case Temper.SLOW:
                 await self._work_long(invocation, dice.choice((120.0, 600.0, 1_500.0, 2_400.0)))
-            case Temper.FLAKY if dice.random() < 0.5:
-                return await self._fail(dice)
-            case Temper.FAILING:
-                return await self._fail(dice)
-            case Temper.RAISING if dice.random() < 0.5:
-                await self._clock.pause(0.1)
-                raise ValueError("the target broke its promise")
-            case Temper.SILENT if dice.random() < 0.4:
-                await asyncio.Event().wait()
-            case Temper.KILLER if dice.random() < 0.15:
-                return await self._kill(invocation)
-            case Temper.POISON:
-                return await self._kill(invocation)
-            case Temper.OUTSOURCING:
-                return self._hand_on(invocation, dice)
-            case Temper.GATED if dice.random() < 0.5:
-                return Skipped("nothing to do")
             case Temper.STUBBORN:
                 await self._stop_slowly(dice.choice((30.0, 300.0)), dice.choice((0.5, 4.0)))
             case _:
                 await self._clock.pause(dice.choice((0.01, 0.5, 3.0, 15.0)))
         return Succeeded('"done"')
+
+    async def _misbehave(self, invocation: Invocation, temper: Temper, dice: Random) -> Outcome:
+        match temper:
+            case Temper.SILENT:
+                return await _for_ever()
+            case Temper.KILLER | Temper.POISON:
+                return await self._kill(invocation)
+            case Temper.OUTSOURCING:
+                return self._hand_on(invocation, dice)
+            case Temper.GATED:
+                return Skipped("nothing to do")
+            case Temper.RAISING:
+                await self._clock.pause(0.1)
+                raise ValueError("the target broke its promise")
+            case _:
+                return await self._fail(dice)
 
     async def _work_long(self, invocation: Invocation, seconds: float) -> None:
         """With a sign of life often enough."""

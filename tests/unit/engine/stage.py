@@ -92,6 +92,30 @@ def _raise_next(faults: dict[str, list[Exception | None]], name: str) -> None:
         raise error
 
 
+class Slow:
+    """A store of which one call takes its time, before or after it is written."""
+
+    def __init__(self, inner: object, clock: VirtualClock, name: str, seconds: float, *, after: bool = False) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._name = name
+        self._seconds = seconds
+        self._after = after
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self._inner, name)
+
+        async def through(*arguments: Any, **named_ones: Any) -> Any:
+            if name == self._name and not self._after:
+                await self._clock.pause(self._seconds)
+            answer = await method(*arguments, **named_ones)
+            if name == self._name and self._after:
+                await self._clock.pause(self._seconds)
+            return answer
+
+        return through
+
+
 def as_store(door: object) -> Keeping:
     return cast("Keeping", door)
 

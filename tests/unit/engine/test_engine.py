@@ -22,6 +22,7 @@ from tests.unit.engine.stage import (
     TERMS,
     Door,
     Obedient,
+    Slow,
     add,
     an_engine,
     as_store,
@@ -206,14 +207,12 @@ def test_a_node_that_has_left_does_not_join_again() -> None:
 
     async def scene(clock: VirtualClock) -> None:
         store = Door()
-        engine = an_engine(store, Obedient(), clock)
+        engine = an_engine(
+            Slow(store, clock, "leave", 2 * TERMS.renewal.total_seconds(), after=True), Obedient(), clock
+        )
         await engine.start()
-        await clock.pause(TERMS.renewal.total_seconds() - 0.1)
-        store.shut("leave")
-        stop = asyncio.ensure_future(engine.stop())
-        await clock.pause(TERMS.renewal.total_seconds())
-        store.open_again()
-        await stop
+        await clock.pause(1)
+        await engine.stop()
         await clock.pause(60)
         assert store.count("join") == 1
         assert await nodes(store) == []

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
@@ -27,7 +25,19 @@ from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.decisions import starting
 from horae.testing.factories import DAY, HOUR, NODE, NOON, a_new_task, a_node, a_task
-from tests.unit.engine.stage import TERMS, Door, Obedient, add, an_engine, as_store, endless, runs_of, until, virtually
+from tests.unit.engine.stage import (
+    TERMS,
+    Door,
+    Obedient,
+    Slow,
+    add,
+    an_engine,
+    as_store,
+    endless,
+    runs_of,
+    until,
+    virtually,
+)
 
 LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERMS.renewal, TERMS.self_stop))
 
@@ -43,30 +53,6 @@ class Noted(Door):
     async def extend(self, *arguments: object) -> object:
         self.renewed_at.append(self.clock.steady())
         return await self.__getattr__("extend")(*arguments)
-
-
-class Slow:
-    """A store of which one call takes its time, before or after it is written."""
-
-    def __init__(self, inner: object, clock: VirtualClock, name: str, seconds: float, *, after: bool = False) -> None:
-        self._inner = inner
-        self._clock = clock
-        self._name = name
-        self._seconds = seconds
-        self._after = after
-
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        method = getattr(self._inner, name)
-
-        async def through(*arguments: Any, **named: Any) -> Any:
-            if name == self._name and not self._after:
-                await self._clock.pause(self._seconds)
-            answer = await method(*arguments, **named)
-            if name == self._name and self._after:
-                await self._clock.pause(self._seconds)
-            return answer
-
-        return through
 
 
 async def nodes(store: Door) -> list[str]:
@@ -122,6 +108,32 @@ def test_what_it_carries_stops_in_time_when_the_store_is_out_of_reach(hanging: b
         assert not engine.lease.held
         await clock.pause(60)
         assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING]
+        engine.kill()
+
+    virtually(scene)
+
+
+def test_a_store_that_fails_first_and_then_hangs_gains_no_time() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, ended_at = Noted(clock), list[float]()
+
+        async def act(invocation: Invocation) -> Outcome:
+            try:
+                await endless(invocation)
+            finally:
+                ended_at.append(clock.steady())
+            return Succeeded()
+
+        engine = an_engine(store, Obedient(act), clock)
+        await add(store, NOON, clock.now())
+        await engine.start()
+        await clock.pause(20)
+        last = store.renewed_at[-1]
+        store.fail_before("extend", times=1_000)
+        await clock.pause(last + SELF_STOP - 2 - clock.steady())
+        store.shut("extend", "release")
+        await clock.pause(60)
+        assert ended_at == [pytest.approx(last + SELF_STOP)]
         engine.kill()
 
     virtually(scene)
@@ -294,14 +306,16 @@ def test_after_an_outage_the_first_one_back_does_not_take_the_others_for_dead() 
         engines = [an_engine(door, Obedient(), clock) for door in doors]
         for engine in engines:
             await engine.start()
-        await clock.pause(5)
+            await clock.pause(1)
+        # The first one has renewed for the last time, the second one has seen it.
+        await clock.pause(RENEWAL)
         names = [engine.node for engine in engines]
         for door in doors:
             door.fail_before("extend", times=1_000)
         await clock.pause(3 * LEASE)
-        doors[0].fail_before("extend", times=0)
-        await clock.pause(2)
         doors[1].fail_before("extend", times=0)
+        await clock.pause(2)
+        doors[0].fail_before("extend", times=0)
         await clock.pause(2 * LEASE)
         assert [engine.node for engine in engines] == names
         for engine in engines:
@@ -378,6 +392,9 @@ def test_a_storm_of_rings_does_not_become_a_storm_of_writes() -> None:
             await clock.pause(0.001)
             engine.ring()
         assert len(store.renewed_at) <= 2 + 1 / BREATH_SECONDS
+        after = len(store.renewed_at)
+        await clock.pause(10 * RENEWAL)
+        assert len(store.renewed_at) <= after + 11, "one ring is one look"
         await engine.stop()
 
     virtually(scene)

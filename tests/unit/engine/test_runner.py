@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from horae.engine import watch as watch_module
 from horae.engine.carried import Carried
 from horae.engine.engine import Engine
+from horae.lifecycle.recover import release
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
 from horae.model.principal import LOCAL
 from horae.model.reason import Reason
@@ -219,6 +221,30 @@ def test_what_ignores_its_deadline_is_asked_again_and_again_without_a_spin(polic
     assert asked == 1 + int(190 / policies["timeout"].total_seconds())
     # What it finished, it finished: nobody else could know better.
     assert (run.state, run.result) == (RunState.SUCCEEDED, '"all the same"')
+
+
+def test_what_cleans_up_after_its_deadline_is_left_to_it_when_others_time_out() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, cleaned = Door(), list[float]()
+
+        async def act(invocation: Invocation) -> Outcome:
+            try:
+                await endless(invocation)
+            finally:
+                await clock.pause(20)
+                cleaned.append(clock.steady())
+            return Succeeded()
+
+        engine = an_engine(store, Obedient(act), clock)
+        for start in (0, 5, 10):
+            await add(store, NOON + start * SECOND, clock.now(), guarantee="at_most_once", timeout=30 * SECOND)
+        await engine.start()
+        await clock.pause(100)
+        await engine.stop()
+        assert cleaned == [50, 55, 60]
+        assert {run.state for run in await runs_of(store)} == {RunState.TIMED_OUT}
+
+    virtually(scene)
 
 
 def test_what_breaks_because_of_its_deadline_has_timed_out() -> None:
@@ -444,6 +470,25 @@ def test_a_run_that_is_cancelled_while_it_is_being_started_does_not_begin() -> N
         await engine.stop()
         assert target.seen == []
         assert [run.state for run in await runs_of(store, task)] == [RunState.CANCELLED]
+
+    virtually(scene)
+
+
+def test_a_run_that_somebody_else_took_over_while_it_was_being_started_does_not_begin() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target, engine, task = await a_careful_one(clock)
+        store.shut("start")
+        await engine.start()
+        await clock.pause(1)
+        whole = as_store(store.inner)
+        (run,) = await runs_of(store, task)
+        await whole.release([(run.id, run.token)], partial(release, now=clock.now()))
+        store.open_again()
+        await clock.pause(20)
+        await engine.stop()
+        lost, again = await runs_of(store, task)
+        assert (lost.state, again.state) == (RunState.LOST, RunState.SUCCEEDED)
+        assert [each.run.attempt for each in target.seen] == [2]
 
     virtually(scene)
 

@@ -159,6 +159,7 @@ def test_a_scribe_that_was_stopped_can_start_again() -> None:
         store = Door()
         scribe = await a_scribe(store)
         scribe.write(a_line("one"))
+        await clock.pause(GATHER_SECONDS / 2)
         await scribe.stop()
         scribe.start()
         scribe.write(a_line("two"))

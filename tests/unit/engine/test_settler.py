@@ -84,11 +84,16 @@ def test_a_failed_write_keeps_everything_first_in_line() -> None:
         settler.add(first)
         settler.add(second)
         store.fail_before("settle")
-        with pytest.raises(StoreError):
-            await settler.step()
-        assert settler.waiting == 2
-        assert settler.holds(first.run_id)
+        store.shut("settle")
+        step = asyncio.ensure_future(settler.step())
+        await clock.pause(1)
         settler.add(third)
+        assert settler.waiting == 3
+        assert settler.holds(first.run_id)
+        store.open_again()
+        with pytest.raises(StoreError):
+            await step
+        assert settler.waiting == 3
         await settler.step()
         assert store.arguments("settle")[-1][0] == (first, second, third)
         assert not settler.holds(first.run_id)

@@ -77,6 +77,14 @@ def test_a_next_that_was_held_behind_a_backlog() -> None:
     assert world.agenda == ["retry 13:00 #2 timed", "next 15:30 timed"]
 
 
+def test_a_new_overlap_that_comes_with_it_holds_nobody_back() -> None:
+    world = World(overlap="queue").claim_at(hour(13)).at(hour(13.25))
+    world.run_now()
+    assert world.claim_all().agenda == ["manual 13:15 held", "next 14:00 timed"]
+    world.edit(schedule=HALF_HOURLY, policies=Policies(overlap="parallel"))
+    assert world.agenda == ["manual 13:15 timed", "next 13:30 timed"]
+
+
 def test_repeats_and_wishes_to_skip_belonged_to_the_old_one() -> None:
     world = World(Every(interval=HOUR, repeat=2)).claim_at(hour(13))
     world.skip_next(2)

@@ -154,6 +154,11 @@ def test_nothing_is_planned_any_more() -> None:
     assert why(world, hour(14)).english == "The schedule has no occurrence then; the nearest later one is -."
 
 
+def test_what_counts_from_the_end_can_only_estimate() -> None:
+    world = World(Every(interval=HOUR, since="end")).claim_at(hour(13))
+    assert why(world, hour(14)).english == "It is still to come: 2026-03-01T14:00:00+00:00."
+
+
 def test_the_rows_that_the_answer_rests_on() -> None:
     world = World(retry=Retry(2, HOUR)).claim_at(hour(13))
     world.fail(retry_after=MINUTE)

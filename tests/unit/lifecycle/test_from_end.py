@@ -125,6 +125,13 @@ def test_run_now_beside_it_does_not_end_it() -> None:
     assert world.agenda == ["next 14:30 timed"]
 
 
+def test_what_was_held_behind_it_goes_on_and_the_next_is_stored_all_the_same() -> None:
+    world = going(overlap="queue")
+    world.run_now()
+    world.claim_all().settle()
+    assert world.agenda == ["manual 13:30 timed", "next 14:30 timed"]
+
+
 def test_replacing_what_somebody_outside_holds_ends_it() -> None:
     world = going(overlap="replace")
     world.settle(Waiting(hour(16)))
@@ -157,6 +164,13 @@ class TestPause:
         assert world.agenda == ["next 14:30 asleep"]
         world.at(hour(14)).resume()
         assert world.agenda == ["next 14:30 timed"]
+
+    def test_while_it_runs_and_the_pause_has_an_end(self) -> None:
+        world = going()
+        world.pause(until=hour(14))
+        world.settle()
+        assert world.agenda == ["resume 14:00 timed", "next 14:30 asleep"]
+        assert world.claim_at(hour(14)).agenda == ["next 14:30 timed"]
 
     def test_it_is_still_running_when_resumed(self) -> None:
         world = going()

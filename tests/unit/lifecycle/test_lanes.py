@@ -69,6 +69,8 @@ def test_a_requested_skip_is_decided_before_the_lane_is_asked() -> None:
     world.claim_at(hour(14))
     assert world.ledger == ["13:00 skipped skip_requested"]
     assert world.agenda == ["next 14:00 parked"]
+    assert world.next is not None
+    assert world.next.due == hour(14)
     assert world.standing.skips_left == 0
     assert freed(world.at(hour(14.5))).ledger[-1] == "14:00 running"
 

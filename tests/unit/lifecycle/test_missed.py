@@ -121,6 +121,20 @@ def test_a_pile_of_a_bounded_schedule(
     assert world.state is (TaskState.COMPLETED if done else TaskState.ACTIVE)
 
 
+def test_repeats_that_were_used_up_before_are_not_given_again() -> None:
+    world = World(Every(interval=HOUR, repeat=3), missed=ALL).claim_at(hour(13))
+    world.settle()
+    world.claim_at(hour(17.5))
+    assert world.ledger == ["13:00 succeeded", "14:00 running"]
+    assert world.agenda == ["waiting 15:00 held"]
+    assert world.standing.counted == 3
+
+
+def test_two_in_quick_succession_are_a_pile_though_both_are_in_time() -> None:
+    world = World(Every(interval=5 * SECOND)).claim_at(hour(12) + 11 * SECOND)
+    assert world.ledger == ["12:00:05 skipped merged", "12:00:10 running"]
+
+
 def test_once_is_run_however_late() -> None:
     world = World(Once(at=hour(13))).claim_at(hour(13) + timedelta(days=700))
     assert world.ledger == ["13:00 running"]
@@ -186,7 +200,7 @@ class TestJitter:
         world = World(schedule, missed=LATEST)
         assert world.next is not None
         assert world.next.due < hour(13) + MINUTE
-        world.claim_at(hour(13) + 90 * SECOND)
+        world.claim_at(hour(13) + 150 * SECOND)
         assert world.ledger == ["13:00 running"]
         assert world.agenda == ["next 13:01 timed"]
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from horae.errors import Conflict
+from horae.model.event import EventKind
 from horae.model.outcome import Cancelled, Failed, Succeeded, Waiting
 from horae.model.policy import Missed, Overlap, Retry
 from horae.model.reason import Reason
@@ -151,6 +152,8 @@ class TestReplace:
         assert world.ledger == ["13:00 cancelled replaced", "14:00 running"]
         assert world.agenda == ["next 15:00 timed"]
         assert world.standing.last_end == hour(14)
+        told = [(event.kind, event.detail) for event in world.events[-2:]]
+        assert told == [(EventKind.RUN_CANCELLED, "replaced"), (EventKind.RUN_STARTED, None)]
 
     def test_but_not_for_an_occurrence_that_is_not_run(self) -> None:
         world = going("replace", missed=Missed("skip"))

@@ -18,7 +18,7 @@ from horae.model.policy import LONGEST_BACKOFF, Retry
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import TaskState
-from horae.schedule import Once
+from horae.schedule import Every, Once
 
 from .world import HOUR, MINUTE, NODE, SECOND, World, hour
 
@@ -213,6 +213,22 @@ def test_what_was_due_is_recorded_and_what_was_asked_for_stays() -> None:
     assert world.state is TaskState.FAILED
 
 
+def test_where_all_that_was_planned_counts_so_does_what_giving_up_records() -> None:
+    world = World(Every(interval=HOUR, repeat=4, counting="planned"), give_up_after=1).claim_at(hour(13)).at(hour(15.5))
+    world.fail(permanent=True)
+    assert world.ledger == ["13:00 failed target_failed", "14:00..15:00 x2 skipped cancelled"]
+    assert world.standing.counted == 3
+    world.resume()
+    world.claim_at(hour(16)).settle()
+    assert world.state is TaskState.COMPLETED
+
+
+def test_giving_up_counts_nothing_that_is_still_to_come() -> None:
+    world = World(Every(interval=HOUR, repeat=4, counting="planned"), give_up_after=1).claim_at(hour(13))
+    world.fail(permanent=True)
+    assert world.standing.counted == 1
+
+
 def test_others_of_its_runs_may_still_end() -> None:
     world = going(overlap="parallel", give_up_after=1).claim_at(hour(14))
     first, second = world.live
@@ -384,6 +400,17 @@ def test_it_never_answers() -> None:
     world = handed_on().claim_at(hour(13.5))
     assert world.ledger == ["13:00 timed_out deadline"]
     assert world.agenda == ["retry 13:00 #2 timed", "next 14:00 timed"]
+
+
+def test_a_deadline_concerns_one_run_only() -> None:
+    world = handed_on(overlap="parallel").at(hour(13.25))
+    world.run_now()
+    world.claim_all().claim_at(hour(13.5))
+    assert world.ledger == ["13:00 timed_out deadline", "13:15 running"]
+    world.claim_at(hour(14)).settle(Waiting(hour(15)), world.live[0])
+    world.settle(Waiting(hour(14.5)), world.live[-1])
+    world.claim_at(hour(14.5))
+    assert len(world.live) == 2
 
 
 def test_it_never_answers_and_has_no_attempt_left() -> None:

@@ -60,6 +60,8 @@ class World:
         self.was_parallel = False
         """Runs that started side by side may still be going, whatever the policy says now."""
         self.eras: list[Era] = []
+        self.moves: set[tuple[EntryKind, Stand | None, Stand | None]] = set()
+        """Every way in which an entry has come, gone, or changed its stand."""
         policies = policies_for(schedule, chosen) if policies is None else policies
         draft = Draft("ada", "a task", schedule, Target("function", ""), "{}", policies, lane=lane)
         change = plan(draft, "tsk_1", self.now)
@@ -127,6 +129,7 @@ class World:
         slots = [entry.slot for entry in change.put]
         assert len(slots) == len(set(slots)), "one slot is put twice"
         assert not set(slots) & set(change.dropped), "a slot is put and dropped"
+        self._check_told(change)
         self._define(change)
         for run in change.born:
             assert run.id not in self.runs, f"{run.id} was born twice"
@@ -139,14 +142,26 @@ class World:
             assert self.runs[run_id].live
             self.runs[run_id] = self.runs[run_id]._replace(cancel=reason)
         for slot in change.dropped:
-            self.entries.pop(slot, None)
+            self._replace_entry(slot, None)
         for entry in change.put:
             assert entry.stand is not Stand.READY, "only stores move entries there"
-            self.entries[entry.slot] = entry
+            self._replace_entry(entry.slot, entry)
         self.events.extend(change.events)
         self.deleted = self.deleted or change.deleted
         self.seat()
         return change
+
+    def _check_told(self, change: Change) -> None:
+        """Every run that starts, is skipped, is handed on or ends is told of, and so is every new state of the task."""
+        told = Counter((event.kind, event.run_id) for event in change.events)
+        started = [(EventKind.RUN_STARTED, run.id) for run in change.born if run.live]
+        others = [(EventKind(f"run.{run.state}"), run.id) for run in (*change.born, *change.moved) if run not in self.live]
+        for kind, run_id in (*started, *(each for each in others if each[0] is not EventKind.RUN_STARTED)):
+            assert told[kind, run_id] == 1, f"{kind} of {run_id} was told {told[kind, run_id]} times"
+        if change.standing is not None and change.standing.state is not self.standing.state:
+            wanted = {"active": (EventKind.TASK_RESUMED, EventKind.TASK_EDITED)}
+            kinds = wanted.get(change.standing.state, (EventKind(f"task.{change.standing.state}"),))
+            assert sum(told[kind, None] for kind in kinds) == 1
 
     def _define(self, change: Change) -> None:
         if change.task is not None:
@@ -171,6 +186,16 @@ class World:
         assert run.token == before.token
         self.runs[run.id] = run
 
+    def _replace_entry(self, slot: str, entry: Entry | None) -> None:
+        """Another occurrence in the same slot is another entry."""
+        before = self.entries.pop(slot, None)
+        same = before is not None and entry is not None and before.planned == entry.planned
+        if before is not None and (entry is None or not same):
+            self.moves.add((before.kind, before.stand, None))
+        if entry is not None:
+            self.moves.add((entry.kind, before.stand if before is not None and same else None, entry.stand))
+            self.entries[slot] = entry
+
     def _taken(self, lane: str) -> int:
         return self.others + sum(lane in run.lanes for run in self.live)
 
@@ -180,7 +205,7 @@ class World:
             free = self.limit - self._taken(entry.lane or "")
             called = sum(e.lane == entry.lane and e.stand in CLAIMABLE for e in self.entries.values())
             if free > called:
-                self.entries[entry.slot] = entry._replace(stand=Stand.TIMED)
+                self._replace_entry(entry.slot, entry._replace(stand=Stand.TIMED))
 
     # --- what happens ----------------------------------------------------------------------------------------------
 

@@ -76,7 +76,14 @@ class _Account:
         return (entry for entry in entries if entry.origin is Origin.SCHEDULED)
 
     def _instants_of(self, run: Run) -> Sequence[datetime]:
-        return (run.planned,) if run.span is None else self._between(run.span.first, run.span.last)
+        """A stretch is told by the schedule of its time."""
+        if run.span is None:
+            return (run.planned,)
+        first, last = run.span.first, run.span.last
+        for stretch, planned in self.life:
+            if self._told_in(run, stretch):
+                return planned[bisect_left(planned, first) : bisect_right(planned, last)]
+        return self._between(first, last)
 
     def _between(self, first: datetime, last: datetime) -> Sequence[datetime]:
         return self._planned[bisect_left(self._planned, first) : bisect_right(self._planned, last)]
@@ -147,10 +154,9 @@ class _Account:
         if most is None:
             return False
         rows = [run for run in self._rows if self._told_in(run, stretch)]
-        if stretch.task.schedule.counting == "planned":
-            return sum(1 if run.span is None else run.span.count for run in rows) >= most
-        # An occurrence counts when it is given a run, also one that waited for its turn and then gave way.
-        return stretch.ended_as is TaskState.COMPLETED or len(rows) >= most
+        # An occurrence counts when it is given a run, also one that waited for its turn and then gave way: from the rows
+        # alone nobody can tell more than that enough were planned.
+        return stretch.ended_as is TaskState.COMPLETED or sum(_size(run) for run in rows) >= most
 
     def _told_in(self, run: Run, stretch: Stretch) -> bool:
         number = self._told.get(run.id, 0)
@@ -158,6 +164,10 @@ class _Account:
 
     def _last_in(self, stretch: Stretch) -> datetime | None:
         return max((run.planned for run in self._rows if self._told_in(run, stretch)), default=None)
+
+
+def _size(run: Run) -> int:
+    return 1 if run.span is None else run.span.count
 
 
 def _chained(evidence: Evidence, story: Story, rows: Sequence[Run]) -> Iterator[Violation]:

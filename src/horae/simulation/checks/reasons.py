@@ -77,7 +77,7 @@ def _stale(case: Case) -> bool:
 
 def _missed(case: Case) -> bool:
     """Nothing is missed that was met in time: it was late, or more than one had piled up, or the schedule changed."""
-    if _by(case, "edit") or (_by(case, "resume") and case.state is TaskState.FAILED):
+    if _by(case, "edit") or _by(case, "resume"):
         return True
     policy = case.task.policies.missed
     return policy.mode in ("skip", "all") and _late(case)

@@ -23,6 +23,13 @@ ENDS = {
     EventKind.RUN_SKIPPED: RunState.SKIPPED,
 }
 
+_NOT_CANCELLED = frozenset(TaskState) - {TaskState.CANCELLED}
+_MAY_START = {
+    Origin.SCHEDULED: frozenset({TaskState.ACTIVE}),
+    Origin.BACKFILL: _NOT_CANCELLED - {TaskState.PAUSED},
+    Origin.MANUAL: _NOT_CANCELLED,
+}
+
 
 def check_timeline(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Violation]:
     yield from _no_gaps(evidence)
@@ -97,8 +104,7 @@ class _Sweep:
 
     def _allowed(self, number: int, run: Run) -> Iterator[Violation]:
         state = self._stories[run.task_id].state_before(number)
-        wanted = {TaskState.ACTIVE} if run.origin is Origin.SCHEDULED else set(TaskState) - {TaskState.CANCELLED}
-        if state not in wanted:
+        if state not in _MAY_START[run.origin]:
             yield Violation("paused", f"event {number}: {run.id} ({run.origin}) starts although its task is {state}")
         if self._limits.barred(run.owner, number):
             yield Violation("paused", f"event {number}: {run.id} starts although {run.owner} may run nothing")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ...errors import StoreError
-from ...model.change import Change, Facts, FireDecision, RunDecision, SettleDecision
+from ...model.change import Facts, FireDecision, RunDecision, SettleDecision
 from ...model.entry import Entry, Stand
 from ...model.limits import CLAIM_SLICE
 from ...model.outcome import Settlement
@@ -60,22 +60,12 @@ class MemoryAgenda:
         for decided, entry in enumerate(chosen):
             if len(claimed) >= room:
                 return decided
-            change = self._only_new(decide(self._facts(entry.task_id), entry, data.token))
+            change = data.only_new(decide(self._facts(entry.task_id), entry, data.token))
             if not change.deleted and entry.slot not in {*change.dropped, *(put.slot for put in change.put)}:
                 raise StoreError(f"The entry {entry.slot} of {entry.task_id} was decided, but would come due for ever.")
             data.apply(entry.task_id, change)
             claimed.extend(Claimed(data.tasks[entry.task_id], run) for run in change.born if run.live)
         return len(chosen)
-
-    def _only_new(self, change: Change) -> Change:
-        """An attempt that the ledger has already was made: it is neither written nor told again."""
-        made = {run.id for run in change.born if run.id in self._data.runs}
-        if not made:
-            return change
-        return change._replace(
-            born=tuple(run for run in change.born if run.id not in made),
-            events=tuple(event for event in change.events if event.run_id not in made),
-        )
 
     def _facts(self, task_id: str) -> Facts:
         facts = self._data.facts(task_id)

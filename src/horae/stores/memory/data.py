@@ -16,6 +16,7 @@ from ...model.task import FRESH, Standing, Task
 from ...ports.journal import Line
 from ...ports.records import Record
 from ...ports.store import Node
+from ..births import only_new
 from .entries import Entries, key_of
 from .events import Events
 from .runs import Runs
@@ -85,7 +86,11 @@ class Data:
             names.append(mine)
         return tuple(LaneUse(name, self.limit(name), self.taken(name)) for name in names)
 
+    def only_new(self, change: Change) -> Change:
+        return only_new(change, lambda run: run.id in self.runs) if change.born else change
+
     def apply(self, task_id: str, change: Change) -> None:
+        change = self.only_new(change)
         if change.deleted:
             self._delete(task_id)
         else:
@@ -115,8 +120,6 @@ class Data:
 
     def _carry_on(self, change: Change) -> None:
         for run in change.born:
-            if run.id in self.runs:
-                raise StoreError(f"The run {run.id} was born twice; nothing was written.")
             self.runs.write(run.id, run)
         for run in change.moved:
             self._move(run)

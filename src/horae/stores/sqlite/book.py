@@ -68,7 +68,7 @@ class SQLiteBook:
         """The facts before and after."""
         gathered, known, before = everything_of(link, self._familiar, row)
         pending = Pending(link, self._familiar)
-        pending.note(known, before.entries, decide(before), gathered)
+        pending.note(known, before.entries, pending.only_new(known.number, decide(before)), gathered)
         pending.finish()
         after = one_by_id(link, before.task.id)
         return before, None if after is None else everything_of(link, self._familiar, after)[2]

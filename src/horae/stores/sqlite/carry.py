@@ -74,7 +74,7 @@ class Carrier:
                 stale.add(run_id)
                 continue
             entries = gathered.entries.get(known.number, ())
-            change = decide(gathered.facts(known, entries), run, told)
+            change = pending.only_new(known.number, decide(gathered.facts(known, entries), run, told))
             pending.note(known, entries, change, gathered)
             gathered.entries_after(known.number, change, entries)
         pending.finish()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from datetime import datetime
 from time import thread_time
 from typing import Final, NamedTuple
@@ -71,45 +70,34 @@ class Claimer:
         return _answer(claimed, decided, now, timed, ready)
 
     def _fire(self, link: Link, rows: list[Row], asked: _Asked, claimed: list[Claimed]) -> int:
-        """Decide and write. What the ledger has already was made before: then all is decided again without it."""
+        """Decide and write. If the ledger has some of it already, all is decided again, and each birth is looked up."""
         token: int = link.query(_NEXT_TOKEN)[0][0]
-        made: set[str] = set()
-        while True:
+        link.query("SAVEPOINT slice")
+        try:
+            decided = self._decide(link, rows, asked, token, claimed, careful=False)
+        except apsw.ConstraintError:
+            link.query("ROLLBACK TO slice")
+            self._familiar.forget()
             claimed.clear()
-            pending = Pending(link, self._familiar)
-            decided = self._decide(link, rows, asked, token, made, pending, claimed)
-            link.query("SAVEPOINT slice")
-            try:
-                pending.finish()
-            except apsw.ConstraintError:
-                link.query("ROLLBACK TO slice")
-                self._familiar.forget()
-                again = pending.made_already() - made
-                if not again:
-                    raise
-                made |= again
-            else:
-                link.query("RELEASE slice")
-                return decided
+            decided = self._decide(link, rows, asked, token, claimed, careful=True)
+        link.query("RELEASE slice")
+        return decided
 
-    def _decide(  # noqa: PLR0913, PLR0917 - the one hot loop of a claim
-        self,
-        link: Link,
-        rows: list[Row],
-        asked: _Asked,
-        token: int,
-        made: AbstractSet[str],
-        pending: Pending,
-        claimed: list[Claimed],
+    def _decide(
+        self, link: Link, rows: list[Row], asked: _Asked, token: int, claimed: list[Claimed], *, careful: bool
     ) -> int:
         """One after the other, until there is no room or it has taken too long; how many were decided."""
         gathered = Gathered(link, self._familiar, {row[0]: row[_VERSION] for row in rows})
         gathered.read_entries([row[0] for row in rows if row[_ENTRIES] > 1])
+        pending = Pending(link, self._familiar)
         until = thread_time() + _DECIDING_SECONDS
         room, decide = asked.room, asked.decide
         decided = 0
         for row in rows:
-            if len(claimed) >= room or (decided % _BETWEEN_LOOKS == 0 and thread_time() > until):
+            if len(claimed) >= room:
+                break
+            if decided % _BETWEEN_LOOKS == 0 and thread_time() > until:
+                self._turns.took(decided, len(rows))
                 break
             number = row[0]
             known = gathered.known[number]
@@ -117,8 +105,8 @@ class Claimer:
             entry = entry_from(row, task[0])
             entries = gathered.entries.get(number) or (entry,)
             change = decide(gathered.facts(known, entries), entry, token)
-            if made:
-                change = _only_new(change, made)
+            if careful:
+                change = pending.only_new(number, change)
             if row[1] not in change.dropped:
                 _must_move(entry, change)
             pending.note(known, entries, change, gathered)
@@ -126,6 +114,9 @@ class Claimer:
                 if run.state in LIVE:
                     claimed.append(new(Claimed, (change.task or task, run)))  # noqa: PERF401 - there is one
             decided += 1
+        else:
+            self._turns.took(decided, decided)
+        pending.finish()
         return decided
 
 
@@ -133,14 +124,6 @@ def _answer(claimed: list[Claimed], decided: int, now: datetime, timed: int | No
     heads = [due for due in (timed, ready) if due is not None]
     head = instants[min(heads)] if heads else None
     return Claim(tuple(claimed), decided, head is not None and head <= now, head)
-
-
-def _only_new(change: Change, made: AbstractSet[str]) -> Change:
-    """An attempt that the ledger has already is neither written nor told again."""
-    return change._replace(
-        born=tuple(run for run in change.born if run.id not in made),
-        events=tuple(event for event in change.events if event.run_id not in made),
-    )
 
 
 def _must_move(entry: Entry, change: Change) -> None:

@@ -46,14 +46,18 @@ class Gathered:
         self.surroundings = Surroundings(link, [known.task for known in self.known.values()])
 
     def _read(self, numbers: Collection[int]) -> None:
+        going: list[int] = []
         for row in self._link.query(_TASKS, (these(numbers),)):
             number = row[0]
             parts = (number, row[TASK_WIDTH], task_from(row), standing_from(row, TASK_WIDTH + 1), (), ())
             self.known[number] = new(Known, parts)
-        for row in self._link.query(_LIVE_RUNS, (these(numbers),)):
-            known = self.known[row[2]]
-            live = (*known.live, run_from(row, known.task.id))
-            self.known[row[2]] = known._replace(live=live, numbers=(*known.numbers, row[0]))
+            if row[-1] is not None:
+                going += map(int, row[-1].split(","))
+        if going:
+            for row in self._link.query(_LIVE_RUNS, (these(going),)):
+                known = self.known[row[2]]
+                live = (*known.live, run_from(row, known.task.id))
+                self.known[row[2]] = known._replace(live=live, numbers=(*known.numbers, row[0]))
 
     def read_entries(self, numbers: Collection[int]) -> None:
         if numbers:

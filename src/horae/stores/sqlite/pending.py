@@ -9,10 +9,12 @@ import apsw
 from ...errors import StoreError
 from ...model.change import Change
 from ...model.entry import CLAIMABLE, Entry
+from ...model.ids import microseconds
 from ...model.lane import DEFAULT_LIMIT
 from ...model.refusals import refuse
 from ...model.run import LIVE, Run
 from ...model.task import FRESH
+from ..births import only_new
 from .familiar import Familiar, Known, after
 from .gather import Gathered, one_by_key, these
 from .link import Link, Row
@@ -29,7 +31,7 @@ from .rows import (
 from .statements import Bulk, sql
 
 _INSERT_TASKS: Final = Bulk("insert_tasks", 14)
-_PUT_STANDINGS: Final = Bulk("put_standings", 14)
+_PUT_STANDINGS: Final = Bulk("put_standings", 15)
 _PUT_ENTRIES: Final = Bulk("put_entries", 20)
 _DROP_ENTRIES: Final = Bulk("drop_entries", 2)
 _INSERT_RUNS: Final = Bulk("insert_runs", 29)
@@ -72,18 +74,33 @@ class Pending:
         self._deleted: list[int] = []
         self._offered: set[str] = set()
         self._last_run = -1
+        self._looked_up: set[str] = set()
+        """The ids of new runs that the ledger is known not to have."""
 
     def offer(self, lane: str) -> None:
         self._offered.add(lane)
 
+    def only_new(self, number: int, change: Change) -> Change:
+        """The change without what the ledger has already, or will have when this is written."""
+        if not change.born:
+            return change
+        change = only_new(change, lambda run: run.id in self._looked_up or self._is_made(number, run))
+        self._looked_up.update(run.id for run in change.born)
+        return change
+
+    def _is_made(self, number: int, run: Run) -> bool:
+        return bool(self._link.query(_MADE, (number, microseconds(run.planned), run.attempt, run.origin, run.id)))
+
     def note_new(self, number: int, change: Change) -> None:
         """A task that was not there before."""
-        if change.task is None:
+        task = change.task
+        if task is None:
             raise StoreError("Only a change that defines a task can make one; nothing was written.")
-        self._new_tasks += (number, *task_values(change.task))
-        self._standings += standing_values(number, 1, change.standing or FRESH)
-        for run in change.born:
-            self._note_born(number, run, None)
+        change = self.only_new(number, change)
+        self._new_tasks += (number, *task_values(task))
+        numbers = [(self._note_born(number, run, None), run) for run in change.born]
+        live = [each for each, run in sorted(numbers, key=_by_id) if run.state in LIVE]
+        self._standings += standing_values(number, 1, change.standing or FRESH, live)
         for entry in change.put:
             self._entries[number, entry.slot] = entry_values(number, entry)
         for event in change.events:
@@ -110,12 +127,12 @@ class Pending:
             self._events += event_values(event)
 
     def _note_known(self, before: Known, known: Known, gathered: Gathered) -> None:
-        number, version, task, standing, _, _ = known
+        number, version, task, standing, _, live = known
         if task is not before[2]:
             if task.id != before.task.id:
                 raise StoreError(f"The task {before.task.id} cannot become {task.id}; nothing was written.")
             self._edited.append((*task_values(task), number))
-        self._standings += standing_values(number, version, standing)
+        self._standings += standing_values(number, version, standing, live)
         gathered.known[number] = known
         self._familiar.keep(known)
 
@@ -203,16 +220,6 @@ class Pending:
         for lane in sorted(self._offered):
             self._link.query(_UNPARK, {"lane": lane, "unset": DEFAULT_LIMIT})
 
-    def made_already(self) -> set[str]:
-        """The ids of those new runs that the ledger has already."""
-        found: set[str] = set()
-        for values, width in ((self._started, 13), (self._born, 29)):
-            for start in range(0, len(values), width):
-                _, run_id, task, _, origin, planned, _, attempt = values[start : start + 8]
-                if self._link.query(_MADE, (task, planned, attempt, origin, run_id)):
-                    found.add(run_id)
-        return found
-
     def _write_tasks(self) -> None:
         try:
             self._link.write_rows(_INSERT_TASKS, self._new_tasks)
@@ -256,3 +263,7 @@ class Pending:
         self._link.write_each(_LEAVE_SEAT, self._left)
         self._link.write_rows(_TAKE_SEATS, self._taken)
         self._link.write_each(_ASK_TO_END, self._asked)
+
+
+def _by_id(numbered: tuple[int, Run]) -> str:
+    return numbered[1].id

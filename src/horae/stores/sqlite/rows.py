@@ -6,6 +6,7 @@ each of them, and what nearly always has its default is compared once instead of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -126,7 +127,9 @@ def entry_values(task: int, entry: Entry) -> Row:
 
 def standing_from(row: Row, start: int) -> Standing:
     """From the columns that begin at `start`."""
-    state, counted, failures, skips_left, last_end, last_result, since, cause, note, until, reason, ended = row[start:]
+    state, counted, failures, skips_left, last_end, last_result, since, cause, note, until, reason, ended, _ = row[
+        start:
+    ]
     pause = None if since is None else Pause(instants[since], PauseCause(cause), note, _at(until))
     begin = (_TASK_STATES[state], counted, failures, skips_left, _at(last_end), last_result)
     return new(Standing, (*begin, pause, REASONS[reason], _at(ended)))
@@ -135,7 +138,8 @@ def standing_from(row: Row, start: int) -> Standing:
 _NO_PAUSE: Final = (None, None, None, None)
 
 
-def standing_values(task: int, version: int, standing: Standing) -> Row:
+def standing_values(task: int, version: int, standing: Standing, live: Sequence[int] = ()) -> Row:
+    """`live` are the numbers of the runs that go on."""
     state, counted, failures, skips_left, last_end, last_result, pause, reason, ended = standing
     return (
         task,
@@ -149,6 +153,7 @@ def standing_values(task: int, version: int, standing: Standing) -> Row:
         *(_NO_PAUSE if pause is None else (numbers[pause.since], pause.cause, pause.note, _number(pause.until))),
         reason,
         None if ended is None else numbers[ended],
+        ",".join(map(str, live)) if live else None,
     )
 
 

@@ -23,19 +23,27 @@ _LONGEST_TURN: Final = 16
 
 
 class Turns:
-    """`last` is whose turn it was last, `backlog` whether entries stand in their owners' queues."""
+    """`last` is whose turn it was last, `backlog` whether entries stand in their owners' queues.
+
+    `reach` is the size of a slice: less than usual while decisions take so long that the rest would be read for nothing.
+    """
 
     def __init__(self) -> None:
         self.last = ""
         self.backlog = False
+        self.reach = CLAIM_SLICE
+
+    def took(self, decided: int, offered: int) -> None:
+        """So many of those that were offered could be decided in the time that there is for it."""
+        self.reach = min(CLAIM_SLICE, 2 * self.reach) if decided == offered else max(_LONGEST_TURN, decided)
 
     def slice(self, link: Link, now: int) -> list[Row]:
         """Rows of entries that are due, at most one of a task, best first."""
-        rows = [] if self.backlog else link.query(_TIMED_SLICE, (now, CLAIM_SLICE + 1))
-        if self.backlog or (len(rows) > CLAIM_SLICE and not link.query(_ONE_ORDER)[0][0]):
+        rows = [] if self.backlog else link.query(_TIMED_SLICE, (now, self.reach + 1))
+        if self.backlog or (len(rows) > self.reach and not link.query(_ONE_ORDER)[0][0]):
             rows = self._in_turn(link, now)
         else:
-            rows = sorted(rows[:CLAIM_SLICE], key=_by_priority)
+            rows = sorted(rows[: self.reach], key=_by_priority)
         first_of_task: dict[int, Row] = {}
         for row in rows:
             first_of_task.setdefault(row[0], row)
@@ -57,7 +65,7 @@ class Turns:
             for place, owner in enumerate(owners):
                 if len(queues[place]) == share:
                     queues[place] = link.query(_READY_SLICE, (owner, CLAIM_SLICE))
-        return _taking_turns(queues, turn)
+        return _taking_turns(queues, turn)[: self.reach]
 
     def _owners(self, link: Link) -> list[str]:
         """Whose turn it is, at most as many as a slice has places."""

@@ -93,11 +93,12 @@ class Writer:
             if not self._urgent and not self._patient:
                 self._take_in(checkpoints.patience)
             if self._urgent or self._patient:
-                deliver(self._group(link))
+                answers = self._group(link)
+                self.statements = link.statements
+                deliver(answers)
                 checkpoints.after_group()
             elif self._more_may_come:
                 checkpoints.when_idle()
-            self.statements = link.statements
         checkpoints.last()
 
     def _take_in(self, patience: float | None) -> None:

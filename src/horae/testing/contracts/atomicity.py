@@ -10,7 +10,19 @@ from ...model.change import Change, Facts
 from ...model.outcome import Settlement
 from ...model.run import Run
 from ..decisions import PlannedFailure, fail, failing_at, lose, overlook, saying, seating, starting, succeed
-from ..factories import HOUR, NODE, NOON, a_new_task, a_node, a_run, a_settlement, a_task, an_entry, an_event
+from ..factories import (
+    HOUR,
+    NODE,
+    NOON,
+    a_new_task,
+    a_node,
+    a_run,
+    a_settlement,
+    a_task,
+    an_ended_run,
+    an_entry,
+    an_event,
+)
 from .contract import Contract, WholeStore
 from .scenes import claim, claim_all, everything, fill, keep, settle
 
@@ -98,15 +110,16 @@ class AtomicityContract(Contract):
         assert await everything(store) == before
 
     async def test_a_change_that_cannot_be_applied_leaves_no_part_behind(self, store: WholeStore) -> None:
-        """The last part of it is impossible: a run that is born under a name that is taken."""
+        """The last part of it is impossible: a run that has ended is to move once more."""
         task = a_task()
-        run = a_run(task)
+        run = an_ended_run(task)
         await store.add([a_new_task(task, runs=[run])])
         before = await everything(store)
         change = Change(
             task=task._replace(name="renamed"),
             put=(an_entry(task, due=NOON + HOUR),),
-            born=(a_run(task, planned=NOON + HOUR), run),
+            born=(a_run(task, planned=NOON + HOUR),),
+            moved=(run._replace(result='"again"'),),
             events=(an_event(task),),
         )
         await _raises(StoreError, store.change(task.id, None, saying(change)))

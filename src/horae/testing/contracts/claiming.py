@@ -20,7 +20,6 @@ from ..factories import (
     a_new_task,
     a_node,
     a_task,
-    an_ended_run,
     an_entry,
     an_extra_entry,
 )
@@ -195,17 +194,3 @@ class ClaimingContract(Contract):
         await claim(store, decide=lambda _, entry, __: Change(dropped=(entry.slot, gone.slot), put=(new,)))
         assert (await facts_of(store, task)).entries == (new,)
         assert await store.next_due() == NOON + MINUTE
-
-    async def test_an_attempt_that_was_made_is_not_made_again(self, store: WholeStore) -> None:
-        """The agenda may come to an instant a second time; the ledger knows that it was there."""
-        task = a_task()
-        run = an_ended_run(task)
-        await store.add([a_new_task(task, runs=[run]), a_new_task(other := a_task())])
-        await store.join(a_node())
-        told = await store.last_event()
-        claimed = await claim_all(store)
-        assert [each.task.id for each in claimed] == [other.id]
-        assert await store.run(run.id, None) == run
-        facts = await facts_of(store, task)
-        assert (facts.live, facts.entries) == ((), ())
-        assert [numbered.event.task_id for numbered in await store.events(told)] == [other.id]

@@ -127,14 +127,3 @@ class FencingContract(Contract):
         assert await store.release([(run.id, run.token)], lose) == frozenset()
         assert (await run_of(store, run)).state is RunState.LOST
         assert await store.settle([a_settlement(run)], fail) == {run.id}
-
-    async def test_the_same_run_is_never_born_twice(self, store: WholeStore) -> None:
-        run = await a_running(store)
-        before = await everything(store)
-        again = run._replace(token=run.token + 1)
-        try:
-            await store.change(run.task_id, None, saying(Change(born=(again,))))
-        except StoreError:
-            assert await everything(store) == before
-        else:
-            raise AssertionError("a second run under the same name was accepted")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .atomicity import AtomicityContract
 from .backlog import BacklogContract
+from .births import BirthsContract
 from .claiming import ClaimingContract
 from .deciding import DecidingContract
 from .deleting import DeletingContract
@@ -25,6 +26,7 @@ class StoreContract(
     DecidingContract,
     FencingContract,
     AtomicityContract,
+    BirthsContract,
     LanesContract,
     NodesContract,
     TasksContract,

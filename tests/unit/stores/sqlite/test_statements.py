@@ -20,6 +20,7 @@ LOOKS_AT_EVERYTHING = {
     "tasks_without_standing",
     "wrong_seats",
     "forgotten_tasks",
+    "miscounted_tasks",
 }
 """What an operator asks when in doubt; it may take its time."""
 SMALL = ("nodes", "tokens", "sqlite_sequence", "turns", "ended", "oldest", "events", "(subquery", "CONSTANT ROW")

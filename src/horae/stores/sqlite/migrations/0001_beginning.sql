@@ -25,6 +25,8 @@ CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
 
 -- Where a task stands. Hot and small, and no index is built on any of it. `version` rises with every change of the
 -- definition, the standing, or a run that is live: who has read a task before sees in one number that it knows all of it.
+-- `live` are the numbers of the runs that go on, with commas between them: to look for them would take an index that
+-- every run enters and leaves.
 CREATE TABLE standings (
   task         INTEGER PRIMARY KEY,
   version      INTEGER NOT NULL,
@@ -39,7 +41,8 @@ CREATE TABLE standings (
   pause_note   TEXT,
   pause_until  INTEGER,
   reason       TEXT,
-  ended        INTEGER
+  ended        INTEGER,
+  live         TEXT
 ) STRICT;
 
 -- The priority queue. `stand`: 0 timed, 1 ready, 2 held, 3 parked, 4 asleep.
@@ -109,8 +112,7 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE UNIQUE INDEX runs_of_task ON runs (task, planned, attempt, origin);
 CREATE INDEX runs_by_plan ON runs (planned, attempt, owner);
-CREATE INDEX runs_live ON runs (task) WHERE live = 1;
-CREATE UNIQUE INDEX runs_live_by_id ON runs (id) WHERE live = 1;
+CREATE UNIQUE INDEX runs_live ON runs (id) WHERE live = 1;
 CREATE UNIQUE INDEX runs_stray ON runs (id) WHERE stray = 1;
 CREATE INDEX runs_asked_to_end ON runs (node) WHERE live = 1 AND cancel IS NOT NULL;
 

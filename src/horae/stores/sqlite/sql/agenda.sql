@@ -58,7 +58,7 @@ SELECT
   AND NOT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_prioritised WHERE priority <> 0)
 
 -- name: tasks_of_runs
-SELECT id, task FROM runs INDEXED BY runs_live_by_id WHERE live = 1 AND id IN carray(?)
+SELECT id, task FROM runs INDEXED BY runs_live WHERE live = 1 AND id IN carray(?)
 
 -- name: versions
 SELECT task, version, (SELECT count(*) FROM agenda WHERE agenda.task = standings.task)
@@ -68,12 +68,12 @@ FROM standings WHERE task IN carray(?)
 SELECT runs.id FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ? ORDER BY id
 
 -- name: start
-UPDATE runs INDEXED BY runs_live_by_id SET state = 'running', started = ?
+UPDATE runs INDEXED BY runs_live SET state = 'running', started = ?
 WHERE live = 1 AND id = ? AND token = ? AND state = 'claimed' AND cancel IS NULL
 RETURNING id, task
 
 -- name: ask_to_end
-UPDATE runs INDEXED BY runs_live_by_id SET cancel = ? WHERE live = 1 AND id = ?
+UPDATE runs INDEXED BY runs_live SET cancel = ? WHERE live = 1 AND id = ?
 
 -- name: unpark
 UPDATE agenda SET stand = 0 WHERE (task, slot) IN (

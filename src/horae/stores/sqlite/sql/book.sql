@@ -28,7 +28,7 @@ WHERE tasks.owner = :owner AND tasks.id > :after
 ORDER BY tasks.id LIMIT :limit
 
 -- name: run_live
-SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_live_by_id JOIN tasks ON tasks.seq = runs.task
+SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_live JOIN tasks ON tasks.seq = runs.task
 WHERE runs.live = 1 AND runs.id = ?
 
 -- name: run_stray

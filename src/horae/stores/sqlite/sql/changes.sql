@@ -17,7 +17,7 @@ WHERE seq = ?
 -- name: put_standings
 REPLACE INTO standings (
   task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
-  pause_until, reason, ended
+  pause_until, reason, ended, live
 ) VALUES {rows}
 
 -- name: next_version

@@ -8,7 +8,7 @@ agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
 -- name: standing_columns
 standings.version, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
 standings.last_result, standings.paused_since, standings.pause_cause, standings.pause_note, standings.pause_until,
-standings.reason, standings.ended
+standings.reason, standings.ended, standings.live
 
 -- name: task_columns
 tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec, tasks.payload,

@@ -8,7 +8,7 @@ WHERE tasks.seq IN carray(?)
 SELECT {entry_columns} FROM agenda WHERE task IN carray(?) ORDER BY task, slot
 
 -- name: live_runs
-SELECT {run_columns} FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?) ORDER BY task, id
+SELECT {run_columns} FROM runs WHERE seq IN carray(?) ORDER BY id
 
 -- name: lane_use
 SELECT

@@ -4,8 +4,7 @@
 SELECT
   tasks.seq, tasks.id,
   standings.state IN ('completed', 'failed', 'cancelled') AND standings.ended IS NOT NULL AND standings.ended < :before
-  AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live WHERE runs.live = 1 AND runs.task = tasks.seq)
-  AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = tasks.seq)
+  AND standings.live IS NULL AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = tasks.seq)
 FROM tasks INDEXED BY tasks_by_id JOIN standings ON standings.task = tasks.seq
 WHERE tasks.id > :after ORDER BY tasks.id LIMIT :limit
 
@@ -62,7 +61,14 @@ SELECT lane, sum(taken), sum(sitting) FROM (
 
 -- name: forgotten_tasks
 SELECT tasks.id FROM tasks JOIN standings ON standings.task = tasks.seq
-WHERE standings.state = 'active'
+WHERE standings.state = 'active' AND standings.live IS NULL
   AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = tasks.seq)
-  AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_live WHERE runs.live = 1 AND runs.task = tasks.seq)
+ORDER BY tasks.id
+
+-- name: miscounted_tasks
+WITH going (task, numbers) AS (
+  SELECT task, group_concat(seq, ',' ORDER BY id) FROM runs INDEXED BY runs_live WHERE live = 1 GROUP BY task
+)
+SELECT tasks.id FROM tasks JOIN standings ON standings.task = tasks.seq LEFT JOIN going ON going.task = tasks.seq
+WHERE standings.live IS NOT going.numbers
 ORDER BY tasks.id

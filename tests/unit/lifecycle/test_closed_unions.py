@@ -1,0 +1,85 @@
+"""Every dispatch is over a closed union: the type checker sees that it is complete, and a stranger is no silent default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from horae.lifecycle import control
+from horae.lifecycle.fire import fire
+from horae.lifecycle.leaving import account_for
+from horae.lifecycle.missed import make_up
+from horae.lifecycle.overlap import meet
+from horae.lifecycle.pile import pile_of
+from horae.lifecycle.settle import settle
+from horae.lifecycle.start import Claimant
+from horae.model.entry import Entry, EntryKind
+from horae.model.outcome import Settlement
+from horae.model.policy import Missed, Policies
+from horae.model.reason import Reason
+
+from .world import CEILING, NODE, World, hour
+
+
+def strange(value: Any, **fields: Any) -> Any:
+    """A frozen value as no caller could build it."""
+    for name, field in fields.items():
+        object.__setattr__(value, name, field)
+    return value
+
+
+def entry_of(**fields: Any) -> tuple[World, Entry]:
+    world = World().at(hour(13))
+    assert world.next is not None
+    return world, world.next._replace(**fields)
+
+
+def a_kind_of_entry() -> object:
+    world, entry = entry_of(kind="stranger")
+    return fire(world.facts, entry, 1, Claimant(NODE, world.now, CEILING))
+
+
+def an_origin() -> object:
+    world, entry = entry_of(origin="stranger", kind=EntryKind.MANUAL)
+    return fire(world.facts, entry, 1, Claimant(NODE, world.now, CEILING))
+
+
+def a_kind_of_entry_that_leaves() -> object:
+    world, entry = entry_of(kind="stranger")
+    return account_for(world.facts, (entry,), Reason.CANCELLED, world.now)
+
+
+def an_overlap() -> object:
+    world, entry = entry_of()
+    facts = world.facts._replace(task=world.task._replace(policies=strange(Policies(), overlap="stranger")))
+    return meet(facts, entry)
+
+
+def a_missed_mode() -> object:
+    world = World()
+    return make_up(
+        strange(Missed(), mode="stranger"), pile_of(world.task, world.standing, hour(13), hour(14)), hour(14), None
+    )
+
+
+def an_outcome() -> object:
+    world = World().claim_at(hour(13))
+    outcome: Any = ("stranger",)
+    return settle(world.facts, world.going, Settlement(world.going.id, 1, outcome, None, world.now))
+
+
+def a_state() -> object:
+    world = World()
+    state: Any = "stranger"
+    return control.resume(world.facts._replace(standing=world.standing._replace(state=state)), world.now)
+
+
+@pytest.mark.parametrize(
+    "dispatch",
+    [a_kind_of_entry, an_origin, a_kind_of_entry_that_leaves, an_overlap, a_missed_mode, an_outcome, a_state],
+)
+def test_a_stranger_is_refused_loudly(dispatch: Callable[[], object]) -> None:
+    with pytest.raises(AssertionError, match="stranger"):
+        dispatch()

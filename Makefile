@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEERS_READY := $(VENV)/.peers-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types contracts check pytest bench conformance format clean
+.PHONY: help up test lint types contracts check coverage pytest faults bench conformance format clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,7 @@ up: $(READY) ## Set everything up and watch the next fires of a few demo schedul
 
 test: $(READY) ## Set everything up and run all checks: lint, types, import contracts, tests
 	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory coverage
 	@$(MAKE) --no-print-directory pytest
 
 check: lint types contracts ## Lint, types and import contracts, without the tests
@@ -30,8 +31,15 @@ types: $(READY) ## mypy --strict on the source and the tests
 contracts: $(READY) ## Imports point down only
 	@echo "== import contracts"; $(BIN)/lint-imports
 
+coverage: $(READY) ## Every branch of the pure rooms, by their own tests
+	@echo "== branches of model and lifecycle"; $(BIN)/pytest -q -n 2 tests/unit/lifecycle tests/unit/model --cov=horae.model --cov=horae.lifecycle \
+		--cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
+
 pytest: $(READY) ## Only the tests
-	@echo "== tests"; $(BIN)/pytest -n 2
+	@echo "== tests"; $(BIN)/pytest -n 2 --ignore=tests/faults
+
+faults: $(READY) ## Real processes, kill -9, a full disk, lost power: a few minutes, and a machine with nothing else to do
+	@echo "== faults"; $(BIN)/pytest -n 2 tests/faults
 
 bench: $(READY) ## Measure against peers, side by side in one run
 	@$(BIN)/python -m bench

@@ -17,6 +17,12 @@ class Series(NamedTuple):
     def instants(self) -> tuple[datetime, ...]:
         return tuple(self.first + self.every * number for number in range(self.times))
 
+    def due_from(self, created: datetime) -> tuple[datetime, ...]:
+        """What is asked for too late: once is due at its creation, a series begins with the first instant since then."""
+        if self.times == 1:
+            return (max(self.first, created),)
+        return tuple(instant for instant in self.instants if instant >= created)
+
     @property
     def last(self) -> datetime:
         return self.first + self.every * (self.times - 1)

@@ -69,7 +69,7 @@ def test_f8_the_clock_is_set_back(place: Place, workers: Workers, measured: Meas
     time = Time(place)
     workers.ready()
     series = Series(soon(0), 100 * SECOND, 3)
-    (waiting,) = add(place, note(NONE, 1.5))
+    (waiting,) = add(place, note(NONE, 4))
     time.step(-step)
     (soonest, grid) = add(place, note(time.offset, 0.5), Wanted("note", series))
     measured(f"F8 {step} back", until(lambda: begun(place, soonest), REPLANNED_SECONDS, "what is due first"))

@@ -84,7 +84,7 @@ def test_f7_the_engine_waits_for_space(place: Place, workers: Workers, measured:
         *add(place, one("awaited", {"gate": "done"})),
     ]
     until(has(place, "effect", 2), LONG, "the first effects")
-    until(has(place, "start", 3), LONG, "the start of what will end while nothing can be written")
+    until(lambda: due[1].task in {mark.task for mark in marks(place, "start")}, LONG, "what ends while all is full")
     filler = Filler(place)
     filler.fill()
     due += add_until_refused(place)

@@ -31,7 +31,7 @@ def test_f12_a_poisonous_task_is_quarantined(place: Place, workers: Workers, mea
     supervisor = Supervisor(workers)
     (poison,) = add(place, one("deadly"))
     wanted = [
-        Wanted("note", Series(soon(0.1 + 0.05 * number), timedelta(milliseconds=250), 40), options=EVERYTHING)
+        Wanted("note", Series(soon(0.5 + 0.05 * number), timedelta(milliseconds=250), 40), options=EVERYTHING)
         for number in range(4)
     ]
     neighbours = add(place, *wanted)

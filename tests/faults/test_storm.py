@@ -22,7 +22,7 @@ SECONDS: Final = 10.0
 
 def load(chance: random.Random) -> list[Wanted]:
     """Tasks of all kinds, close together; some are merged or skipped on the way, and that has its rows too."""
-    first = soon(1.0)
+    first = soon(2.0)
     careful = {"guarantee": "at_most_once", **EVERYTHING}
     wanted: list[Wanted] = []
     for policies in (EVERYTHING, {}, {"missed": "merge", "overlap": "queue"}, {"overlap": "parallel"}, careful):

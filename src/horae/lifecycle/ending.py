@@ -86,8 +86,10 @@ def _give_up(facts: Facts, change: Change, standing: Standing, reason: Reason, n
     counted = standing.counted
     if facts.task.schedule.counting == "planned":
         counted += sum(occurrences_in(facts, entry, now) for entry in gone if entry.kind is EntryKind.NEXT)
+    # Whoever resumes it goes on from there: a wall clock that went back must not lead the schedule back.
+    since = max([now, *(run.planned for run in (*change.moved, *rows) if run.origin is Origin.SCHEDULED)])
     return change._replace(
-        standing=standing._replace(state=TaskState.FAILED, counted=counted, reason=reason, ended=now, pause=None),
+        standing=standing._replace(state=TaskState.FAILED, counted=counted, reason=reason, ended=since, pause=None),
         born=rows,
         dropped=(*change.dropped, *(entry.slot for entry in gone)),
         events=(*change.events, *(told(row, now) for row in rows), failed),

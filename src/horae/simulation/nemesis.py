@@ -24,14 +24,24 @@ _STEPS: Final = (
 
 
 class Nemesis:
-    def __init__(
-        self, nodes: Sequence[Node], weather: Weather, clock: VirtualClock, history: History, dice: Random
+    def __init__(  # noqa: PLR0913 - all that it can do harm to
+        self,
+        nodes: Sequence[Node],
+        weather: Weather,
+        clock: VirtualClock,
+        history: History,
+        dice: Random,
+        *,
+        lease: timedelta,
+        one_machine: bool,
     ) -> None:
         self._nodes = nodes
         self._weather = weather
         self._clock = clock
         self._history = history
         self._dice = dice
+        self._lease = lease
+        self._one_machine = one_machine
         self._jobs: set[asyncio.Task[None]] = set()
         self.mean_seconds = 2_400.0
 
@@ -58,11 +68,14 @@ class Nemesis:
             await asyncio.wait(tuple(self._jobs))
         self._weather.fair()
         for node in self._nodes:
-            node.reconnect()
-            node.start()
+            node.heal()
 
     def _length(self, *minutes: float) -> timedelta:
         return timedelta(minutes=self._dice.choice(minutes))
+
+    def _about_a_lease(self) -> timedelta:
+        """Too short to be noticed, nearly too long, or long enough for others to take over."""
+        return self._lease * self._dice.choice((0.1, 0.5, 0.9, 1.3, 2.5))
 
     def _some_node(self) -> Node:
         return self._dice.choice(self._nodes)
@@ -88,16 +101,22 @@ class Nemesis:
         node.start()
 
     async def _partition(self) -> None:
-        self._some_node().cut(self._length(0.3, 3, 15))
+        self._some_node().cut(self._about_a_lease())
 
     async def _suspension(self) -> None:
-        await self._some_node().freeze(self._length(0.5, 5, 40))
+        await self._some_node().freeze(self._about_a_lease())
 
     async def _clock_step(self) -> None:
-        """One machine, one wall clock: every node sees the step. A day backwards is noticed and put right."""
+        """On one machine every node sees the step. Machines apart agree within seconds, and only that is disturbed."""
+        if not self._one_machine:
+            self._some_node().step(timedelta(seconds=self._dice.choice((-20, -1, 1, 20))))
+            return
         delta = self._dice.choices([each for each, _ in _STEPS], [weight for _, weight in _STEPS])[0]
+        # Nobody sets a clock to the microsecond. If one did, instants counted from an end could come a second time.
+        delta += timedelta(microseconds=self._dice.randrange(1_000))
         self._step(delta)
-        if delta <= timedelta(days=-1):
+        if delta < timedelta(hours=-2):
+            # A day backwards is noticed and put right, or nothing would be due for the rest of the day.
             await self._clock.pause(self._length(2, 30).total_seconds())
             self._step(-delta)
 

@@ -42,6 +42,7 @@ class Node:
         self._surroundings = surroundings
         self._history = history
         self._dice = dice
+        self._clock = NodeClock(clock)
         self._lives = 0
         self._gate = Gate()
         self._link: Link | None = None
@@ -66,12 +67,11 @@ class Node:
         self._begin(self._gate, self._link)
 
     def _begin(self, gate: Gate, link: Link) -> None:
-        clock = NodeClock(self._machine)
-        target = SimulatedTarget(self._surroundings, link.who, clock, self._history, self._dies(link))
+        target = SimulatedTarget(self._surroundings, link.who, self._clock, self._history, self._dies(link))
         engine = Engine(
             behind(self._store, link, self._history),
             {"simulated": target},
-            clock,
+            self._clock,
             self._settings,
             version="0",
             home=link.who,
@@ -130,9 +130,17 @@ class Node:
             self._history.fault("a partition", self.life, f"of {length}")
             self._link.cut(length.total_seconds())
 
-    def reconnect(self) -> None:
+    def step(self, delta: timedelta) -> None:
+        """The clock of this node alone is set."""
+        self._history.fault("a clock step", self.life, f"of {delta.total_seconds():g} s")
+        self._clock.step(delta)
+
+    def heal(self) -> None:
+        """Connected, on time, and up."""
         if self._link is not None:
             self._link.cut(0)
+        self._clock.offset = timedelta()
+        self.start()
 
     async def freeze(self, length: timedelta) -> None:
         if not self.up or self._gate.closed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from random import Random
 from typing import Any, Final, cast
 
@@ -46,6 +47,7 @@ class People:
         self._store = FaultyStore(store, link, history, placing=True)
         self._book = cast("Keeping", self._store)
         self._elsewhere = behind(store, link, history)
+        self._zombie = FaultyStore(store, link, history, probing=True)
         self._service = Tasks(self._book, clock, told=lambda _due: self._tell())
         self._asking = asyncio.Lock()
         self._answers: set[asyncio.Task[None]] = set()
@@ -188,17 +190,15 @@ class People:
 
     async def _probe(self) -> None:
         """A zombie reports on a run that it does not hold: with an old token, or on one that has ended."""
-        page = await self._inner.runs(RunFilter(), limit=50)
-        if not page.items:
+        live = self._dice.random() < 0.7
+        runs = (await self._inner.runs(RunFilter(states=LIVE if live else None), limit=50)).items
+        if not runs:
             return
-        run = self._dice.choice(page.items)
+        run = self._dice.choice(runs)
         token = run.token - 1 if run.live else run.token
         report = Settlement(run.id, token, Succeeded('"from a zombie"'), run.started, self._clock.now())
-        probe = FaultyStore(self._inner, self._link, self._history, probing=True)
-        try:
-            await probe.settle([report], settle)
-        except StoreError:
-            return
+        with suppress(StoreError):
+            await self._zombie.settle([report], settle)
 
     # --- work that was handed on -----------------------------------------------------------------------------------
 
@@ -213,12 +213,10 @@ class People:
         await self._clock.pause(self._dice.choice((30.0, 600.0)))
         outcome = Succeeded('"by somebody else"') if self._dice.random() < 0.7 else Failed("refused elsewhere")
         run = invocation.run
-        try:
-            report = Settlement(run.id, run.token, outcome, run.started, self._clock.now())
+        report = Settlement(run.id, run.token, outcome, run.started, self._clock.now())
+        with suppress(StoreError):
             await self._elsewhere.settle([report], settle)
-        except StoreError:
-            return
-        self._tell()
+            self._tell()
 
     # --- asking, and writing down what came of it --------------------------------------------------------------------
 

@@ -11,12 +11,16 @@ from contextlib import contextmanager
 from contextvars import Context
 from datetime import datetime, timedelta
 from math import ceil
-from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple, Unpack
+
+if TYPE_CHECKING:
+    from _typeshed import FileDescriptorLike
 
 _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
 _MICROSECONDS: Final = 1_000_000
-_RESOLUTION: Final = 0.000_000_5
+_SHORTEST: Final = 1 / _MICROSECONDS
+_RESOLUTION: Final = _SHORTEST / 2
 _ROUNDING: Final = 0.1
 """In microseconds: what float arithmetic adds to a timer is not meant."""
 PATIENCE_SECONDS: Final = 10.0
@@ -107,8 +111,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self, delay: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """A delay may be so short that adding it to the time changes nothing; it still is one."""
-        shortest = 1 / _MICROSECONDS
-        return super().call_later(max(delay, shortest) if delay > 0 else delay, callback, *args, context=context)
+        when = self.time() + (max(delay, _SHORTEST) if delay > 0 else delay)
+        return self.call_at(when, callback, *args, context=context)
 
     def travel(self, delta: timedelta) -> None:
         """Run everything until so much time has passed, what is due at that very instant included."""
@@ -149,9 +153,18 @@ class _Selection(selectors.DefaultSelector):
     def __init__(self, clock: VirtualClock, stop: Callable[[], None]) -> None:
         super().__init__()
         self.outside = 0
+        self._connections = 0
         self.limit: float | None = None
         self._clock = clock
         self._stop = stop
+
+    def register(self, fileobj: FileDescriptorLike, events: int, data: Any = None) -> selectors.SelectorKey:
+        self._connections += 1
+        return super().register(fileobj, events, data)
+
+    def unregister(self, fileobj: FileDescriptorLike) -> selectors.SelectorKey:
+        self._connections -= 1
+        return super().unregister(fileobj)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is not None and timeout <= 0:
@@ -166,7 +179,7 @@ class _Selection(selectors.DefaultSelector):
     @property
     def _connected(self) -> bool:
         """The loop itself has one connection, to be woken by other threads; more are somebody's real input or output."""
-        return self.outside > 0 or len(self.get_map()) > 1
+        return self.outside > 0 or self._connections > 1
 
     def _patience(self, timeout: float | None) -> float:
         """A thread that nobody has told of may still answer, when all else is silent."""

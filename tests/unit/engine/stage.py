@@ -23,7 +23,7 @@ from horae.ports.target import Invocation
 from horae.schedule import Once, Schedule
 from horae.simulation.virtual import VirtualClock, run_virtual
 from horae.stores.memory import MemoryStore
-from horae.testing.factories import NOON, OWNER
+from horae.testing.factories import NOON, OWNER, a_node
 
 _T = TypeVar("_T")
 _numbers = count(1)
@@ -116,6 +116,19 @@ class Slow:
         return through
 
 
+class Noted(Door):
+    """Knows when each renewal was asked for."""
+
+    def __init__(self, clock: VirtualClock, inner: object | None = None) -> None:
+        super().__init__(inner)
+        self.clock = clock
+        self.renewed_at: list[float] = []
+
+    async def extend(self, *arguments: object) -> object:
+        self.renewed_at.append(self.clock.steady())
+        return await self.__getattr__("extend")(*arguments)
+
+
 def as_store(door: object) -> Keeping:
     return cast("Keeping", door)
 
@@ -177,3 +190,26 @@ async def until(clock: VirtualClock, fulfilled: Callable[[], bool], within: floa
     while not fulfilled():
         assert clock.steady() < end, "it never came true"
         await clock.pause(0.01)
+
+
+async def carried_once(
+    clock: VirtualClock, act: Callable[[Invocation], Awaitable[Outcome]], seconds: float = 1_000, **policies: Any
+) -> Run:
+    """One task, one attempt, from its instant to its row."""
+    store = Door()
+    engine = an_engine(store, Obedient(act), clock)
+    task = await add(store, NOON, clock.now(), guarantee="at_most_once", **policies)
+    await engine.start()
+    await clock.pause(seconds)
+    await engine.stop()
+    (run,) = await runs_of(store, task)
+    return run
+
+
+async def nodes(store: object) -> list[str]:
+    """All of them, as a newcomer sees them."""
+    whole = as_store(store)
+    await whole.join(a_node("onlooker"))
+    seen = (await whole.extend("onlooker", NOON)).nodes
+    await whole.leave("onlooker")
+    return [node.id for node in seen]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -31,15 +29,6 @@ async def holding_a_lease(engine: Engine, store: Door, clock: VirtualClock) -> N
     await as_store(store).join(a_node())
     engine.lease.node = NODE
     engine.lease.renewed(clock.steady())
-
-
-@contextmanager
-def going(*actors: asyncio.Future[None]) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        for actor in actors:
-            actor.cancel()
 
 
 def test_nothing_is_claimed_early_not_even_by_a_microsecond() -> None:

@@ -17,7 +17,7 @@ from horae.ports.target import Invocation
 from horae.schedule import Every
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
-from horae.testing.factories import HOUR, NOON, SECOND, a_node
+from horae.testing.factories import HOUR, NOON, SECOND
 from tests.unit.engine.stage import (
     TERMS,
     Door,
@@ -25,21 +25,13 @@ from tests.unit.engine.stage import (
     Slow,
     add,
     an_engine,
-    as_store,
     endless,
     lasting,
+    nodes,
     runs_of,
     until,
     virtually,
 )
-
-
-async def nodes(store: object) -> list[str]:
-    whole = as_store(store)
-    await whole.join(a_node("onlooker"))
-    seen = (await whole.extend("onlooker", NOON)).nodes
-    await whole.leave("onlooker")
-    return [node.id for node in seen]
 
 
 def test_start_and_stop_may_be_said_twice() -> None:

@@ -184,7 +184,7 @@ def test_a_report_that_cannot_be_recorded_fails_alone(
 
         def settle(facts: Facts, run: Run, report: Settlement) -> Change:
             if run.id == bad.id and isinstance(report.outcome, Succeeded):
-                raise UnicodeError("\ud800 cannot be written")
+                raise UnicodeError("that text cannot be written")
             return really_settle(facts, run, report)
 
         monkeypatch.setattr(settler_module, "settle", settle)
@@ -199,11 +199,33 @@ def test_a_report_that_cannot_be_recorded_fails_alone(
         error = after[bad.id].error
         assert error is not None
         assert "could not be recorded" in error
-        assert error.encode()
 
     with caplog.at_level(logging.ERROR, logger="horae"):
         virtually(scene)
     assert "cannot be recorded as it is" in caplog.text
+
+
+def test_what_is_told_of_a_failure_can_itself_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger("horae"), "disabled", True)
+
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        (bad,) = await claimed(store, 1)
+
+        def settle(facts: Facts, run: Run, report: Settlement) -> Change:
+            if isinstance(report.outcome, Succeeded):
+                raise UnicodeError("half of a pair: \ud800")
+            return really_settle(facts, run, report)
+
+        monkeypatch.setattr(settler_module, "settle", settle)
+        settler, _ = settler_on(store, clock)
+        settler.add(a_settlement(bad))
+        await settler.flush()
+        (run,) = await runs_of(store)
+        assert run.error is not None
+        assert run.error.isascii()
+
+    virtually(scene)
 
 
 def test_a_run_that_cannot_be_ended_at_all_does_not_hold_up_the_others(

@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 
 from horae.errors import Conflict, InvalidTask
+from horae.lifecycle import editing
 from horae.model.change import NOTHING
 from horae.model.event import EventKind
 from horae.model.limits import BACKFILL_OCCURRENCES
@@ -171,8 +172,8 @@ def test_occurrences_for_a_past_range() -> None:
 def test_nobody_missed_it_so_it_is_due_when_it_is_asked_for() -> None:
     world = World().at(hour(20.5))
     world.claim_all().settle()
-    world.later(SECOND).backfill(hour(13), hour(14))
-    assert world.claim_all().going.lateness == 0 * SECOND
+    world.backfill(hour(13), hour(14))
+    assert world.later(SECOND).claim_all().going.lateness == SECOND
     world.later(MINUTE).settle()
     assert world.claim_all().going.lateness == MINUTE
 
@@ -182,6 +183,13 @@ def test_both_ends_are_included() -> None:
     world.claim_all().settle()
     world.backfill(hour(14), hour(14))
     assert world.agenda == ["waiting 14:00 timed", "next 21:00 timed"]
+
+
+def test_up_to_this_very_instant() -> None:
+    world = World().at(hour(20))
+    world.claim_all().settle()
+    (entry,) = editing.backfill(world.facts, hour(19), hour(20), world.now).put
+    assert (entry.planned, entry.through, entry.attempt, entry.forgiven) == (hour(19), hour(20), 1, 0)
 
 
 def test_a_cron_task_can_be_backfilled_before_its_creation() -> None:

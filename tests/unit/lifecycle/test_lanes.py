@@ -141,6 +141,7 @@ def test_another_lane_by_edit_lets_it_try_again() -> None:
     world = full().claim_at(hour(13))
     world.edit(lane=None)
     assert world.agenda == ["next 13:00 timed"]
+    assert [entry.lane for entry in world.entries.values()] == [None]
     assert world.claim_all().ledger == ["13:00 running"]
 
 

@@ -89,10 +89,14 @@ class TestQueueAll:
         for number in (14, 15, 16, 17):
             world.claim_at(hour(number))
         assert world.agenda == ["waiting 14:00..17:00 held", "next 18:00 timed"]
-        for number in (14, 15, 16, 17):
+        world.settle()
+        world.claim()
+        assert world.agenda == ["waiting 15:00..17:00 held", "next 18:00 timed"]
+        for number in (15, 16, 17):
             world.settle()
             world.claim_all()
             assert world.ledger[-1] == f"{number}:00 running"
+            assert world.going.due == hour(number)
         assert world.agenda == ["next 18:00 timed"]
 
     def test_what_was_skipped_between_is_not_run_after_all(self) -> None:
@@ -209,6 +213,7 @@ class TestRetries:
         world.fail()
         world.claim()
         assert world.ledger == ["13:00 failed target_failed", "13:00 #2 skipped superseded", "14:00 running"]
+        assert world.agenda == ["next 15:00 timed"]
 
     def test_not_by_what_somebody_asks_for(self) -> None:
         world = going("skip", retry=PATIENT)
@@ -266,6 +271,15 @@ class TestRunNow:
             world.run_now()
         world.claim_at(hour(14))
         assert world.ledger == ["13:00 running", "14:00 skipped overlap"]
+
+    def test_what_waits_already_goes_on_waiting_whatever_the_policy_says_now(self) -> None:
+        world = going("queue").at(hour(13.5))
+        world.run_now()
+        world.claim_all()
+        world.edit(policies=World(overlap="skip").task.policies)
+        world.settle()
+        world.claim(world.at(hour(14)).next)
+        assert world.claim_all().agenda == ["manual 13:30 held", "next 15:00 timed"]
 
     def test_a_run_that_started_in_between_makes_it_a_row(self) -> None:
         world = World(overlap="skip").at(hour(13))

@@ -345,6 +345,19 @@ class TestStartingAgain:
         world.resume(missed="merge")
         assert world.agenda == ["waiting 14:00..16:00 x3 timed", "next 17:00 timed"]
 
+    @pytest.mark.parametrize(
+        ("at", "ledger", "agenda"),
+        [
+            (hour(14), [], ["next 14:00 timed"]),
+            (hour(15), ["14:00 skipped missed_skipped"], ["next 15:00 timed"]),
+        ],
+    )
+    def test_what_is_due_at_that_very_instant_runs(self, at: datetime, ledger: list[str], agenda: list[str]) -> None:
+        world = World(give_up_after=1).claim_at(hour(13))
+        world.fail(permanent=True)
+        world.at(at).resume()
+        assert (world.ledger[1:], world.agenda) == (ledger, agenda)
+
     def test_nothing_was_missed(self) -> None:
         world = World(give_up_after=1).claim_at(hour(13))
         world.fail(permanent=True)

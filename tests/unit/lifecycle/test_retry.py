@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from horae.lifecycle.recover import MOST_DEATHS
+from horae.lifecycle.settle import settle
 from horae.lifecycle.start import DEATHS_BEFORE_ALONE
 from horae.model.entry import EntryKind
 from horae.model.event import EventKind
 from horae.model.ids import share_of
-from horae.model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut, Waiting
+from horae.model.outcome import Cancelled, Failed, Outcome, Settlement, Skipped, Succeeded, TimedOut, Waiting
 from horae.model.policy import LONGEST_BACKOFF, Retry
 from horae.model.reason import Reason
 from horae.model.run import RunState
@@ -81,6 +83,17 @@ def test_what_came_of_it_is_kept_with_the_run_and_in_short_with_the_task() -> No
     world.claim_at(hour(15))
     world.settle(Succeeded())
     assert world.standing.last_result is None
+
+
+def test_when_it_started_is_for_the_node_to_say() -> None:
+    """It may have taken a moment from the claim to the call; where the node says nothing, the claim has to do."""
+    for said, started in ((hour(13) + SECOND, hour(13) + SECOND), (None, hour(13))):
+        for outcome in (Succeeded(), Waiting(hour(14))):
+            world = going()
+            run = world.going
+            report = Settlement(run.id, run.token, outcome, said, hour(13) + MINUTE)
+            world.decide(partial(settle, run=run, report=report))
+            assert world.runs[run.id].started == started
 
 
 def test_the_wait_is_a_share_of_a_longest_wait_that_doubles() -> None:
@@ -223,10 +236,12 @@ def test_where_all_that_was_planned_counts_so_does_what_giving_up_records() -> N
     assert world.state is TaskState.COMPLETED
 
 
-def test_giving_up_counts_nothing_that_is_still_to_come() -> None:
-    world = World(Every(interval=HOUR, repeat=4, counting="planned"), give_up_after=1).claim_at(hour(13))
+@pytest.mark.parametrize(("at", "counted"), [(hour(14) - SECOND, 1), (hour(14), 2)])
+def test_giving_up_counts_nothing_that_is_still_to_come(at: datetime, counted: int) -> None:
+    world = World(Every(interval=HOUR, repeat=4, counting="planned"), give_up_after=1).claim_at(hour(13)).at(at)
     world.fail(permanent=True)
-    assert world.standing.counted == 1
+    assert world.standing.counted == counted
+    assert len(world.ledger) == counted
 
 
 def test_others_of_its_runs_may_still_end() -> None:
@@ -417,6 +432,11 @@ def test_it_never_answers_and_has_no_attempt_left() -> None:
     world = handed_on(retry=Retry(1)).claim_at(hour(13.5))
     assert world.agenda == ["next 14:00 timed"]
     assert world.standing.failures == 1
+
+
+def test_it_never_answers_and_the_task_gives_up() -> None:
+    world = handed_on(retry=Retry(1), give_up_after=1).claim_at(hour(13.5))
+    assert (world.state, world.agenda) == (TaskState.FAILED, [])
 
 
 def test_it_is_cancelled() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -14,7 +15,7 @@ from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
 from horae.model.change import Change, Facts
 from horae.model.entry import CLAIMABLE, NEXT_SLOT, Entry, EntryKind, Stand
-from horae.model.event import Event
+from horae.model.event import Event, EventKind
 from horae.model.lane import LaneUse
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
 from horae.model.policy import Policies, policies_for
@@ -145,6 +146,7 @@ class World:
             self._replace_entry(slot, None)
         for entry in change.put:
             assert entry.stand is not Stand.READY, "only stores move entries there"
+            assert entry.lane is None or entry.stand not in (Stand.HELD, Stand.ASLEEP), "it waits for no seat"
             self._replace_entry(entry.slot, entry)
         self.events.extend(change.events)
         self.deleted = self.deleted or change.deleted
@@ -154,13 +156,16 @@ class World:
     def _check_told(self, change: Change) -> None:
         """Every run that starts, is skipped, is handed on or ends is told of, and so is every new state of the task."""
         told = Counter((event.kind, event.run_id) for event in change.events)
-        started = [(EventKind.RUN_STARTED, run.id) for run in change.born if run.live]
-        others = [(EventKind(f"run.{run.state}"), run.id) for run in (*change.born, *change.moved) if run not in self.live]
-        for kind, run_id in (*started, *(each for each in others if each[0] is not EventKind.RUN_STARTED)):
-            assert told[kind, run_id] == 1, f"{kind} of {run_id} was told {told[kind, run_id]} times"
+        for run in (*change.born, *change.moved):
+            assert (run.ended is None) == run.live
+            assert run.live or run.deadline is None
+            assert run.span is None or run.planned == run.span.last
+            begun = run.state in (RunState.CLAIMED, RunState.RUNNING)
+            assert told[EventKind.RUN_STARTED if begun else EventKind(f"run.{run.state}"), run.id] == 1
         if change.standing is not None and change.standing.state is not self.standing.state:
-            wanted = {"active": (EventKind.TASK_RESUMED, EventKind.TASK_EDITED)}
-            kinds = wanted.get(change.standing.state, (EventKind(f"task.{change.standing.state}"),))
+            state = change.standing.state
+            again = (EventKind.TASK_RESUMED, EventKind.TASK_EDITED)
+            kinds = again if state is TaskState.ACTIVE else (EventKind(f"task.{state}"),)
             assert sum(told[kind, None] for kind in kinds) == 1
 
     def _define(self, change: Change) -> None:

@@ -72,9 +72,9 @@ def _ending(evidence: Evidence, rows: Sequence[Run]) -> Iterator[Violation]:
 
 def _times(story: Story, rows: Sequence[Run]) -> Iterator[Violation]:
     first = rows[0]
-    if first.origin is Origin.SCHEDULED and first.token:
-        if first.due not in {due_of(task, first.planned) for _, task in story.definitions}:
-            yield Violation("4", f"{first.id} planned for {first.planned} says that it was due at {first.due}")
+    of_schedule = first.origin is Origin.SCHEDULED and first.token > 0
+    if of_schedule and first.due not in {due_of(task, first.planned) for _, task in story.definitions}:
+        yield Violation("4", f"{first.id} planned for {first.planned} says that it was due at {first.due}")
     for run in rows:
         if run.claimed is not None and run.claimed < run.due:
             yield Violation("4", f"{run.id} was claimed at {run.claimed}, before it was due at {run.due}")

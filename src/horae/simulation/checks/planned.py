@@ -61,8 +61,8 @@ class _Account:
         return sorted({each for _, planned in self.life for each in planned})
 
     @cached_property
-    def _covered(self) -> Counter[datetime]:
-        return Counter(each for run in self._rows for each in self._instants_of(run))
+    def _covered(self) -> set[datetime]:
+        return {each for run in self._rows for each in self._instants_of(run)}
 
     @cached_property
     def _waiting(self) -> set[datetime]:
@@ -99,7 +99,15 @@ class _Account:
                 instants = self._instants_of(run)
                 if (run.span.count, run.span.last) != (len(instants), run.planned):
                     yield Violation("3", f"{run.id} stands for {run.span}, but {len(instants)} were planned there")
-        for instant, count in self._covered.items():
+        yield from self._not_twice()
+
+    def _not_twice(self) -> Iterator[Violation]:
+        """An edit while the wall clock is behind leads to instants that another schedule had: those are not the same."""
+        told: Counter[tuple[int, datetime]] = Counter()
+        for run in self._rows:
+            opened_by = next((stretch.opened_by for stretch, _ in self.life if self._told_in(run, stretch)), 0)
+            told.update((opened_by, instant) for instant in self._instants_of(run))
+        for (_, instant), count in told.items():
             if count > 1:
                 yield Violation("3", f"{self._story.task_id}: {instant} is accounted for {count} times")
 

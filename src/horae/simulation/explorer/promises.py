@@ -119,6 +119,8 @@ def broken_between(tasks: Sequence[Task], before: Snapshot, after: Snapshot, now
     rows = {run.id: run for run in after.runs}
     for run in before.runs:
         new = rows.pop(run.id, None)
+        if new is run:
+            continue
         if new is None:
             yield f"a row has vanished: {run.state}"
         elif new != run and not run.live:

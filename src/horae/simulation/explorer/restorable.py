@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Final, TypeVar
 
 from ...model.ids import EPOCH
 from ...model.task import Task
 from ...ports.store import Node
 from ...stores.memory import MemoryStore
 from ...stores.memory.entries import key_of
+from ...stores.memory.table import Table
 from .snapshot import Snapshot
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 RENEWALS: Final = 1
 """Every node in a snapshot has renewed so often: only whether it has since then can matter."""
@@ -29,19 +34,27 @@ class RestorableStore(MemoryStore):
     def restore(self, tasks: Sequence[Task], moment: Snapshot) -> None:
         """Writes only the rows that differ: most of a neighbouring moment is there already."""
         data = self._data
-        runs = {run.id: run for run in moment.runs}
-        entries = {key_of(entry): entry for entry in moment.entries}
-        nodes = {name: Node(name, "", "", EPOCH, EPOCH, RENEWALS) for name in moment.nodes}
         with data.writing():
             for task, standing in zip(tasks, moment.standings, strict=True):
-                data.standings.write(task.id, standing)
-            for run_id in {*runs, *(run.id for run in data.runs)}:
-                if data.runs.get(run_id) is not runs.get(run_id):
-                    data.runs.write(run_id, runs.get(run_id))
-            for key in {*entries, *(key_of(entry) for entry in data.entries)}:
-                if data.entries.get(key) is not entries.get(key):
-                    data.entries.write(key, entries.get(key))
-            for name in {*nodes, *(node.id for node in data.nodes)}:
-                data.nodes.write(name, nodes.get(name))
+                if data.standings[task.id] is not standing:
+                    data.standings.write(task.id, standing)
+            _put_back(data.entries, moment.entries, key_of)
+            _put_back(data.runs, moment.runs, lambda run: run.id)
+            _put_back(data.nodes, (a_node(name) for name in moment.nodes), lambda node: node.id)
         data.token = moment.token
         data.last_turn = ""
+
+
+@cache
+def a_node(name: str) -> Node:
+    return Node(name, "", "", EPOCH, EPOCH, RENEWALS)
+
+
+def _put_back(table: Table[_K, _V], rows: Iterable[_V], key: Callable[[_V], _K]) -> None:
+    wanted = {key(row): row for row in rows}
+    for row in [row for row in table if wanted.get(key(row)) is not row]:
+        table.write(key(row), wanted.get(key(row)))
+    if len(table) < len(wanted):
+        for missing, row in wanted.items():
+            if missing not in table:
+                table.write(missing, row)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol
 
 from ...lifecycle.fire import fire
 from ...lifecycle.recover import recover, release
@@ -15,8 +14,13 @@ from ...model.entry import Entry
 from ...model.run import Run
 from .restorable import RestorableStore
 
-Fire: TypeAlias = Callable[[Facts, Entry, int, Claimant], Change]
-Lose: TypeAlias = Callable[[Facts, Run, datetime], Change]
+
+class Fire(Protocol):
+    def __call__(self, facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change: ...
+
+
+class Lose(Protocol):
+    def __call__(self, facts: Facts, run: Run, now: datetime) -> Change: ...
 
 
 class Rules(NamedTuple):

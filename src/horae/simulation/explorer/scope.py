@@ -24,6 +24,16 @@ class Verb(StrEnum):
     RESUME = "resume"
 
 
+class Fault(StrEnum):
+    CRASH = "crash"
+    LAPSE = "lapse"
+    """A node cannot renew its lease in time, and goes on."""
+    STOP = "stop"
+    """No fault at all, but as rare as one: a node stops in good order."""
+    SILENCE = "silence"
+    """A call was carried out, or was not, and its answer never comes."""
+
+
 class Wish(NamedTuple):
     """What a person may ask once, at any moment, of the task in this place."""
 
@@ -32,12 +42,13 @@ class Wish(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """`faults` is how many crashes, lapses, stops and lost answers there may be, in any mixture."""
+    """At most so many faults, of these kinds, in any mixture and at any moment; and each wish at most once."""
 
     name: str
     about: str
     planted: tuple[Change, ...]
     faults: int
+    kinds: frozenset[Fault] = frozenset(Fault)
     wishes: tuple[Wish, ...] = ()
 
     @property
@@ -57,7 +68,7 @@ def a_task(letter: str, schedule: Schedule, policies: Policies, lane: str | None
 
 def two_at_noon(guarantee: Guarantee = "at_least_once", lane: str | None = None) -> tuple[Change, ...]:
     """One occurrence and one retry each."""
-    policies = Policies(missed=Missed(within=None), retry=_ONE_RETRY, give_up_after=1, guarantee=guarantee)
+    policies = Policies(missed=Missed(within=None), retry=_ONE_RETRY_AT_ONCE, give_up_after=1, guarantee=guarantee)
     return tuple(a_task(letter, Once(at=NOON), policies, lane) for letter in "AB")
 
 
@@ -67,6 +78,7 @@ def one_that_recurs(overlap: Overlap) -> tuple[Change, ...]:
     return (a_task("A", Every(interval=_MINUTE, start=NOON, end=NOON + _MINUTE), policies),)
 
 
+_ONE_RETRY_AT_ONCE: Final = Retry(attempts=2, backoff=timedelta(0))
 _ONE_RETRY: Final = Retry(attempts=2, backoff=timedelta(seconds=30))
 
 SCOPES: Final = (

@@ -67,15 +67,12 @@ class _Search:
 
     def _go_on_from(self, number: int) -> None:
         state = self._states[number]
-        for deed, after, helpful in self._world.moves(state):
-            after = self._world.tidied(after)
-            if after == state:
-                continue
+        for told, after, helpful in self._world.moves(state):
             known = self._numbers.get(after)
             if known is None:
                 known = self._numbers[after] = len(self._states)
                 self._states.append(after)
-                self._came_from.append((number, deed))
+                self._came_from.append((number, told))
             self._transitions += 1
             if helpful:
                 self._sources.append(number)

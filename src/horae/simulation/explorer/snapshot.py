@@ -35,11 +35,15 @@ class Snapshot(NamedTuple):
         return None
 
 
-def canonical(raw: Snapshot) -> Snapshot:
-    """Without what no decision asks for: when things happened, what came of them, how many renewals and claims there were."""
+def canonical(raw: Snapshot, known: Snapshot | None = None) -> Snapshot:
+    """Without what no decision asks for: when things happened, what came of them, how many renewals and claims there were.
+
+    Rows that are still the very ones of a `known` moment need not be looked at again.
+    """
+    same = set() if known is None else {id(row) for row in (*known.standings, *known.runs)}
     return raw._replace(
-        standings=tuple(_standing(each) for each in raw.standings),
-        runs=tuple(_live(run) if run.live else _ended(run) for run in raw.runs),
+        standings=tuple(each if id(each) in same else _standing(each) for each in raw.standings),
+        runs=tuple(run if id(run) in same else _live(run) if run.live else _ended(run) for run in raw.runs),
     )
 
 

@@ -10,19 +10,22 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from ...errors import Refusal, StoreError
 from ...lifecycle import control
 from ...lifecycle.start import Claimant
+from ...model.change import RunDecision
 from ...model.ids import EPOCH
-from ...model.outcome import Settlement
+from ...model.outcome import Outcome, Settlement, Succeeded
 from ...model.run import RunState
-from ...ports.store import STANDARD_TERMS, Node
-from .process import OUTCOMES, Carried, Phase
+from ...ports.store import STANDARD_TERMS
+from .numbering import Numbering
+from .process import Carried, Phase
 from .promises import BrokenPromise, broken_at_the_end, broken_between, broken_in
-from .restorable import RENEWALS
+from .restorable import RENEWALS, a_node
 from .rules import Rules
 from .scope import Scope, Verb
 from .snapshot import Snapshot, canonical, canonical_token
 
 _T = TypeVar("_T")
 Claims: TypeAlias = tuple[tuple[str, int], ...]
+Report: TypeAlias = tuple[str, int, Outcome]
 
 _ONE_BY_ONE: Final = 1
 """Recovery goes run by run here, so that anything may happen between two of them."""
@@ -42,11 +45,10 @@ class Stage:
 
     def __init__(self, scope: Scope, rules: Rules) -> None:
         self.tasks = scope.tasks
-        self.moments: list[Snapshot] = []
-        self.names: dict[str, str] = {}
+        self.moments: Numbering[Snapshot] = Numbering()
+        self._names: dict[str, str] = {}
         self._letters = {task.id: task.name for task in self.tasks}
         self._rules = rules
-        self._numbers: dict[Snapshot, int] = {}
         self._store = rules.store()
         _answer(self._store.add(scope.planted))
         self._number(self._store.save(self.tasks))
@@ -56,6 +58,8 @@ class Stage:
         self.settle = cache(self._settle)
         self.release = cache(self._release)
         self.recover = cache(self._recover)
+        self.live = cache(self._live)
+        self.without_the_dead = cache(self._without_the_dead)
         self.extend = cache(self._extend)
         self.join = cache(self._join)
         self.leave = cache(self._leave)
@@ -83,10 +87,10 @@ class Stage:
             raise BrokenPromise("a run was let start that may not" if run_id in may else "a run was kept from starting")
         return after, run_id in may
 
-    def _settle(self, at: int, now: datetime, batch: tuple[Carried, ...]) -> int:
-        reports = [Settlement(each.run_id, each.token, OUTCOMES[each.phase], None, now) for each in batch]
-        after, stale = self._play(at, now, lambda: self._store.settle(reports, self._rules.settle))
-        self._check_fence(at, after, ((each.run_id, each.token) for each in batch), stale)
+    def _settle(self, at: int, now: datetime, batch: tuple[Report, ...]) -> int:
+        settlements = [Settlement(run_id, token, outcome, None, now) for run_id, token, outcome in batch]
+        after, stale = self._play(at, now, lambda: self._store.settle(settlements, self._rules.settle))
+        self._check_fence(at, after, ((run_id, token) for run_id, token, _ in batch), stale)
         return after
 
     def _release(self, at: int, now: datetime, claims: Claims) -> int:
@@ -95,20 +99,19 @@ class Stage:
         self._check_fence(at, after, claims, stale)
         return after
 
-    def _recover(self, at: int, now: datetime, node: str, *, outdated: bool) -> tuple[int, bool]:
-        """Whether there may be more to recover."""
-        decide, renewals = partial(self._rules.recover, now=now), _OUTDATED if outdated else RENEWALS
-        after, count = self._play(at, now, lambda: self._store.recover(node, renewals, decide, _ONE_BY_ONE))
-        if outdated and (count is not None or after != at):
-            raise BrokenPromise("a node was recovered that had renewed its lease in time")
-        return after, count == _ONE_BY_ONE
+    def _recover(self, at: int, now: datetime, node: str) -> int:
+        decide = partial(self._rules.recover, now=now)
+        after, count = self._play(at, now, lambda: self._store.recover(node, RENEWALS, decide, _ONE_BY_ONE))
+        if count is None:
+            raise BrokenPromise("a node that stood still could not be recovered")
+        return after
 
     def _extend(self, at: int, node: str) -> Extended:
         after, extension = self._play(at, EPOCH, lambda: self._store.extend(node, EPOCH))
         return Extended(after, extension.held, frozenset(order.run_id for order in extension.orders))
 
     def _join(self, at: int, node: str) -> int:
-        return self._play(at, EPOCH, lambda: self._store.join(Node(node, "", "", EPOCH, EPOCH)))[0]
+        return self._play(at, EPOCH, lambda: self._store.join(a_node(node)))[0]
 
     def _leave(self, at: int, node: str) -> int:
         return self._play(at, EPOCH, lambda: self._store.leave(node))[0]
@@ -123,6 +126,23 @@ class Stage:
         except Refusal:
             return None
 
+    # --- what can be seen --------------------------------------------------------------------------------------------
+
+    def _live(self, at: int) -> frozenset[str]:
+        return frozenset(run.id for run in self.moments[at].runs if run.live)
+
+    def _without_the_dead(self, at: int, *alive: str | None) -> int:
+        """Dead nodes that carried nothing are forgotten at once: whenever somebody does it, nobody can tell."""
+        moment = self.moments[at]
+        carrying = {run.node for run in moment.runs if run.live}
+        for node in moment.nodes:
+            if node not in alive and node not in carrying:
+                at = self.recover(at, EPOCH, node)
+        return at
+
+    def named(self, run_ids: Iterable[str]) -> str:
+        return " and ".join(self._names[run_id] for run_id in run_ids) or "nothing"
+
     # --- moments -----------------------------------------------------------------------------------------------------
 
     def _play(self, at: int, now: datetime, call: Callable[[], Coroutine[Any, Any, _T]]) -> tuple[int, _T]:
@@ -135,19 +155,16 @@ class Stage:
         after = self._store.save(self.tasks)
         for doubt in broken_between(self.tasks, before, after, now):
             raise BrokenPromise(doubt)
-        return self._number(after), answer
+        return self._number(after, before), answer
 
-    def _number(self, raw: Snapshot) -> int:
-        moment = canonical(raw)
-        known = self._numbers.get(moment)
-        if known is not None:
-            return known
+    def _number(self, raw: Snapshot, known: Snapshot | None = None) -> int:
+        moment = canonical(raw, known)
+        if moment in self.moments:
+            return self.moments.number(moment)
         for run in moment.runs:
-            self.names.setdefault(run.id, f"{self._letters[run.task_id]} {run.planned:%H:%M} #{run.attempt}")
-        number = self._numbers[moment] = len(self.moments)
-        self.moments.append(moment)
+            self._names.setdefault(run.id, f"{self._letters[run.task_id]} {run.planned:%H:%M} #{run.attempt}")
         self._look_at(moment, raw)
-        return number
+        return self.moments.number(moment)
 
     def _look_at(self, moment: Snapshot, raw: Snapshot) -> None:
         for doubt in (*_answer(self._store.check()), *broken_in(self.tasks, moment)):
@@ -158,22 +175,31 @@ class Stage:
         self._forge(raw)
 
     def _forge(self, moment: Snapshot) -> None:
-        """Whatever the moment, a token that was never given out can change nothing, and neither can an outdated look."""
-        claims = [(run.id, _FORGED) for run in moment.runs]
-        ids = {run.id for run in moment.runs}
-        reports = [Settlement(run_id, token, OUTCOMES[Phase.SUCCEEDED], None, EPOCH) for run_id, token in claims]
-        refused = (
-            _answer(self._store.settle(reports, self._rules.settle)) == ids
-            and _answer(self._store.release(claims, partial(self._rules.release, now=EPOCH))) == ids
-            and not _answer(self._store.start(claims, EPOCH))
-        )
-        if not refused or self._store.save(self.tasks) != moment:
-            raise BrokenPromise("a forged token was accepted")
+        """Whatever the moment: what has ended is over also for whoever still has its token, a token that was never given
+        out can change nothing, and nobody recovers a node that has renewed since it was looked at."""
+        claims = [(run.id, _FORGED if run.live else run.token) for run in moment.runs]
+        reports = [Settlement(run_id, token, Succeeded(), None, EPOCH) for run_id, token in claims]
+        release, recover = (partial(decide, now=EPOCH) for decide in (self._rules.release, self._rules.recover))
+        asked, store = frozenset(run.id for run in moment.runs), self._store
+        for accepted, what in (
+            (asked - _answer(store.settle(reports, self._rules.settle)), "a stale settlement was accepted"),
+            (asked - _answer(store.release(claims, release)), "what had ended could be handed back"),
+            (_answer(store.start(claims, EPOCH)), "what had ended could be started"),
+            (self._recovered(moment.nodes, recover), "a node was recovered that had renewed its lease in time"),
+        ):
+            if accepted:
+                raise BrokenPromise(what)
+        if store.save(self.tasks) != moment:
+            raise BrokenPromise("a write that was refused has changed something")
+
+    def _recovered(self, nodes: tuple[str, ...], decide: RunDecision) -> list[str]:
+        looks = ((node, self._store.recover(node, _OUTDATED, decide, _ONE_BY_ONE)) for node in nodes)
+        return [node for node, look in looks if _answer(look) is not None]
 
     def _check_fence(self, at: int, after: int, claims: Iterable[tuple[str, int]], stale: frozenset[str]) -> None:
         """Refused is exactly what is no longer live under that token; and where all is refused, nothing is written."""
         runs = {run.id: run for run in self.moments[at].runs}
-        asked = {run_id: token for run_id, token in claims}
+        asked = dict(claims)
         valid = {run_id for run_id, token in asked.items() if runs[run_id].live and runs[run_id].token == token}
         if stale & valid:
             raise BrokenPromise("a node that holds its run was refused")

@@ -41,17 +41,20 @@ class SQLiteAgenda:
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
         if not claims:
             return frozenset()
-        return await self._writer.do(lambda link: self._carrier.start(link, claims, now))
+        given = tuple(claims)
+        return await self._writer.do(lambda link: self._carrier.start(link, given, now))
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         if not batch:
             return frozenset()
-        return await self._writer.do(lambda link: self._carrier.settle(link, batch, decide))
+        given = tuple(batch)
+        return await self._writer.do(lambda link: self._carrier.settle(link, given, decide))
 
     async def release(self, claims: Sequence[tuple[str, int]], decide: RunDecision) -> frozenset[str]:
         if not claims:
             return frozenset()
-        return await self._writer.do(lambda link: self._carrier.release(link, claims, decide))
+        given = tuple(claims)
+        return await self._writer.do(lambda link: self._carrier.release(link, given, decide))
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         return await self._writer.do(lambda link: self._carrier.recover(link, node, renewals, decide, limit))

@@ -17,6 +17,7 @@ from .ledger import read_run, read_runs, read_tasks
 from .link import Link, Row
 from .pending import Pending
 from .readers import Readers
+from .sheets import Sheets
 from .statements import sql
 from .writer import Writer
 
@@ -24,6 +25,7 @@ _LAST_TASK: Final = sql("last_task")
 _SET_LANE: Final = sql("set_lane")
 _BAR: Final = sql("bar")
 _UNBAR: Final = sql("unbar")
+_MANY: Final = 64
 
 
 class SQLiteBook:
@@ -32,8 +34,13 @@ class SQLiteBook:
     _familiar: Familiar
 
     async def add(self, changes: Sequence[Change]) -> None:
-        if changes:
-            await self._writer.do(lambda link: _add(link, self._familiar, changes), urgent=False)
+        given = tuple(changes)
+        if len(given) >= _MANY and not any(change.born for change in given):
+            # The writer has other things to do than to spell a thousand schedules.
+            sheets = await self._readers.work_out(lambda: _prepared(given))
+            await self._writer.do(lambda link: _write(link, sheets), urgent=False)
+        elif given:
+            await self._writer.do(lambda link: _add(link, self._familiar, given), urgent=False)
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         def work(link: Link) -> Facts | None:
@@ -106,12 +113,27 @@ class SQLiteBook:
 
 
 def _add(link: Link, familiar: Familiar, changes: Sequence[Change]) -> None:
-    last = link.query(_LAST_TASK)
-    first: int = last[0][0] + 1 if last else 1
     pending = Pending(link, familiar)
-    for number, change in enumerate(changes, first):
+    for number, change in enumerate(changes, _next_task(link)):
         pending.note_new(number, change)
     pending.finish()
+
+
+def _prepared(changes: Sequence[Change]) -> Sheets:
+    sheets = Sheets()
+    for number, change in enumerate(changes, 1):
+        sheets.add(number, change)
+    return sheets
+
+
+def _write(link: Link, sheets: Sheets) -> None:
+    sheets.count_from(_next_task(link))
+    sheets.write(link)
+
+
+def _next_task(link: Link) -> int:
+    last = link.query(_LAST_TASK)
+    return last[0][0] + 1 if last else 1
 
 
 def _facts(link: Link, row: Row | None, owner: str | None) -> Facts | None:

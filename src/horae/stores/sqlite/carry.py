@@ -82,16 +82,10 @@ class Carrier:
 
     def _tasks_of(self, link: Link, run_ids: Sequence[str]) -> dict[str, int]:
         """The numbers of the tasks of these runs, as far as they are live."""
-        found: dict[str, int] = {}
-        strangers: list[str] = []
-        for run_id in run_ids:
-            number = self._familiar.task_of(run_id)
-            if number is None:
-                strangers.append(run_id)
-            else:
-                found[run_id] = number
-        if strangers:
-            found.update(link.query(_TASKS_OF_RUNS, (named(strangers),)))
+        found = self._familiar.tasks_of(run_ids)
+        if len(found) < len(run_ids):
+            strangers = [run_id for run_id in run_ids if run_id not in found]
+            found.update(link.query(_TASKS_OF_RUNS, (named(strangers),)) if strangers else ())
         return found
 
     def _gather(self, link: Link, tasks: dict[str, int]) -> Gathered:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ...model.change import Change
 from ...model.run import LIVE, Run
-from ...model.task import Standing, Task
-from .rows import new
+from ...model.task import Standing, Task, TaskState
+
+_OVER: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
 
 
 class Known(NamedTuple):
@@ -23,9 +24,9 @@ class Known(NamedTuple):
 
     def run(self, run_id: str) -> tuple[Run | None, int]:
         """One of its live runs, and its number."""
-        for run, number in zip(self.live, self.numbers, strict=True):
+        for place, run in enumerate(self.live):
             if run.id == run_id:
-                return run, number
+                return run, self.numbers[place]
         return None, 0
 
 
@@ -41,27 +42,42 @@ class Familiar:
         self._task_of_run: dict[str, int] = {}
         self._weight = 0
 
-    def get(self, number: int, version: int) -> Known | None:
-        known = self._known.get(number)
-        return known if known is not None and known.version == version else None
+    def known(self, versions: Mapping[int, int]) -> dict[int, Known]:
+        """Those tasks that are known at the version that they have now."""
+        found: dict[int, Known] = {}
+        all_known = self._known
+        for number, version in versions.items():
+            known = all_known.get(number)
+            if known is not None and known[1] == version:
+                found[number] = known
+        return found
 
-    def task_of(self, run_id: str) -> int | None:
-        """The number of the task of a run that was live when it was last seen."""
-        return self._task_of_run.get(run_id)
+    def tasks_of(self, run_ids: Iterable[str]) -> dict[str, int]:
+        """The numbers of the tasks of those runs that were live when they were last seen."""
+        tasks_of_runs = self._task_of_run
+        return {run_id: tasks_of_runs[run_id] for run_id in run_ids if run_id in tasks_of_runs}
 
     def keep(self, known: Known) -> None:
-        number, _, task, _, live, _ = known
+        """What is over is not kept: it would push out what is going on."""
+        number, _, task, standing, live, _ = known
+        tasks_of_runs = self._task_of_run
         before = self._known.get(number)
         if before is None:
-            self._weight += len(task.payload)
+            if not live and standing[0] in _OVER:
+                return
+            self._weight += len(task[5])
             if len(self._known) >= self._MOST or self._weight >= self._HEAVIEST:
                 self.forget()
         else:
             for run in before[4]:
-                self._task_of_run.pop(run[0], None)
+                tasks_of_runs.pop(run[0], None)
+            if not live and standing[0] in _OVER:
+                del self._known[number]
+                self._weight -= len(before[2][5])
+                return
         self._known[number] = known
         for run in live:
-            self._task_of_run[run[0]] = number
+            tasks_of_runs[run[0]] = number
 
     def drop(self, number: int) -> None:
         known = self._known.pop(number, None)
@@ -79,19 +95,14 @@ class Familiar:
 def after(known: Known, change: Change, born: Sequence[int]) -> Known:
     """What is known of a task once a change is written; `born` are the numbers of its new runs."""
     number, version, task, standing, live, numbers = known
-    new_task, new_standing, started, moved, cancelled, *_ = change
-    if not live and len(started) == 1:
-        live, numbers = (started, (born[0],)) if started[0].state in LIVE else ((), ())
-    elif started or moved or cancelled:
+    if change.born or change.moved or change.cancelled:
         live, numbers = _live_after(live, numbers, change, born)
-    return new(Known, (number, version + 1, new_task or task, new_standing or standing, live, numbers))
+    return Known(number, version + 1, change.task or task, change.standing or standing, live, numbers)
 
 
 def _live_after(
     live: tuple[Run, ...], numbers: tuple[int, ...], change: Change, born: Sequence[int]
 ) -> tuple[tuple[Run, ...], tuple[int, ...]]:
-    if len(live) == len(change.moved) == 1 and not born and change.moved[0].state not in LIVE:
-        return (), ()
     moved = {run.id: run for run in change.moved}
     asked = dict(change.cancelled)
     runs = [(moved.get(run.id, run), number) for run, number in zip(live, numbers, strict=True)]

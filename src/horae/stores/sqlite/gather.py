@@ -32,17 +32,10 @@ class Gathered:
 
     def __init__(self, link: Link, familiar: Familiar, versions: Mapping[int, int]) -> None:
         self._link = link
-        self.known: dict[int, Known] = {}
+        self.known = familiar.known(versions)
         self.entries: dict[int, tuple[Entry, ...]] = {}
-        strangers: list[int] = []
-        for number, version in versions.items():
-            known = familiar.get(number, version)
-            if known is None:
-                strangers.append(number)
-            else:
-                self.known[number] = known
-        if strangers:
-            self._read(strangers)
+        if len(self.known) < len(versions):
+            self._read([number for number in versions if number not in self.known])
         self.surroundings = Surroundings(link, [known.task for known in self.known.values()])
 
     def _read(self, numbers: Collection[int]) -> None:

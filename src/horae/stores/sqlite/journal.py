@@ -26,8 +26,9 @@ class SQLiteJournal:
     _readers: Readers
 
     async def write_lines(self, lines: Sequence[Line]) -> None:
-        if lines:
-            await self._writer.do(lambda link: _write(link, lines), urgent=False)
+        given = tuple(lines)
+        if given:
+            await self._writer.do(lambda link: _write(link, given), urgent=False)
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         rows = await self._readers.do(lambda link: link.query(_LINES, (run_id, after, limit)))

@@ -23,6 +23,8 @@ class Link:
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self.connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=_KEPT_STATEMENTS)
         self.connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        # Plans that may depend on what is bound are made again for every binding, and cost more than the statement.
+        self.connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         self.statements = 0
         self._cursor = self.connection.cursor()
         self.query(f"PRAGMA cache_size = -{cache_kilobytes}")

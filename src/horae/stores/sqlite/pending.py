@@ -1,81 +1,47 @@
-"""Changes on their way into the file: gathered row by row, written in a few large statements."""
+"""What the decisions of one request have said: known from here on, and written at the end."""
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-import apsw
+from typing import Final
 
 from ...errors import StoreError
 from ...model.change import Change
 from ...model.entry import CLAIMABLE, Entry
 from ...model.ids import microseconds
 from ...model.lane import DEFAULT_LIMIT
-from ...model.refusals import refuse
 from ...model.run import LIVE, Run
-from ...model.task import FRESH
 from ..births import only_new
 from .familiar import Familiar, Known, after
-from .gather import Gathered, one_by_key, these
-from .link import Link, Row
+from .gather import Gathered
+from .link import Link
 from .rows import (
     birth,
     entry_values,
-    event_values,
     moved_values,
+    new,
     plain_birth,
     plain_end,
     standing_values,
     task_values,
 )
-from .statements import Bulk, sql
+from .sheets import Sheets
+from .statements import sql
+from .texts import numbers, printable
 
-_INSERT_TASKS: Final = Bulk("insert_tasks", 14)
-_PUT_STANDINGS: Final = Bulk("put_standings", 15)
-_PUT_ENTRIES: Final = Bulk("put_entries", 20)
-_DROP_ENTRIES: Final = Bulk("drop_entries", 2)
-_INSERT_RUNS: Final = Bulk("insert_runs", 29)
-_INSERT_STARTED_RUNS: Final = Bulk("insert_started_runs", 13)
-_END_RUNS: Final = Bulk("end_runs", 8)
-_TAKE_SEATS: Final = Bulk("take_seats", 2)
-_INSERT_EVENTS: Final = Bulk("insert_events", 6)
-_UPDATE_TASK: Final = sql("update_task")
-_EMPTY_AGENDAS: Final = sql("empty_agendas")
 _LAST_RUN: Final = sql("last_run")
 _MADE: Final = sql("made")
-_MOVE_RUN: Final = sql("move_run")
-_LEAVE_SEAT: Final = sql("leave_seat")
-_ASK_TO_END: Final = sql("ask_to_end")
 _UNPARK: Final = sql("unpark")
-_DELETIONS: Final = tuple(sql(name) for name in ("delete_lines", "delete_runs", "delete_standing", "delete_task"))
 
 
 class Pending:
-    """All that one request is going to write; `finish` writes it."""
-
     def __init__(self, link: Link, familiar: Familiar) -> None:
         self._link = link
         self._familiar = familiar
-        # The values of whole rows, one after the other, as the large statements take them.
-        self._new_tasks: list[Any] = []
-        self._standings: list[Any] = []
-        self._started: list[Any] = []
-        self._born: list[Any] = []
-        self._ended: list[Any] = []
-        self._taken: list[Any] = []
-        self._events: list[Any] = []
-        # Row by row, because there are few of them.
-        self._edited: list[Row] = []
-        self._moved: list[Row] = []
-        self._asked: list[Row] = []
-        self._left: list[Row] = []
-        self._entries: dict[tuple[int, str], Row | None] = {}
-        self._emptied: dict[int, None] = {}
-        self._deleted: list[int] = []
+        self._sheets = Sheets()
         self._offered: set[str] = set()
-        self._last_run = -1
         self._looked_up: set[str] = set()
         """The ids of new runs that the ledger is known not to have."""
+        self._last_run = -1
 
     def offer(self, lane: str) -> None:
         self._offered.add(lane)
@@ -93,61 +59,96 @@ class Pending:
 
     def note_new(self, number: int, change: Change) -> None:
         """A task that was not there before."""
-        task = change.task
-        if task is None:
-            raise StoreError("Only a change that defines a task can make one; nothing was written.")
         change = self.only_new(number, change)
-        self._new_tasks += (number, *task_values(task))
-        numbers = [(self._note_born(number, run, None), run) for run in change.born]
-        live = [each for each, run in sorted(numbers, key=_by_id) if run.state in LIVE]
-        self._standings += standing_values(number, 1, change.standing or FRESH, live)
-        for entry in change.put:
-            self._entries[number, entry.slot] = entry_values(number, entry)
-        for event in change.events:
-            self._events += event_values(event)
+        born = [(self._note_born(number, run, None), run) for run in change.born]
+        live = [each for each, run in sorted(born, key=_by_id) if run.state in LIVE]
+        self._sheets.add(number, change, live)
 
     def note(self, known: Known, entries: tuple[Entry, ...], change: Change, gathered: Gathered) -> None:
         """What a decision said of a task as it was known; from here on it is known as it will be."""
-        task, standing, born, moved, cancelled, put, dropped, events, deleted = change
-        number = known[0]
-        if deleted:
+        if not (self._note_start(known, entries, change) or self._note_end(known, change, gathered)):
+            self._note_anything(known, entries, change, gathered)
+        events = self._sheets.events
+        for kind, at, owner, task_id, run_id, detail in change[7]:
+            events += (kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail))
+
+    def _note_start(self, known: Known, entries: tuple[Entry, ...], change: Change) -> bool:
+        """The ordinary case in one breath: the only entry of a quiet task has become a run. False if it is another."""
+        task, standing, born, moved, cancelled, put, dropped, _, deleted = change
+        number, version, known_task, _, live, _ = known
+        if standing is None or live or len(born) != 1 or len(entries) != 1 or len(dropped) != 1:
+            return False
+        entry = entries[0]
+        if moved or cancelled or put or deleted or task is not None or dropped[0] != entry[1] or entry[16] is not None:
+            return False
+        seq = self._next_run()
+        row = plain_birth(seq, number, born[0])
+        if row is None:
+            self._last_run -= 1
+            return False
+        sheets = self._sheets
+        sheets.started += row
+        sheets.standings += standing_values(number, version + 1, standing, (seq,))
+        sheets.emptied[number] = None
+        self._familiar.keep(new(Known, (number, version + 1, known_task, standing, born, (seq,))))
+        return True
+
+    def _note_end(self, known: Known, change: Change, gathered: Gathered) -> bool:
+        """The other ordinary case: the only run of a task has ended, and its agenda stays as it is."""
+        task, standing, born, moved, cancelled, put, dropped, _, deleted = change
+        number, version, known_task, _, live, seqs = known
+        if standing is None or len(live) != 1 or len(moved) != 1 or born or put or dropped:
+            return False
+        before, run = live[0], moved[0]
+        if cancelled or deleted or task is not None or before[0] != run[0] or before[21]:
+            return False
+        row = plain_end(seqs[0], before, run)
+        if row is None:
+            return False
+        sheets = self._sheets
+        sheets.ended += row
+        sheets.standings += standing_values(number, version + 1, standing)
+        gathered.known[number] = ended = new(Known, (number, version + 1, known_task, standing, (), ()))
+        self._familiar.keep(ended)
+        return True
+
+    def _note_anything(self, known: Known, entries: tuple[Entry, ...], change: Change, gathered: Gathered) -> None:
+        number = known.number
+        if change.deleted:
             self._note_deleted(known, entries)
-            gathered.known.pop(number)
-        else:
-            if put or dropped:
-                self._note_entries(number, entries, put, dropped)
-            numbers = [self._note_born(number, run, gathered) for run in born] if born else ()
-            for run in moved:
-                self._note_moved(known, run, gathered)
-            if cancelled:
-                self._asked += [(reason, run_id) for run_id, reason in cancelled]
-            if standing is not None or task is not None or born or moved or cancelled:
-                self._note_known(known, after(known, change, numbers), gathered)
-        for event in events:
-            self._events += event_values(event)
+            del gathered.known[number]
+            return
+        if change.put or change.dropped:
+            self._note_entries(number, entries, change)
+        born = [self._note_born(number, run, gathered) for run in change.born]
+        for run in change.moved:
+            self._note_moved(known, run, gathered)
+        self._sheets.asked += [(reason, run_id) for run_id, reason in change.cancelled]
+        if change.standing is not None or change.task is not None or born or change.moved or change.cancelled:
+            self._note_known(known, after(known, change, born), gathered)
 
     def _note_known(self, before: Known, known: Known, gathered: Gathered) -> None:
         number, version, task, standing, _, live = known
-        if task is not before[2]:
+        if task is not before.task:
             if task.id != before.task.id:
                 raise StoreError(f"The task {before.task.id} cannot become {task.id}; nothing was written.")
-            self._edited.append((*task_values(task), number))
-        self._standings += standing_values(number, version, standing, live)
+            self._sheets.edited.append((*task_values(task), number))
+        self._sheets.standings += standing_values(number, version, standing, live)
         gathered.known[number] = known
         self._familiar.keep(known)
 
-    def _note_born(self, number: int, run: Run, gathered: Gathered | None) -> int:
+    def _next_run(self) -> int:
         if self._last_run < 0:
             self._last_run = self._link.query(_LAST_RUN)[0][0]
-        seq = self._last_run = self._last_run + 1
-        row = plain_birth(seq, number, run)
-        if row is not None:
-            self._started += row
-            return seq
-        self._born += birth(seq, number, run)
+        self._last_run += 1
+        return self._last_run
+
+    def _note_born(self, number: int, run: Run, gathered: Gathered | None) -> int:
+        seq = self._next_run()
+        self._sheets.born += birth(seq, number, run)
         if run.lanes and run.state in LIVE:
             for lane in run.lanes:
-                self._taken += (lane, run.id)
+                self._sheets.taken += (lane, run.id)
             if gathered is not None:
                 gathered.surroundings.taken(run.lanes, 1)
         return seq
@@ -156,113 +157,47 @@ class Pending:
         before, seq = known.run(run.id)
         if before is None:
             raise StoreError(f"The run {run.id} is not live, and what has ended stays so; nothing was written.")
-        row = plain_end(seq, before, run)
-        if row is not None:
-            self._ended += row
-        else:
-            self._moved.append(moved_values(seq, run))
-        if before.lanes:
-            self._note_seats(before, run, gathered)
-
-    def _note_seats(self, before: Run, run: Run, gathered: Gathered) -> None:
-        if run.state in LIVE and run.lanes == before.lanes:
-            return
+        self._sheets.moved.append(moved_values(seq, run))
         now_in = run.lanes if run.state in LIVE else ()
-        self._left.extend((lane, run.id) for lane in before.lanes)
-        for lane in now_in:
-            self._taken += (lane, run.id)
-        gathered.surroundings.taken(before.lanes, -1)
-        gathered.surroundings.taken(now_in, 1)
-        if not now_in:
-            self._offered.update(before.lanes)
+        if before.lanes != now_in:
+            self._sheets.left += [(lane, run.id) for lane in before.lanes]
+            for lane in now_in:
+                self._sheets.taken += (lane, run.id)
+            gathered.surroundings.taken(before.lanes, -1)
+            gathered.surroundings.taken(now_in, 1)
+            if not now_in:
+                self._offered.update(before.lanes)
 
-    def _note_entries(
-        self, number: int, entries: tuple[Entry, ...], put: tuple[Entry, ...], dropped: tuple[str, ...]
-    ) -> None:
-        left = len(entries)
-        for entry in entries:
-            slot, lane = entry[1], entry[16]
-            if slot in dropped:
-                left -= 1
-            elif not any(each.slot == slot for each in put):
-                continue
-            # It may have been called to a free seat. If it does not take it, the next in line must hear of it.
-            if lane is not None and entry.stand in CLAIMABLE:
-                self._offered.add(lane)
-        if left or put:
-            for slot in dropped:
-                self._entries[number, slot] = None
-            for entry in put:
-                self._entries[number, entry.slot] = entry_values(number, entry)
-        else:
-            self._emptied[number] = None
-            for entry in entries:
-                self._entries.pop((number, entry[1]), None)
+    def _note_entries(self, number: int, entries: tuple[Entry, ...], change: Change) -> None:
+        touched = {*change.dropped, *(entry.slot for entry in change.put)}
+        # It may have been called to a free seat. If it does not take it, the next in line must hear of it.
+        self._offered.update(
+            e.lane for e in entries if e.lane is not None and e.stand in CLAIMABLE and e.slot in touched
+        )
+        pending = self._sheets.entries
+        for slot in change.dropped:
+            pending[number, slot] = None
+        for entry in change.put:
+            pending[number, entry.slot] = entry_values(number, entry)
 
     def _note_deleted(self, known: Known, entries: tuple[Entry, ...]) -> None:
-        self._deleted.append(known.number)
-        self._emptied[known.number] = None
+        sheets = self._sheets
+        sheets.deleted.append(known.number)
+        sheets.emptied[known.number] = None
+        for entry in entries:
+            # What another decision of this request has put there must not come after its end.
+            sheets.entries.pop((known.number, entry.slot), None)
         for run in known.live:
-            self._left.extend((lane, run.id) for lane in run.lanes)
+            sheets.left += [(lane, run.id) for lane in run.lanes]
             self._offered.update(run.lanes)
         self._offered.update(e.lane for e in entries if e.lane is not None and e.stand in CLAIMABLE)
         self._familiar.drop(known.number)
 
     def finish(self) -> None:
         """Write it, and offer the seats that became free to whoever waits for one."""
-        self._write_tasks()
-        self._write_entries()
-        self._write_runs()
-        self._link.write_rows(_INSERT_EVENTS, self._events)
-        for number in self._deleted:
-            for statement in _DELETIONS:
-                self._link.query(statement, (number,))
+        self._sheets.write(self._link)
         for lane in sorted(self._offered):
             self._link.query(_UNPARK, {"lane": lane, "unset": DEFAULT_LIMIT})
-
-    def _write_tasks(self) -> None:
-        try:
-            self._link.write_rows(_INSERT_TASKS, self._new_tasks)
-            self._link.write_each(_UPDATE_TASK, self._edited)
-        except apsw.ConstraintError as error:
-            if "tasks.key" not in str(error):
-                raise StoreError("A task with this id is there already; nothing was written.") from error
-            raise refuse("key_taken", key=self._clashing_key()) from error
-        self._link.write_rows(_PUT_STANDINGS, self._standings)
-
-    def _clashing_key(self) -> str | None:
-        """The first of the keys that were to be written, and are somebody else's or were given twice."""
-        values = self._new_tasks
-        wanted = list(zip(values[0::14], values[2::14], values[10::14], strict=True))
-        wanted += [(row[13], row[1], row[9]) for row in self._edited]
-        seen: set[tuple[str, str]] = set()
-        for number, owner, key in wanted:
-            holder = None if key is None else one_by_key(self._link, owner, key)
-            if (owner, key) in seen or (holder is not None and holder[0] != number):
-                return str(key)
-            if key is not None:
-                seen.add((owner, key))
-        return None
-
-    def _write_entries(self) -> None:
-        if self._emptied:
-            self._link.query(_EMPTY_AGENDAS, (these(self._emptied),))
-        if self._entries:
-            self._link.write_rows(
-                _DROP_ENTRIES, [part for key, row in self._entries.items() if row is None for part in key]
-            )
-            self._link.write_rows(
-                _PUT_ENTRIES, [value for row in self._entries.values() if row is not None for value in row]
-            )
-
-    def _write_runs(self) -> None:
-        self._link.write_rows(_INSERT_STARTED_RUNS, self._started)
-        self._link.write_rows(_INSERT_RUNS, self._born)
-        self._link.write_rows(_END_RUNS, self._ended)
-        self._link.write_each(_MOVE_RUN, self._moved)
-        self._link.write_each(_LEAVE_SEAT, self._left)
-        self._link.write_rows(_TAKE_SEATS, self._taken)
-        self._link.write_each(_ASK_TO_END, self._asked)
 
 
 def _by_id(numbered: tuple[int, Run]) -> str:

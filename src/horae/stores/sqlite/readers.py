@@ -42,6 +42,12 @@ class Readers:
         """For what takes seconds or minutes: others need not wait for it."""
         return await self._on(self._long, work)
 
+    async def work_out(self, work: Callable[[], _T]) -> _T:
+        """Something that needs no file, but time."""
+        if self._threads is None:
+            raise StoreUnavailable("The store is closed.")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
     async def _on(self, threads: ThreadPoolExecutor | None, work: Callable[[Link], _T]) -> _T:
         if threads is None:
             raise StoreUnavailable("The store is closed.")

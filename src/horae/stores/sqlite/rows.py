@@ -15,7 +15,7 @@ from ...model.event import Event, EventKind, Numbered
 from ...model.ids import microseconds
 from ...model.reason import Reason
 from ...model.run import LIVE, Origin, Run, RunState, Span
-from ...model.task import Pause, PauseCause, Standing, Task, TaskState
+from ...model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
 from .link import Row
 from .texts import (
     encode,
@@ -50,6 +50,7 @@ REASONS: Final[dict[str | None, Reason | None]] = {None: None, **{reason.value: 
 _PLAIN_ENTRY_ROW: Final = (0, 0, None, None, None, None, 0, 0, None, None)
 _PLAIN_ENTRY: Final = (0, 0, None, None, False, False, None, None)
 """The fields of an entry from `forgiven` on."""
+_FRESH_ROW: Final = ("active", 0, 0, 0, *[None] * 8)
 _PLAIN_RUN: Final = (None, None, None, 0, 0, False, False, None, (), None, None)
 """The fields of a run from `ended` on, when it has just been started."""
 
@@ -127,9 +128,10 @@ def entry_values(task: int, entry: Entry) -> Row:
 
 def standing_from(row: Row, start: int) -> Standing:
     """From the columns that begin at `start`."""
-    state, counted, failures, skips_left, last_end, last_result, since, cause, note, until, reason, ended, _ = row[
-        start:
-    ]
+    columns = row[start : start + 12]
+    if columns == _FRESH_ROW:
+        return FRESH
+    state, counted, failures, skips_left, last_end, last_result, since, cause, note, until, reason, ended = columns
     pause = None if since is None else Pause(instants[since], PauseCause(cause), note, _at(until))
     begin = (_TASK_STATES[state], counted, failures, skips_left, _at(last_end), last_result)
     return new(Standing, (*begin, pause, REASONS[reason], _at(ended)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
 from ...model.ids import EPOCH, microseconds
@@ -12,7 +13,7 @@ from ...model.policy import Policies
 from ...model.policy import from_json as policies_from_json
 from ...model.policy import to_json as policies_to_json
 from ...model.task import Target
-from ...schedule import Schedule
+from ...schedule import Once, Schedule
 from ...schedule import from_json as schedule_from_json
 from ...schedule import to_json as schedule_to_json
 
@@ -20,6 +21,11 @@ _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
 
 _MOST: Final = 4_096
+_ONCE_BEGINS: Final = '{"kind":"once","at":"'
+_ONCE_ENDS: Final = 'Z"}'
+_ONCE_QUOTES: Final = 8
+_modifiers: Final = attrgetter("zone", "start", "end", "repeat", "counting", "jitter", "gap", "fold")
+_NO_MODIFIERS: Final = (None, None, None, None, "run", None, None, None)
 encode: Final[Callable[[Any], str]] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Built once: `json.dumps` with separators would build an encoder for every call."""
 decode: Final[Callable[[str], Any]] = json.JSONDecoder().decode
@@ -68,7 +74,16 @@ def _labels(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _schedule(text: str) -> Schedule:
+    # One instant and nothing else: the one kind that is different for nearly every task.
+    if text.startswith(_ONCE_BEGINS) and text.endswith(_ONCE_ENDS) and text.count('"') == _ONCE_QUOTES:
+        return Once(datetime.fromisoformat(text[len(_ONCE_BEGINS) : 1 - len(_ONCE_ENDS)]))
     return schedule_from_json(decode(text))
+
+
+def _schedule_text(schedule: Schedule) -> str:
+    if schedule.__class__ is Once and schedule.at.tzinfo is UTC and _modifiers(schedule) == _NO_MODIFIERS:
+        return f"{_ONCE_BEGINS}{schedule.at.replace(tzinfo=None).isoformat()}{_ONCE_ENDS}"
+    return encode(schedule_to_json(schedule))
 
 
 def _policies(text: str) -> Policies:
@@ -88,7 +103,7 @@ targets: Final[Remembered[tuple[str, str], Target]] = Remembered(lambda parts: T
 labels: Final[Remembered[str, tuple[tuple[str, str], ...]]] = Remembered(_labels)
 lanes: Final[Remembered[str, tuple[str, ...]]] = Remembered(_lanes)
 
-schedule_text: Final[Written[Schedule]] = Written(lambda schedule: encode(schedule_to_json(schedule)))
+schedule_text: Final[Written[Schedule]] = Written(_schedule_text)
 policies_text: Final[Written[Policies]] = Written(lambda chosen: encode(policies_to_json(chosen)))
 
 

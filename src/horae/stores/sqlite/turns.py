@@ -43,11 +43,10 @@ class Turns:
         if self.backlog or (len(rows) > self.reach and not link.query(_ONE_ORDER)[0][0]):
             rows = self._in_turn(link, now)
         else:
-            rows = sorted(rows[: self.reach], key=_by_priority)
-        first_of_task: dict[int, Row] = {}
-        for row in rows:
-            first_of_task.setdefault(row[0], row)
-        return list(first_of_task.values())
+            rows = rows[: self.reach]
+            if any(row[6] for row in rows):
+                rows.sort(key=_by_priority)
+        return _one_of_each_task(rows)
 
     def _in_turn(self, link: Link, now: int) -> list[Row]:
         """More of what is due goes to its owners' queues, and owners have their turns, from the one after the last."""
@@ -76,6 +75,15 @@ class Turns:
             first = link.query(_OWNERS_IN_TURN, {"from": "", "most": CLAIM_SLICE + 1})
             found += [row for row in first if row not in found]
         return [owner for (owner,) in found[:CLAIM_SLICE]]
+
+
+def _one_of_each_task(rows: list[Row]) -> list[Row]:
+    if len({row[0] for row in rows}) == len(rows):
+        return rows
+    first_of_task: dict[int, Row] = {}
+    for row in rows:
+        first_of_task.setdefault(row[0], row)
+    return list(first_of_task.values())
 
 
 def _by_priority(row: Row) -> tuple[int, int, int, str]:

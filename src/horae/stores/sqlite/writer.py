@@ -113,17 +113,19 @@ class Writer:
         self._more_may_come = False
 
     def _group(self, link: Link) -> list[Answer]:
-        """One transaction for what is waiting now; who is urgent overtakes."""
+        """One transaction for what is waiting now. Who is urgent overtakes, and never waits for a patient one behind."""
         answers: list[Answer] = []
+        in_a_hurry = False
         members = len(self._urgent) + len(self._patient)
         until = perf_counter() + _GROUP_SECONDS
         try:
-            for _ in range(members):
+            while len(answers) < members and perf_counter() < until:
+                if not self._urgent and in_a_hurry:
+                    break
                 request = self._urgent.popleft() if self._urgent else self._patient.popleft()
+                in_a_hurry = in_a_hurry or request.urgent
                 answers.append(Answer(request))
                 answers[-1] = self._answer(link, request, alone=members == 1)
-                if perf_counter() > until:
-                    break
                 if not self._urgent:
                     self._take_in(0)
             if link.in_transaction:

@@ -12,9 +12,19 @@ from horae.model.change import Change
 from horae.model.outcome import Failed
 from horae.model.run import Run, RunState
 from horae.ports.journal import Line
+from horae.schedule import Once, from_json, to_json
 from horae.stores.sqlite import SQLiteStore
 from horae.stores.sqlite.rows import plain_birth, plain_end, tells
-from horae.stores.sqlite.texts import Remembered, instants, numbers, printable
+from horae.stores.sqlite.texts import (
+    Remembered,
+    decode,
+    encode,
+    instants,
+    numbers,
+    printable,
+    schedule_text,
+    schedules,
+)
 from horae.testing.contracts.scenes import a_running, facts_of
 from horae.testing.decisions import saying
 from horae.testing.factories import NOON, SECOND, a_new_task, a_run, a_settlement, a_task, an_ended_run, an_event
@@ -122,3 +132,13 @@ def test_a_payload_that_nobody_changed_is_not_written_again(tmp_path: Path) -> N
         assert pages[-1] - pages[-2] < 10
 
     with_store(tmp_path, scene)
+
+
+@given(INSTANTS, st.sampled_from([None, "Europe/Berlin"]), st.sampled_from([None, 3]))
+def test_one_instant_is_read_and_written_as_any_other_schedule(
+    at: datetime, zone: str | None, repeat: int | None
+) -> None:
+    schedule = Once(at, zone=zone, repeat=repeat)
+    text = schedule_text(schedule)
+    assert text == encode(to_json(schedule))
+    assert schedules[text] == from_json(decode(text)) == schedule

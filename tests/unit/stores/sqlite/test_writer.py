@@ -11,13 +11,15 @@ from threading import Event, Thread
 
 import pytest
 
-from horae.errors import StoreUnavailable
+from horae.errors import Conflict, StoreError, StoreUnavailable
+from horae.model.change import Change, Facts
 from horae.model.reason import Reason
+from horae.model.task import FRESH
 from horae.stores.sqlite import SQLiteStore, writer
 from horae.stores.sqlite.link import Link
-from horae.testing.contracts.scenes import a_running, claim, claim_all, keep, settle
+from horae.testing.contracts.scenes import a_running, claim, claim_all, facts_of, keep, settle
 from horae.testing.decisions import PlannedFailure, cancelling, fail
-from horae.testing.factories import NODE, NOON, SECOND, a_new_task, a_node, a_task
+from horae.testing.factories import NODE, NOON, SECOND, a_new_task, a_node, a_task, an_entry, an_extra_entry
 from tests.unit.stores.sqlite.opening import opened, with_store
 
 
@@ -72,7 +74,6 @@ def test_requests_that_come_together_share_one_transaction(tmp_path: Path) -> No
 def test_who_fails_harms_nobody_else_of_the_group(tmp_path: Path) -> None:
     async def scene(store: SQLiteStore) -> None:
         run = await a_running(store)
-        other = a_task()
         before = store.transactions
         async with held_up(store):
             calls = [
@@ -80,14 +81,12 @@ def test_who_fails_harms_nobody_else_of_the_group(tmp_path: Path) -> None:
                 asyncio.create_task(store.change(run.task_id, None, fail)),
                 asyncio.create_task(settle(store, run, decide=fail)),
                 asyncio.create_task(store.remember("still", "here")),
-                asyncio.create_task(keep(store, other)),
             ]
             await asked(store, len(calls))
         answers = await asyncio.gather(*calls, return_exceptions=True)
-        assert [type(answer) is PlannedFailure for answer in answers] == [False, True, True, False, False]
+        assert [type(answer) is PlannedFailure for answer in answers] == [False, True, True, False]
         assert store.transactions == before + 2
         assert await store.recall("still") == "here"
-        assert await store.facts(other.id, None) is not None
         kept = await store.run(run.id, None)
         assert kept is not None
         assert kept.cancel is Reason.QUOTA
@@ -115,6 +114,7 @@ def test_the_first_of_a_group_may_fail_as_well(tmp_path: Path) -> None:
 def test_who_claims_or_settles_overtakes_who_adds(tmp_path: Path) -> None:
     async def scene(store: SQLiteStore) -> None:
         done: list[str] = []
+        before = store.transactions
         async with held_up(store):
             calls = [
                 asyncio.create_task(store._writer.do(partial(note, done, name), urgent="settle" in name))
@@ -123,6 +123,7 @@ def test_who_claims_or_settles_overtakes_who_adds(tmp_path: Path) -> None:
             await asked(store, len(calls))
         await asyncio.gather(*calls)
         assert done == ["settle 1", "settle 2", "add 1", "add 2", "add 3"]
+        assert store.transactions == before + 3, "who is urgent is answered before anybody adds"
 
     with_store(tmp_path, scene)
 
@@ -201,3 +202,36 @@ def test_closing_finishes_what_was_accepted(tmp_path: Path) -> None:
             assert len(await claim_all(again)) == len(tasks)
 
     asyncio.run(play())
+
+
+def a_crowd(count: int) -> list[Change]:
+    """New tasks with keys; every second one has two entries."""
+    tasks = [a_task(key=str(place)) for place in range(count)]
+    return [
+        a_new_task(task, entries=[an_extra_entry(task), an_entry(task)][place % 2 :])
+        for place, task in enumerate(tasks)
+    ]
+
+
+def test_many_tasks_are_added_all_or_none(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        await store.join(a_node())
+        await keep(store, a_task(key="taken"))
+        crowd = a_crowd(200)
+        events = await store.last_event()
+        for clash in (a_task(key="taken"), a_task(key="77")):
+            with pytest.raises(Conflict):
+                await store.add([*crowd, a_new_task(clash)])
+        with pytest.raises(StoreError):
+            await store.add([*crowd, crowd[50]])
+        assert await store.find("ada", "0") is None
+        assert await store.last_event() == events
+        await store.add(crowd)
+        for change in crowd[::50]:
+            assert change.task is not None
+            assert await facts_of(store, change.task) == Facts(change.task, FRESH, change.put)
+        assert [each.event for each in await store.events(events)] == [change.events[0] for change in crowd]
+        assert len(await claim_all(store)) == 1 + 300
+        assert await store.check() == ()
+
+    with_store(tmp_path, scene)

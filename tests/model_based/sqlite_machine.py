@@ -1,0 +1,33 @@
+"""The store in SQLite, driven beside the store in memory: a file, opened by one or two processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from horae.stores.sqlite import SQLiteStore
+from horae.testing.contracts import WholeStore
+from horae.testing.contracts.machine import StoreMachine
+
+
+class SQLiteMachine(StoreMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self._folder = TemporaryDirectory()
+
+    async def fresh(self) -> WholeStore:
+        return await _opened(Path(self._folder.name, "horae.db"))
+
+    async def another(self, store: WholeStore) -> WholeStore:
+        assert isinstance(store, SQLiteStore)
+        return await _opened(Path(store.path))
+
+    def teardown(self) -> None:
+        super().teardown()
+        self._folder.cleanup()
+
+
+async def _opened(path: Path) -> SQLiteStore:
+    store = SQLiteStore(path)
+    await store.open()
+    return store

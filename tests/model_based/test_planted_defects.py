@@ -1,0 +1,42 @@
+"""The machine would notice: it finds each planted defect, and finds nothing where there is none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from horae.errors import StoreError
+from horae.stores.memory import MemoryStore
+from horae.testing.contracts import WholeStore
+from horae.testing.contracts.machine import StoreMachine
+
+from .defective_stores import DEFECTS
+
+
+def look_at(kind: type[MemoryStore], examples: int) -> None:
+    class Machine(StoreMachine):
+        async def fresh(self) -> WholeStore:
+            return kind()
+
+    profile = settings(
+        max_examples=examples,
+        stateful_step_count=50,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(Machine, settings=profile)
+
+
+@pytest.mark.parametrize("kind", DEFECTS, ids=lambda kind: kind.__name__)
+def test_a_planted_defect_is_found(kind: type[MemoryStore]) -> None:
+    # A store that trips over its own defect may notice it itself, or run into a row that is not there.
+    with pytest.raises((AssertionError, StoreError, KeyError)):
+        look_at(kind, examples=400)
+
+
+def test_the_measure_measures_itself() -> None:
+    look_at(MemoryStore, examples=5)

@@ -55,5 +55,13 @@ def has(place: Place, phase: ledger.Phase, times: int = 1) -> Callable[[], bool]
     return lambda: len(marks(place, phase)) >= times
 
 
-def one(function: str = "note", payload: dict[str, str] | None = None, **options: object) -> Wanted:
-    return Wanted(function, Series(soon(0.2)), payload, options)
+def again(place: Place) -> bool:
+    """A second attempt has been claimed; a process that it needs may take its time to start."""
+    return any(row.attempt == 2 for row in gather(place).rows)
+
+
+def one(
+    function: str = "note", payload: dict[str, str] | None = None, seconds: float = 0.2, **options: object
+) -> Wanted:
+    """One occurrence, in a moment."""
+    return Wanted(function, Series(soon(seconds)), payload, options)

@@ -11,7 +11,7 @@ from tests.faults.evidence import until_quiet
 from tests.faults.orders import LEASE
 from tests.faults.place import Place, until
 from tests.faults.processes import Worker, Workers, is_alive
-from tests.faults.scene import LONG, Measure, has, judged, marks, one
+from tests.faults.scene import LONG, Measure, again, has, judged, marks, one
 
 
 def freeze(worker: Worker, place: Place) -> float:
@@ -64,7 +64,8 @@ def test_f11_what_a_frozen_node_carried_is_stopped(
     (first,) = marks(place, "start")
     workers.ready()
     frozen = freeze(sleeper, place)
-    until(has(place, "start", 2), LEASE + 3, "a peer that takes over")
+    until(lambda: again(place), LEASE + 2, "a peer that takes over")
+    until(has(place, "start", 2), LONG, "its start")
     thaw_after_three_leases(sleeper, frozen)
     if function == "apart":
         gone = until(lambda: not is_alive(first.pid), 2, "the child's death")

@@ -38,7 +38,7 @@ def waiting_entry(  # noqa: PLR0913 - one row, field by field
     origin: Origin = Origin.SCHEDULED,
     through: datetime | None = None,
     span: Span | None = None,
-    in_order: bool = False,
+    in_order: bool,
 ) -> Entry:
     """Occurrences that start one by one, each when nothing of the task is going. They begin held."""
     return Entry(

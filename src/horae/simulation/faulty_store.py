@@ -44,13 +44,13 @@ class FaultyStore:
         method = getattr(self._inner, name)
 
         def through(*arguments: Any, **named: Any) -> Awaitable[Any]:
-            return self._link.carry(lambda: self._placed(method(*arguments, **named)))
+            return self._link.carry(lambda: self._placed(lambda: method(*arguments, **named)))
 
         return through
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         async def work() -> Claim:
-            claim = await _at_work(self._inner.claim_due(now, node, room, decide))
+            claim = await _at_work(lambda: self._inner.claim_due(now, node, room, decide))
             for _, run in claim.runs:
                 self._history.claimed(run, self._link.who, now)
             return claim
@@ -69,21 +69,21 @@ class FaultyStore:
             self.last_change = decide(facts)
             return self.last_change
 
-        return await self._link.carry(lambda: self._placed(self._inner.change(task_id, owner, seen)))
+        return await self._link.carry(lambda: self._placed(lambda: self._inner.change(task_id, owner, seen)))
 
-    async def _placed(self, answer: Awaitable[_T]) -> _T:
+    async def _placed(self, work: Callable[[], Awaitable[_T]]) -> _T:
         if not self._placing:
-            return await _at_work(answer)
-        before = await _at_work(self._inner.last_event())
-        answered = await _at_work(answer)
-        self.place = before, await _at_work(self._inner.last_event())
-        return answered
+            return await _at_work(work)
+        before = await _at_work(self._inner.last_event)
+        answer = await _at_work(work)
+        self.place = before, await _at_work(self._inner.last_event)
+        return answer
 
     async def _fenced(
         self, kind: str, claims: Iterable[tuple[str, int]], work: Callable[[], Awaitable[frozenset[str]]]
     ) -> frozenset[str]:
         async def noted() -> frozenset[str]:
-            stale = await _at_work(work())
+            stale = await _at_work(work)
             for run_id, token in claims:
                 self._history.writings.append(Writing(kind, run_id, token, run_id in stale, self._probing))
             return stale
@@ -96,14 +96,14 @@ def behind(inner: Keeping, link: Link, history: History) -> Keeping:
     return cast("Keeping", FaultyStore(inner, link, history))
 
 
-async def _at_work(answer: Awaitable[_T]) -> _T:
+async def _at_work(work: Callable[[], Awaitable[_T]]) -> _T:
     """A store may use threads of its own: until it has answered, no virtual time passes, not even if its caller froze."""
     loop = asyncio.get_running_loop()
     if not isinstance(loop, FreezingLoop) or not loop.threaded:
-        return await answer
-    return await loop.create_task(_outside(loop, answer), context=Context())
+        return await work()
+    return await loop.create_task(_outside(loop, work), context=Context())
 
 
-async def _outside(loop: VirtualLoop, answer: Awaitable[_T]) -> _T:
+async def _outside(loop: VirtualLoop, work: Callable[[], Awaitable[_T]]) -> _T:
     with loop.outside():
-        return await answer
+        return await work()

@@ -118,6 +118,10 @@ class History:
         if self.deeds[place].ended is None:
             self.deeds[place] = self.deeds[place]._replace(ended=self._clock.steady(), for_good=for_good)
 
+    def at_work(self, life: str) -> int:
+        """How many targets are at work in that process."""
+        return sum(deed.life == life and deed.ended is None for deed in self.deeds)
+
     def is_gone(self, life: str) -> bool:
         return life in self._gone
 

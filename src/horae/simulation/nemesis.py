@@ -24,7 +24,7 @@ _STEPS: Final = (
 
 
 class Nemesis:
-    def __init__(  # noqa: PLR0913 - all that it can do harm to
+    def __init__(  # noqa: PLR0913 - whom it may trouble, and how much
         self,
         nodes: Sequence[Node],
         weather: Weather,
@@ -78,7 +78,10 @@ class Nemesis:
         return self._lease * self._dice.choice((0.1, 0.5, 0.9, 1.3, 2.5))
 
     def _some_node(self) -> Node:
-        return self._dice.choice(self._nodes)
+        """Trouble likes those who are busy."""
+        if self._dice.random() < 0.5:
+            return self._dice.choice(self._nodes)
+        return max(self._nodes, key=lambda node: self._history.at_work(node.life))
 
     async def _crash(self) -> None:
         node = self._some_node()

@@ -23,7 +23,7 @@ from ..model.task import Task
 from ..ports.store import RunFilter
 from ..ports.target import Invocation
 from ..service.tasks import Tasks
-from .drafts import HOUR, KINDS, LANES, MODIFIERS, OWNERS, Traits, make_draft, make_schedule
+from .drafts import HOUR, KINDS, LANES, MODIFIERS, OWNERS, WORKHORSES, Traits, make_draft, make_schedule
 from .faults import Link
 from .faulty_store import FaultyStore, Keeping, behind
 from .history import Action, History, Verdict
@@ -116,7 +116,7 @@ class People:
         await self._ask("resume", task.id, missed, lambda: self._service.resume(ADMIN, task.id, missed))
 
     async def _cancel(self) -> None:
-        task = self._some_task()
+        task = self._some_task(after=WORKHORSES)
         await self._ask("cancel", task.id, None, lambda: self._service.cancel(ADMIN, task.id))
 
     async def _run_now(self) -> None:
@@ -134,7 +134,7 @@ class People:
 
     async def _edit(self) -> None:
         """A new schedule, or the same one with other policies."""
-        now, task = self._clock.now(), self._some_task()
+        now, task = self._clock.now(), self._some_task(after=WORKHORSES)
         draft, _ = make_draft(self._dice, 0, now)
         if self._dice.random() < 0.6:
             kind, modifier = self._dice.choice(KINDS[:4]), self._dice.choice(MODIFIERS)
@@ -220,8 +220,8 @@ class People:
 
     # --- asking, and writing down what came of it --------------------------------------------------------------------
 
-    def _some_task(self) -> Task:
-        return self.tasks[self._dice.choice(tuple(self.tasks))]
+    def _some_task(self, after: int = 0) -> Task:
+        return self.tasks[self._dice.choice(tuple(self.tasks)[after:])]
 
     async def _ask(
         self, kind: str, subject: str, detail: Any, wish: Callable[[], Awaitable[object]], change: Change | None = None

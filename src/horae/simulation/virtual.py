@@ -62,6 +62,7 @@ class VirtualClock:
     def steady(self) -> float:
         self._readings += 1
         if self._readings > MOST_READINGS:
+            self._readings = 0
             raise LivelockError(self.now())
         return self._elapsed / _MICROSECONDS
 

@@ -53,9 +53,7 @@ class World:
         self._dice = {name: _seeded(name, seed) for name in ("weather", "nemesis", "people", "targets", "names")}
         self._count = dice.choice((1, 1, 2, 2, 2, 2, 3, 3, 4, 5))
         # Longer than in real life, so that the heartbeats of a whole day do not outweigh everything else.
-        self.terms = (
-            Terms(timedelta(minutes=4), MINUTE) if self._count <= 2 else Terms(timedelta(minutes=8), 2 * MINUTE)
-        )
+        self.terms = Terms(8 * MINUTE, 2.5 * MINUTE) if self._count <= 2 else Terms(16 * MINUTE, 5 * MINUTE)
         self._one_machine = dice.random() < 0.5
 
     def run(self, on_note: Callable[[Note], None] = lambda _note: None) -> Evidence:

@@ -65,6 +65,7 @@ def test_two_months_of_seconds_are_one_pile() -> None:
     assert pile.last == NOON + 60 * DAY
     assert pile.nth(5_000_000) == NOON + 5_000_000 * SECOND
     assert pile.due_before(NOON + DAY) == 86_399
+    assert (pile.due_before(NOON + SECOND), pile.due_before(NOON + SECOND + MICROSECOND)) == (0, 1)
 
 
 @pytest.mark.parametrize("schedule", [Now(), Once(at=hour(13)), Every(interval=HOUR, since="end")])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -85,15 +84,15 @@ def test_what_came_of_it_is_kept_with_the_run_and_in_short_with_the_task() -> No
     assert world.standing.last_result is None
 
 
-def test_when_it_started_is_for_the_node_to_say() -> None:
+@pytest.mark.parametrize("outcome", [Succeeded(), Waiting(hour(14))])
+@pytest.mark.parametrize(("said", "started"), [(hour(13) + SECOND, hour(13) + SECOND), (None, hour(13))])
+def test_when_it_started_is_for_the_node_to_say(outcome: Outcome, said: datetime | None, started: datetime) -> None:
     """It may have taken a moment from the claim to the call; where the node says nothing, the claim has to do."""
-    for said, started in ((hour(13) + SECOND, hour(13) + SECOND), (None, hour(13))):
-        for outcome in (Succeeded(), Waiting(hour(14))):
-            world = going()
-            run = world.going
-            report = Settlement(run.id, run.token, outcome, said, hour(13) + MINUTE)
-            world.decide(partial(settle, run=run, report=report))
-            assert world.runs[run.id].started == started
+    world = going()
+    run = world.going
+    report = Settlement(run.id, run.token, outcome, said, hour(13) + MINUTE)
+    world.decide(lambda facts: settle(facts, run, report))
+    assert world.runs[run.id].started == started
 
 
 def test_the_wait_is_a_share_of_a_longest_wait_that_doubles() -> None:
@@ -311,6 +310,14 @@ def test_after_two_deaths_it_goes_alone() -> None:
         assert world.going.alone is alone
         world.die()
         world.claim_all()
+
+
+def test_a_failure_is_no_death() -> None:
+    world = going(retry=Retry(4, timedelta(0)))
+    for _ in range(3):
+        world.fail()
+        world.claim_all()
+    assert (world.going.attempt, world.going.deaths, world.going.alone) == (4, 0, False)
 
 
 def test_dying_alone_is_quarantine() -> None:

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from ...model.event import EventKind
+from ...model.lane import owner_lane
 from ...model.run import Origin, Run
+from ...model.task import Task
+from ..drafts import LANES
 from ..evidence import Evidence
 from .oracle import counts_from_end
 from .story import Story
@@ -34,14 +37,19 @@ def check_order(evidence: Evidence, stories: Mapping[str, Story]) -> Iterator[Vi
 def _older_first(
     occurrences: Sequence[Sequence[Run]], first: Mapping[str, int], origin: Origin, story: Story
 ) -> Iterator[Violation]:
-    # What counts from the end goes back with a wall clock that does.
-    if any(task.policies.overlap == "parallel" or counts_from_end(task) for _, task in story.definitions):
+    if any(_may_change_places(task) for _, task in story.definitions):
         return
     if origin is Origin.BACKFILL and len(list(story.committed("backfill"))) > 1:
         return
     for older, newer in pairwise(occurrences):
         if first.get(older[0].id, 0) > first.get(newer[0].id, 0):
             yield Violation("order", f"{newer[0].id} started before {older[0].id}, which is older")
+
+
+def _may_change_places(task: Task) -> bool:
+    """In parallel; in two lanes, of which one is free before the other; and where the wall clock can lead back."""
+    seated = task.lane is not None or owner_lane(task.owner) in LANES
+    return task.policies.overlap == "parallel" or seated or counts_from_end(task)
 
 
 def _one_by_one(

@@ -147,7 +147,8 @@ class _Account:
         number = self._evidence.last_number + 1 if stretch.closed_by is None else stretch.closed_by
         gave_up = self._story.gave_up_before(number)
         if gave_up is not None:
-            return max(gave_up, last)
+            # Edited after that, it has not begun yet.
+            return max(gave_up.event.at, last) if gave_up.number > stretch.opened_by else last
         if stretch.closed is not None:
             return max(stretch.closed, last)
         if self._evidence.facts[self._story.task_id].standing.state is not TaskState.PAUSED:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import NamedTuple
 
 from ...model.event import Event, EventKind, Numbered
@@ -54,11 +53,11 @@ class Story:
         place = bisect_left(self.marks, number, key=lambda each: each.number)
         return None if place == 0 else self.marks[place - 1].state
 
-    def gave_up_before(self, number: int) -> datetime | None:
-        """Since when it had given up at that point, if it had."""
+    def gave_up_before(self, number: int) -> Mark | None:
+        """How it had given up at that point, if it had."""
         place = bisect_left(self.marks, number, key=lambda each: each.number)
         mark = self.marks[place - 1] if place else None
-        return mark.event.at if mark is not None and mark.state is TaskState.FAILED else None
+        return mark if mark is not None and mark.state is TaskState.FAILED else None
 
     def has_new_schedule(self, number: int) -> bool:
         """Whether the edit that wrote this event gave it another schedule."""

@@ -46,13 +46,14 @@ class Keeping:
         yield from self._recovers(view, node)
 
     def _renews(self, view: View, node: str) -> Deed:
-        after, held, orders = self._stage.extend(view.at, node)
+        held, orders = self._stage.renewal(view.at, node)
         process = view.process
         if not held:
-            return Deed(f"{node} learns that its lease is gone", after, process.letting_go()._replace(lease=Lease.LOST))
+            lost = process.letting_go()._replace(lease=Lease.LOST)
+            return Deed(f"{node} learns that its lease is gone", view.at, lost)
         if process.lease is Lease.LAPSED:
             process = process.letting_go()._replace(lease=Lease.HELD)
-        return Deed(f"{node} renews its lease", after, process.obeying(orders))
+        return Deed(f"{node} renews its lease", view.at, process.obeying(orders) if orders else process)
 
     def _looks_back(self, view: View, node: str) -> Iterator[Deed]:
         """What the store has under its name and it does not know must have come from a claim without an answer."""

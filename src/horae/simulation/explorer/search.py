@@ -46,7 +46,7 @@ class _Search:
         self._world = World(scope, rules)
         self._states: list[State] = [self._world.beginning]
         self._numbers: dict[State, int] = {self._world.beginning: 0}
-        self._came_from: list[tuple[int, str]] = [(0, "")]
+        self._came_from = array("L", [0])
         self._transitions = 0
         # Helpful moves, as pairs of numbers: whether the end can be reached is asked when all of them are known.
         self._sources = array("L")
@@ -57,22 +57,23 @@ class _Search:
         while number < len(self._states):
             try:
                 self._go_on_from(number)
-            except BrokenPromise as broken:
-                return self._report(Counterexample(str(broken), self._way_to(number)))
+            except BrokenPromise:
+                return self._report(self._broken_after(number))
             number += 1
         trapped = self._first_trapped()
         if trapped is None:
             return self._report()
-        return self._report(Counterexample("from here the end cannot be reached any more", self._way_to(trapped)))
+        story, _ = self._way_to(trapped)
+        return self._report(Counterexample("from here the end cannot be reached any more", story))
 
     def _go_on_from(self, number: int) -> None:
-        state = self._states[number]
-        for told, after, helpful in self._world.moves(state):
+        for _, reached, helpful in self._world.moves(self._states[number]):
+            after = self._world.canonical(reached)
             known = self._numbers.get(after)
             if known is None:
                 known = self._numbers[after] = len(self._states)
                 self._states.append(after)
-                self._came_from.append((number, told))
+                self._came_from.append(number)
             self._transitions += 1
             if helpful:
                 self._sources.append(number)
@@ -93,12 +94,26 @@ class _Search:
         place = reached.find(0)
         return None if place < 0 else place
 
-    def _way_to(self, number: int) -> tuple[str, ...]:
-        moves: list[str] = []
-        while number:
-            number, deed = self._came_from[number]
-            moves.append(deed)
-        return tuple(reversed(moves))
+    def _broken_after(self, number: int) -> Counterexample:
+        story, state = self._way_to(number)
+        try:
+            tuple(self._world.moves(state))
+        except BrokenPromise as broken:
+            return Counterexample(str(broken), (*story, self._world.stage.under_way))
+        raise AssertionError("what was broken once was not broken again")
+
+    def _way_to(self, number: int) -> tuple[tuple[str, ...], State]:
+        """The moves as they are told from the beginning on, and where they lead: each node keeps its own letter there."""
+        way = [number]
+        while way[-1]:
+            way.append(self._came_from[way[-1]])
+        story: list[str] = []
+        state = self._world.beginning
+        for step in reversed(way[:-1]):
+            moves = self._world.moves(state)
+            told, state = next((told, to) for told, to, _ in moves if self._world.canonical(to) == self._states[step])
+            story.append(told)
+        return tuple(story), state
 
     def _report(self, found: Counterexample | None = None) -> Exploration:
         moments = len(self._world.stage.moments)

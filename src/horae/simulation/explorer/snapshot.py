@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ...model.entry import Entry
 from ...model.ids import EPOCH
 from ...model.run import Run
 from ...model.task import Standing, TaskState
+
+SLOTS: Final = "ab"
+"""The letters of the two nodes; each stay adds a number."""
 
 
 class Snapshot(NamedTuple):
@@ -83,3 +86,16 @@ def _ended(run: Run) -> Run:
         result=None,
         error=None,
     )
+
+
+def mirrored(moment: Snapshot) -> Snapshot:
+    """The same with the two nodes in each other's place: whatever can happen from one can happen from the other."""
+    return moment._replace(
+        runs=tuple(run if run.node is None else run._replace(node=mirrored_name(run.node)) for run in moment.runs),
+        nodes=tuple(sorted(mirrored_name(node) for node in moment.nodes)),
+    )
+
+
+def mirrored_name(node: str) -> str:
+    """`a1` for `b1`, and `b1` for `a1`."""
+    return SLOTS[1 - SLOTS.index(node[0])] + node[1:]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from datetime import datetime
 from functools import cache, partial
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ...errors import Refusal, StoreError
 from ...lifecycle import control
 from ...lifecycle.start import Claimant
-from ...model.change import RunDecision
 from ...model.ids import EPOCH
-from ...model.outcome import Outcome, Settlement, Succeeded
+from ...model.outcome import Outcome, Settlement
 from ...model.run import RunState
 from ...ports.store import STANDARD_TERMS
 from .numbering import Numbering
+from .probing import Renewal, answer_of, probe, renewal_of
 from .process import Carried, Phase
-from .promises import BrokenPromise, broken_at_the_end, broken_between, broken_in
+from .promises import BrokenPromise, broken_between
 from .restorable import RENEWALS, a_node
 from .rules import Rules
 from .scope import Scope, Verb
@@ -29,15 +29,7 @@ Report: TypeAlias = tuple[str, int, Outcome]
 
 _ONE_BY_ONE: Final = 1
 """Recovery goes run by run here, so that anything may happen between two of them."""
-_OUTDATED: Final = RENEWALS - 1
-_FORGED: Final = 9_999
 _WISHES: Final = {Verb.PAUSE: control.pause, Verb.CANCEL: control.cancel, Verb.RESUME: control.resume}
-
-
-class Extended(NamedTuple):
-    after: int
-    held: bool
-    orders: frozenset[str]
 
 
 class Stage:
@@ -46,11 +38,13 @@ class Stage:
     def __init__(self, scope: Scope, rules: Rules) -> None:
         self.tasks = scope.tasks
         self.moments: Numbering[Snapshot] = Numbering()
+        self.under_way = "the tasks are added"
+        """The last thing that was tried: if a promise is broken, by this."""
         self._names: dict[str, str] = {}
         self._letters = {task.id: task.name for task in self.tasks}
         self._rules = rules
         self._store = rules.store()
-        _answer(self._store.add(scope.planted))
+        answer_of(self._store.add(scope.planted))
         self._number(self._store.save(self.tasks))
         # The same call from the same moment always comes to the same: most of the search is remembering.
         self.claim = cache(self._claim)
@@ -60,7 +54,7 @@ class Stage:
         self.recover = cache(self._recover)
         self.live = cache(self._live)
         self.without_the_dead = cache(self._without_the_dead)
-        self.extend = cache(self._extend)
+        self.renewal = cache(self._renewal)
         self.join = cache(self._join)
         self.leave = cache(self._leave)
         self.ask = cache(self._ask)
@@ -68,6 +62,7 @@ class Stage:
     # --- what a node calls -------------------------------------------------------------------------------------------
 
     def _claim(self, at: int, now: datetime, node: str, room: int) -> tuple[int, tuple[Carried, ...]]:
+        self.under_way = f"{node} claims, with room for {room}"
         decide = partial(self._rules.fire, claim=Claimant(node, now, STANDARD_TERMS.poll_ceiling))
         after, claim = self._play(at, now, lambda: self._store.claim_due(now, node, room, decide))
         if claim.runs and node not in self.moments[at].nodes:
@@ -80,6 +75,7 @@ class Stage:
         )
 
     def _start(self, at: int, now: datetime, run_id: str, token: int) -> tuple[int, bool]:
+        self.under_way = f"{self.named([run_id])} is started"
         after, may = self._play(at, now, lambda: self._store.start([(run_id, token)], now))
         run = self.moments[at].run(run_id)
         expected = run is not None and run.state is RunState.CLAIMED and run.token == token and run.cancel is None
@@ -88,38 +84,40 @@ class Stage:
         return after, run_id in may
 
     def _settle(self, at: int, now: datetime, batch: tuple[Report, ...]) -> int:
+        self.under_way = f"somebody settles {self.named(run_id for run_id, *_ in batch)}"
         settlements = [Settlement(run_id, token, outcome, None, now) for run_id, token, outcome in batch]
         after, stale = self._play(at, now, lambda: self._store.settle(settlements, self._rules.settle))
         self._check_fence(at, after, ((run_id, token) for run_id, token, _ in batch), stale)
         return after
 
     def _release(self, at: int, now: datetime, claims: Claims) -> int:
+        self.under_way = f"somebody hands back {self.named(run_id for run_id, _ in claims)}"
         decide = partial(self._rules.release, now=now)
         after, stale = self._play(at, now, lambda: self._store.release(claims, decide))
         self._check_fence(at, after, claims, stale)
         return after
 
     def _recover(self, at: int, now: datetime, node: str) -> int:
+        self.under_way = f"{node} is recovered"
         decide = partial(self._rules.recover, now=now)
         after, count = self._play(at, now, lambda: self._store.recover(node, RENEWALS, decide, _ONE_BY_ONE))
         if count is None:
             raise BrokenPromise("a node that stood still could not be recovered")
         return after
 
-    def _extend(self, at: int, node: str) -> Extended:
-        after, extension = self._play(at, EPOCH, lambda: self._store.extend(node, EPOCH))
-        return Extended(after, extension.held, frozenset(order.run_id for order in extension.orders))
-
     def _join(self, at: int, node: str) -> int:
+        self.under_way = f"{node} joins"
         return self._play(at, EPOCH, lambda: self._store.join(a_node(node)))[0]
 
     def _leave(self, at: int, node: str) -> int:
+        self.under_way = f"{node} leaves"
         return self._play(at, EPOCH, lambda: self._store.leave(node))[0]
 
     # --- what a person asks ------------------------------------------------------------------------------------------
 
     def _ask(self, at: int, now: datetime, verb: Verb, place: int) -> int | None:
         """None when it is refused: then nothing has changed."""
+        self.under_way = f"somebody says: {verb} {self.tasks[place].name}"
         decide = partial(_WISHES[verb], now=now)
         try:
             return self._play(at, now, lambda: self._store.change(self.tasks[place].id, None, decide))[0]
@@ -127,6 +125,10 @@ class Stage:
             return None
 
     # --- what can be seen --------------------------------------------------------------------------------------------
+
+    def _renewal(self, at: int, node: str) -> Renewal:
+        """What a renewal is told. It changes nothing but the lease, and the store itself was asked in every moment."""
+        return renewal_of(node, self.moments[at])
 
     def _live(self, at: int) -> frozenset[str]:
         return frozenset(run.id for run in self.moments[at].runs if run.live)
@@ -149,7 +151,7 @@ class Stage:
         before = self.moments[at]
         self._store.restore(self.tasks, before)
         try:
-            answer = _answer(call())
+            answer = answer_of(call())
         except StoreError as error:
             raise BrokenPromise(f"the store gave up: {error}") from error
         after = self._store.save(self.tasks)
@@ -163,38 +165,8 @@ class Stage:
             return self.moments.number(moment)
         for run in moment.runs:
             self._names.setdefault(run.id, f"{self._letters[run.task_id]} {run.planned:%H:%M} #{run.attempt}")
-        self._look_at(moment, raw)
+        probe(self._store, self._rules, self.tasks, moment)
         return self.moments.number(moment)
-
-    def _look_at(self, moment: Snapshot, raw: Snapshot) -> None:
-        for doubt in (*_answer(self._store.check()), *broken_in(self.tasks, moment)):
-            raise BrokenPromise(doubt)
-        if moment.quiet:
-            for doubt in broken_at_the_end(self.tasks, moment):
-                raise BrokenPromise(doubt)
-        self._forge(raw)
-
-    def _forge(self, moment: Snapshot) -> None:
-        """Whatever the moment: what has ended is over also for whoever still has its token, a token that was never given
-        out can change nothing, and nobody recovers a node that has renewed since it was looked at."""
-        claims = [(run.id, _FORGED if run.live else run.token) for run in moment.runs]
-        reports = [Settlement(run_id, token, Succeeded(), None, EPOCH) for run_id, token in claims]
-        release, recover = (partial(decide, now=EPOCH) for decide in (self._rules.release, self._rules.recover))
-        asked, store = frozenset(run.id for run in moment.runs), self._store
-        for accepted, what in (
-            (asked - _answer(store.settle(reports, self._rules.settle)), "a stale settlement was accepted"),
-            (asked - _answer(store.release(claims, release)), "what had ended could be handed back"),
-            (_answer(store.start(claims, EPOCH)), "what had ended could be started"),
-            (self._recovered(moment.nodes, recover), "a node was recovered that had renewed its lease in time"),
-        ):
-            if accepted:
-                raise BrokenPromise(what)
-        if store.save(self.tasks) != moment:
-            raise BrokenPromise("a write that was refused has changed something")
-
-    def _recovered(self, nodes: tuple[str, ...], decide: RunDecision) -> list[str]:
-        looks = ((node, self._store.recover(node, _OUTDATED, decide, _ONE_BY_ONE)) for node in nodes)
-        return [node for node, look in looks if _answer(look) is not None]
 
     def _check_fence(self, at: int, after: int, claims: Iterable[tuple[str, int]], stale: frozenset[str]) -> None:
         """Refused is exactly what is no longer live under that token; and where all is refused, nothing is written."""
@@ -207,13 +179,3 @@ class Stage:
             raise BrokenPromise("a stale write was accepted")
         if not valid and after != at:
             raise BrokenPromise("a refused write has changed something")
-
-
-def _answer(call: Coroutine[Any, Any, _T]) -> _T:
-    """The store in memory never waits, so its calls need no event loop."""
-    try:
-        call.send(None)
-    except StopIteration as done:
-        answer: _T = done.value
-        return answer
-    raise BrokenPromise("the store in memory has waited for something")

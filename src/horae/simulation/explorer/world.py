@@ -16,9 +16,9 @@ from .process import DOWN, Process
 from .promises import BrokenPromise, most_effects
 from .rules import Rules
 from .scope import MADE, Fault, Scope, Verb, Wish, instants
+from .snapshot import SLOTS, mirrored, mirrored_name
 from .stage import Stage
 
-_SLOTS: Final = ("a", "b")
 _NO_FAULTS: Final[frozenset[Fault]] = frozenset()
 
 
@@ -69,6 +69,8 @@ class World:
         self._deeds = cache(self._deeds_of)
         self._tidy = cache(self._tidied)
         self._later = cache(self._next_instant)
+        self._image = cache(self._image_of)
+        self._image_at = cache(self._image_of_moment)
         self._peer = cache(self._peer_of)
         self._one_more = cache(self._one_more_effect)
         down = self._processes.number(DOWN)
@@ -85,10 +87,28 @@ class World:
             and all(standing.state is not TaskState.PAUSED for standing in moment.standings)
         )
 
+    def canonical(self, state: State) -> State:
+        """Of a state and its mirror image, always the same one: what holds for one holds for the other."""
+        first, second = state.nodes
+        image = self._image(second), self._image(first)
+        if image > state.nodes:
+            return state
+        at = self._image_at(state.at)
+        return state if image == state.nodes and at >= state.at else state._replace(at=at, nodes=image)
+
+    def _image_of(self, number: int) -> int:
+        process = self._processes[number]
+        return self._processes.number(
+            process if process.node is None else process._replace(node=mirrored_name(process.node))
+        )
+
+    def _image_of_moment(self, at: int) -> int:
+        return self.stage.moments.number(mirrored(self.stage.moments[at]))
+
     def moves(self, state: State) -> Iterator[Move]:
         yield from self._time(state)
         yield from self._people(state)
-        for slot in range(len(_SLOTS)):
+        for slot in range(len(SLOTS)):
             yield from self._node(state, slot)
 
     # --- nodes -------------------------------------------------------------------------------------------------------
@@ -104,7 +124,7 @@ class World:
             yield Move(told, State(after, now, pair, done, faults - fault, wishes), not fault)
 
     def _deeds_of(self, slot: int, at: int, now: int, process: int, peer: Peer, kinds: frozenset[Fault]) -> _Deeds:
-        view = View(at, self._times[now], self._processes[process], _SLOTS[slot], peer)
+        view = View(at, self._times[now], self._processes[process], SLOTS[slot], peer)
         return tuple(
             self._numbered(view, deed)
             for deed in self._unnumbered(view)
@@ -143,6 +163,7 @@ class World:
         task, planned = self._instants[place]
         most = most_effects(task, planned, self.stage.moments[at])
         if counts[place] > most:
+            self.stage.under_way = f"the work of {task.name} is done once more"
             raise BrokenPromise(f"the work of {task.name} was done {counts[place]} times, where {most} were allowed")
         return self._effects.number(tuple(counts))
 

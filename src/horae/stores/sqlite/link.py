@@ -13,7 +13,8 @@ from .statements import Bulk
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
-_KEPT_STATEMENTS: Final = 256
+_KEPT_STATEMENTS: Final = 1_024
+"""More than there are: one that is not among so many that were used last is thrown away."""
 _BUSY_MILLISECONDS: Final = 10_000
 """How long to wait for another process that is writing; each of its transactions takes a few milliseconds."""
 

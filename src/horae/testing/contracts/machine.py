@@ -92,7 +92,11 @@ class StoreMachine(RuleBasedStateMachine):
         return self._runner.run(work)
 
     def _ask(self, call: Callable[[Side], Coroutine[Any, Any, Any]]) -> Any:
-        return self._run(self._twins.ask(call))
+        answer = self._run(self._twins.ask(call))
+        # Where there are two processes, they take turns.
+        self._handles.reverse()
+        self._twins.store.store = self._handles[0]
+        return answer
 
     @initialize(wanted=st.lists(drafts, min_size=2, max_size=6))
     def begin(self, wanted: list[Draft]) -> None:
@@ -455,11 +459,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def another_process(self) -> None:
-        """Goes on where the first one was, which stays open."""
+        """Comes to help, or ends again."""
         if len(self._handles) == 1:
             self._handles.append(self._run(self.another(self._handles[0])))
-        self._handles.reverse()
-        self._twins.store.store = self._handles[0]
+        else:
+            other = self._handles.pop()
+            if other is not self._handles[0]:
+                self._run(self.gone(other))
 
     @rule()
     def reopen(self) -> None:

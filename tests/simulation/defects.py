@@ -1,0 +1,225 @@
+"""Defects to plant, one for each guarantee and some more: a check that cannot fail proves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from horae.engine import dispatcher
+from horae.engine.carried import Carried
+from horae.engine.lease import Lease
+from horae.lifecycle import control, ending, fire, missed, occurrence, recover, settle
+from horae.lifecycle.reckoning import Reckoning
+from horae.model.change import Change, Facts
+from horae.model.entry import Entry
+from horae.model.event import Event, EventKind
+from horae.model.reason import Reason
+from horae.model.run import LIVE, Run, RunState
+from horae.ports.store import Claim, Claimed
+from horae.simulation.history import History
+from horae.stores.memory.agenda import MemoryAgenda
+from horae.stores.memory.book import MemoryBook
+from horae.stores.memory.data import Data
+from horae.stores.memory.events import Events
+from horae.stores.memory.feed import MemoryFeed
+
+SECOND: Final = timedelta(seconds=1)
+
+
+class Defect(NamedTuple):
+    """`breaks` are the guarantees under which it may be found."""
+
+    name: str
+    breaks: frozenset[str]
+    plant: Callable[[pytest.MonkeyPatch], None]
+
+
+def _overlap_ignored(patch: pytest.MonkeyPatch) -> None:
+    for module in (fire, occurrence):
+        patch.setattr(module, "in_the_way", lambda _facts, _entry: False)
+
+
+def _lanes_not_counted(patch: pytest.MonkeyPatch) -> None:
+    for module in (fire, occurrence):
+        patch.setattr(module, "full_lane", lambda _facts: None)
+    patch.setattr(fire, "ordinary_claim", lambda *_: None)
+
+
+def _token_not_checked(patch: pytest.MonkeyPatch) -> None:
+    def held(self: MemoryAgenda, run_id: str, _token: int) -> Run | None:
+        run = self._data.runs.get(run_id)
+        return run if run is not None and run.live else None
+
+    patch.setattr(MemoryAgenda, "_held", held)
+
+
+def _ends_are_not_final(patch: pytest.MonkeyPatch) -> None:
+    def held(self: MemoryAgenda, run_id: str, token: int) -> Run | None:
+        run = self._data.runs.get(run_id)
+        return run if run is not None and run.token == token else None
+
+    patch.setattr(MemoryAgenda, "_held", held)
+    patch.setattr(Data, "_move", lambda self, run: self.runs.write(run.id, run))
+
+
+def _missed_are_dropped(patch: pytest.MonkeyPatch) -> None:
+    def forgetful(facts: Facts, entry: Entry, token: int, claim: Any) -> Change:
+        change = fire.fire(facts, entry, token, claim)
+        skipped = {run.id for run in change.born if run.state is RunState.SKIPPED}
+        return change._replace(
+            born=tuple(run for run in change.born if run.id not in skipped),
+            events=tuple(event for event in change.events if event.run_id not in skipped),
+        )
+
+    patch.setattr(dispatcher, "fire", forgetful)
+
+
+def _claimed_a_second_early(patch: pytest.MonkeyPatch) -> None:
+    slice_of = MemoryAgenda._slice
+    patch.setattr(MemoryAgenda, "_slice", lambda self, now: slice_of(self, now + SECOND))
+    claim_due = MemoryAgenda.claim_due
+
+    async def eager(self: MemoryAgenda, now: datetime, node: str, room: int, decide: Any) -> Claim:
+        claim = await claim_due(self, now, node, room, decide)
+        soon = None if claim.next_due is None else claim.next_due - SECOND
+        return claim._replace(next_due=soon)
+
+    patch.setattr(MemoryAgenda, "claim_due", eager)
+
+
+def _recovered_while_alive(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(History, "is_gone", lambda _self, _life: True)
+
+
+def _works_on_without_a_lease(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Lease, "held", True)
+    patch.setattr(Lease, "left", 1e9)
+
+
+def _new_key_for_each_attempt(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Carried, "key", property(lambda self: f"{self.run.task_id}/{self.run.planned}/{self.run.attempt}"))
+
+
+def _events_are_lost(patch: pytest.MonkeyPatch) -> None:
+    append = Events.append
+
+    def careless(self: Events, event: Event) -> None:
+        if event.kind is not EventKind.RUN_TIMED_OUT:
+            append(self, event)
+
+    patch.setattr(Events, "append", careless)
+
+
+def _feed_skips(patch: pytest.MonkeyPatch) -> None:
+    events = MemoryFeed.events
+
+    async def hasty(self: MemoryFeed, after: int, limit: int = 1_000, owner: str | None = None) -> Any:
+        return (await events(self, after, limit, owner))[: limit - 1 if limit < 1_000 else limit][after > 0 :]
+
+    patch.setattr(MemoryFeed, "events", hasty)
+
+
+def _pause_ignored(patch: pytest.MonkeyPatch) -> None:
+    pause = control.pause
+    patch.setattr(control, "pause", lambda facts, now, **how: pause(facts, now, **how)._replace(put=()))
+    patch.setattr(fire, "_may_run", lambda _facts, _entry: True)
+    patch.setattr(fire, "ordinary_claim", lambda *_: None)
+
+
+def _at_most_once_tried_again(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(recover, "_goes_on", ending.may_continue)
+
+
+def _retries_without_end(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Run, "tries", property(lambda _self: 0))
+
+
+def _lost_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(recover, "_goes_on", lambda _facts, _run: False)
+
+
+def _failed_is_not_tried_again(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(settle, "_retry_at", lambda *_: None)
+
+
+def _acknowledged_but_not_written(patch: pytest.MonkeyPatch) -> None:
+    async def amnesiac(self: MemoryBook, task_id: str, owner: str | None, decide: Any) -> Facts | None:
+        with self._data.lock:
+            facts = self._data.facts(task_id, owner)
+            if facts is not None:
+                decide(facts)
+            return facts
+
+    patch.setattr(MemoryBook, "change", amnesiac)
+
+
+def _gives_up_late(patch: pytest.MonkeyPatch) -> None:
+    after = ending._after
+
+    def lenient(standing: Any, ended: Run, now: datetime) -> Any:
+        counted = after(standing, ended, now)
+        return counted._replace(failures=max(0, counted.failures - 1)) if counted.failures == 1 else counted
+
+    patch.setattr(ending, "_after", lenient)
+
+
+def _started_twice(patch: pytest.MonkeyPatch) -> None:
+    """The store hands out what it has handed out already: two nodes carry one run."""
+    claim_due = MemoryAgenda.claim_due
+
+    async def generous(self: MemoryAgenda, now: datetime, node: str, room: int, decide: Any) -> Claim:
+        claim = await claim_due(self, now, node, room, decide)
+        others = [
+            Claimed(self._data.tasks[run.task_id], run)
+            for run in self._data.runs
+            if run.state in LIVE and run.node not in (None, node)
+        ]
+        return claim._replace(runs=(*claim.runs, *others[: room - len(claim.runs)]))
+
+    patch.setattr(MemoryAgenda, "claim_due", generous)
+
+
+def _parked_for_ever(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Data, "_seat_the_first", lambda _self, _lane: None)
+
+
+def _repeats_for_ever(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Reckoning, "counted", lambda self, _given, _planned: self.standing)
+
+
+def _a_wrong_reason(patch: pytest.MonkeyPatch) -> None:
+    class Mixed:
+        MISSED_SKIPPED = Reason.OVERLAP
+        STALE = Reason.STALE
+        MERGED = Reason.MERGED
+
+    patch.setattr(missed, "Reason", Mixed)
+
+
+DEFECTS: Final = (
+    Defect("overlap is ignored", frozenset({"6", "1"}), _overlap_ignored),
+    Defect("lanes are not counted", frozenset({"6"}), _lanes_not_counted),
+    Defect("a stale token is accepted", frozenset({"5"}), _token_not_checked),
+    Defect("what has ended ends again", frozenset({"5", "7"}), _ends_are_not_final),
+    Defect("missed instants are dropped", frozenset({"3"}), _missed_are_dropped),
+    Defect("claimed a second early", frozenset({"4"}), _claimed_a_second_early),
+    Defect("taken for dead while alive", frozenset({"1", "6"}), _recovered_while_alive),
+    Defect("goes on without a lease", frozenset({"1", "6"}), _works_on_without_a_lease),
+    Defect("one run handed out twice", frozenset({"1", "6"}), _started_twice),
+    Defect("a new key for each attempt", frozenset({"key"}), _new_key_for_each_attempt),
+    Defect("an event is not written", frozenset({"7", "11"}), _events_are_lost),
+    Defect("a reader of events misses some", frozenset({"11"}), _feed_skips),
+    Defect("a pause is ignored", frozenset({"paused"}), _pause_ignored),
+    Defect("at most once is tried again", frozenset({"at_most_once", "retry"}), _at_most_once_tried_again),
+    Defect("retries without end", frozenset({"retry"}), _retries_without_end),
+    Defect("a lost run is forgotten", frozenset({"retry"}), _lost_is_forgotten),
+    Defect("a failed run is not tried again", frozenset({"retry"}), _failed_is_not_tried_again),
+    Defect("acknowledged, but not written", frozenset({"8"}), _acknowledged_but_not_written),
+    Defect("gives up too late", frozenset({"give_up"}), _gives_up_late),
+    Defect("a freed seat is offered to nobody", frozenset({"3"}), _parked_for_ever),
+    Defect("repeats for ever", frozenset({"repeat"}), _repeats_for_ever),
+    Defect("a wrong reason", frozenset({"reason"}), _a_wrong_reason),
+)

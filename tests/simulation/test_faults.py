@@ -1,0 +1,117 @@
+"""The faulty link: what it lets through, what it loses on the way there, and what only on the way back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+import pytest
+
+from horae.errors import StoreUnavailable
+from horae.simulation.faults import Link, Weather
+from horae.simulation.faulty_store import behind
+from horae.simulation.history import History
+from horae.simulation.virtual import VirtualClock, run_virtual
+from horae.stores.memory import MemoryStore
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+class Scene:
+    def __init__(self, *, failures: float = 0, slowness: float = 0) -> None:
+        self.clock = VirtualClock(NOON)
+        self.history = History(self.clock)
+        self.weather = Rough(failures, slowness)
+        self.link = Link("n1", self.weather, self.clock, self.history)
+        self.inner = MemoryStore()
+        self.store = behind(self.inner, self.link, self.history)
+
+    def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        run_virtual(work(), self.clock)
+
+
+class Rough(Weather):
+    def __init__(self, failures: float, slowness: float) -> None:
+        super().__init__(Random(7))
+        self._chances = failures, slowness
+
+    @property
+    def failures(self) -> float:
+        return self._chances[0]
+
+    @property
+    def slowness(self) -> float:
+        return self._chances[1]
+
+
+def test_in_fair_weather_everything_arrives() -> None:
+    scene = Scene()
+
+    async def main() -> None:
+        for number in range(50):
+            await scene.store.remember("number", str(number))
+            assert await scene.store.recall("number") == str(number)
+
+    scene.run(main)
+    assert not scene.history.faults
+
+
+def test_a_failed_call_was_committed_or_was_not_and_nobody_is_told_which() -> None:
+    scene = Scene(failures=0.3)
+    kept: set[bool] = set()
+
+    async def main() -> None:
+        for number in range(50):
+            name = f"fact {number}"
+            try:
+                await scene.store.remember(name, "known")
+            except StoreUnavailable:
+                kept.add(await scene.inner.recall(name) == "known")
+            else:
+                assert await scene.inner.recall(name) == "known"
+
+    scene.run(main)
+    assert kept == {True, False}
+    assert scene.history.faults["a call failed"] > 5
+
+
+def test_a_slow_call_takes_virtual_seconds_and_arrives() -> None:
+    scene = Scene(slowness=1)
+
+    async def main() -> None:
+        await scene.store.remember("fact", "known")
+        assert await scene.inner.recall("fact") == "known"
+        assert scene.clock.steady() >= 2
+
+    scene.run(main)
+
+
+def test_nothing_goes_through_a_partition_until_it_is_over() -> None:
+    scene = Scene()
+
+    async def main() -> None:
+        scene.link.cut(100)
+        with pytest.raises(StoreUnavailable):
+            await scene.store.remember("fact", "known")
+        assert await scene.inner.recall("fact") is None
+        await scene.clock.pause(100)
+        await scene.store.remember("fact", "known")
+
+    scene.run(main)
+
+
+def test_a_dead_node_reaches_nothing_and_hears_nothing() -> None:
+    scene = Scene(slowness=1)
+
+    async def main() -> None:
+        call = asyncio.ensure_future(scene.store.remember("fact", "known"))
+        await scene.clock.pause(0)
+        scene.link.dead = True
+        with pytest.raises(StoreUnavailable):
+            await call
+        assert await scene.inner.recall("fact") is None
+
+    scene.run(main)

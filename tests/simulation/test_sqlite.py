@@ -1,0 +1,16 @@
+"""The same worlds on the store that people use: a file, with a thread of its own for all writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from horae.simulation.trial import attempt
+from horae.stores.sqlite import SQLiteStore
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_guarantee_holds_on_a_file_too(seed: int, tmp_path: Path) -> None:
+    trial = attempt(seed, lambda: SQLiteStore(str(tmp_path / "horae.db")), threaded=True)
+    assert not trial.violations, f"\n{trial}"

@@ -1,0 +1,190 @@
+"""Virtual time: it jumps, it never waits, and it says so when nothing can ever happen again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
+from typing import Any, TypeVar
+
+import pytest
+
+from horae.simulation import virtual
+from horae.simulation.freezing import FreezingLoop, Gate, NodeClock
+from horae.simulation.virtual import DeadlockError, LivelockError, VirtualClock, VirtualLoop, run_virtual
+
+_T = TypeVar("_T")
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def run(work: Coroutine[Any, Any, _T], clock: VirtualClock) -> _T:
+    return run_virtual(work, clock)
+
+
+def test_a_year_takes_no_time_and_not_a_microsecond_is_lost() -> None:
+    clock = VirtualClock(NOON)
+    run(clock.pause(365 * 86_400 + 0.000_001), clock)
+    assert clock.now() == NOON + timedelta(days=365, microseconds=1)
+
+
+def test_timers_go_off_in_order_and_on_the_microsecond() -> None:
+    clock = VirtualClock(NOON)
+    seen: list[tuple[str, datetime]] = []
+
+    async def wait(name: str, seconds: float) -> None:
+        await clock.pause(seconds)
+        seen.append((name, clock.now()))
+
+    async def main() -> None:
+        await asyncio.gather(wait("late", 3.000_002), wait("early", 3.000_001), wait("at once", 0))
+
+    run(main(), clock)
+    assert seen == [
+        ("at once", NOON),
+        ("early", NOON + timedelta(seconds=3, microseconds=1)),
+        ("late", NOON + timedelta(seconds=3, microseconds=2)),
+    ]
+
+
+def test_a_step_of_the_wall_clock_leaves_the_steady_one_alone() -> None:
+    clock = VirtualClock(NOON)
+
+    async def main() -> float:
+        asyncio.get_running_loop().call_later(60, clock.step, -HOUR)
+        await clock.pause(90)
+        return clock.steady()
+
+    assert run(main(), clock) == 90
+    assert clock.now() == NOON + timedelta(seconds=90) - HOUR
+
+
+def test_a_timer_that_is_nearly_now_still_lets_time_pass() -> None:
+    clock = VirtualClock(NOON)
+
+    async def main() -> None:
+        await clock.pause(8_217.789_393)
+        before = clock.steady()
+        await clock.pause(1e-13)
+        assert clock.steady() > before
+
+    run(main(), clock)
+
+
+def test_waiting_for_what_can_never_happen_is_an_error() -> None:
+    clock = VirtualClock(NOON)
+    loop = VirtualLoop(clock)
+    waiting = loop.create_task(asyncio.Event().wait())
+    with pytest.raises(DeadlockError, match="2026-03-01T12:00:00"):
+        loop.run_until_complete(waiting)
+    waiting.cancel()
+    loop.travel(timedelta(0))
+    loop.close()
+
+
+def test_going_round_in_circles_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual, "MOST_READINGS", 1_000)
+    clock = VirtualClock(NOON)
+
+    async def spin() -> None:
+        while clock.steady() < 1:
+            pass
+
+    with pytest.raises(LivelockError):
+        run(spin(), clock)
+
+
+def test_travelling_runs_everything_up_to_and_including_the_instant() -> None:
+    clock = VirtualClock(NOON)
+    loop = VirtualLoop(clock)
+    seen: list[datetime] = []
+
+    async def tick() -> None:
+        while True:
+            await clock.pause(60)
+            seen.append(clock.now())
+
+    ticking = loop.create_task(tick())
+    loop.travel(timedelta(minutes=2))
+    assert seen == [NOON + timedelta(minutes=1), NOON + timedelta(minutes=2)]
+    loop.travel(timedelta(seconds=59))
+    assert (len(seen), clock.now()) == (2, NOON + timedelta(seconds=179))
+    ticking.cancel()
+    loop.travel(timedelta(0))
+    loop.close()
+
+
+def test_travelling_needs_nobody_who_has_anything_to_do() -> None:
+    clock = VirtualClock(NOON)
+    loop = VirtualLoop(clock)
+    loop.travel(HOUR)
+    loop.close()
+    assert clock.now() == NOON + HOUR
+
+
+def test_work_in_a_thread_takes_no_virtual_time() -> None:
+    clock = VirtualClock(NOON)
+    may_end = Event()
+
+    async def main() -> bool:
+        asyncio.get_running_loop().call_later(5, may_end.clear)
+        asyncio.get_running_loop().call_soon(may_end.set)
+        return await asyncio.to_thread(may_end.wait)
+
+    assert run(main(), clock)
+    assert clock.now() == NOON
+
+
+def test_time_stands_still_while_somebody_outside_is_at_work() -> None:
+    clock = VirtualClock(NOON)
+
+    async def main() -> datetime:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        answered = loop.create_future()
+        loop.call_later(5, lambda: None)
+        with loop.outside():
+            thread = Thread(target=loop.call_soon_threadsafe, args=(answered.set_result, None))
+            thread.start()
+            await answered
+        thread.join()
+        return clock.now()
+
+    assert run(main(), clock) == NOON
+
+
+def test_a_frozen_node_does_nothing_and_then_all_of_it() -> None:
+    clock = VirtualClock(NOON)
+    loop = FreezingLoop(clock)
+    gate = Gate()
+    frozen: list[float] = []
+    awake: list[float] = []
+
+    async def tick(seen: list[float]) -> None:
+        while True:
+            await clock.pause(10)
+            seen.append(clock.steady())
+
+    jobs = [loop.create_task(tick(frozen), context=gate.context()), loop.create_task(tick(awake))]
+    loop.travel(timedelta(seconds=15))
+    gate.close()
+    loop.travel(timedelta(seconds=30))
+    assert (frozen, awake) == ([10], [10, 20, 30, 40])
+    gate.open(loop)
+    loop.travel(timedelta(0))
+    assert frozen == [10, 45]
+    for job in jobs:
+        job.cancel()
+    loop.travel(timedelta(0))
+    loop.close()
+
+
+def test_a_nodes_own_clock_may_be_wrong() -> None:
+    machine = VirtualClock(NOON)
+    clock = NodeClock(machine)
+    clock.step(HOUR)
+    machine.step(-HOUR)
+    machine.sleep(1)
+    assert (clock.now(), clock.steady()) == (NOON + timedelta(seconds=1), 1)

@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEERS_READY := $(VENV)/.peers-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types contracts check coverage pytest faults bench conformance format clean
+.PHONY: help up test lint types contracts check coverage pytest simulation faults bench conformance format clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,10 @@ coverage: $(READY) ## Every branch of the pure rooms, by their own tests
 		--cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 pytest: $(READY) ## Only the tests
-	@echo "== tests"; $(BIN)/pytest -n 2 --ignore=tests/faults
+	@echo "== tests"; $(BIN)/pytest -n 2 --ignore=tests/faults --ignore=tests/simulation
+
+simulation: $(READY) ## The real engine in virtual time with seeded faults, and every interleaving of small scopes
+	@echo "== simulation"; $(BIN)/pytest -n 2 tests/simulation
 
 faults: $(READY) ## Real processes, kill -9, a full disk, lost power: a few minutes, and a machine with nothing else to do
 	@echo "== faults"; $(BIN)/pytest -n 2 tests/faults

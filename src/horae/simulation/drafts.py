@@ -45,7 +45,7 @@ def make_draft(dice: Random, number: int, now: datetime) -> tuple[Draft, Traits]
     workhorse = 1 <= number <= WORKHORSES
     kind = "every" if workhorse else dice.choices(KINDS, (6, 3, 4, 4, 2, 1))[0]
     modifier = "plain" if kind in ("once", "now") or workhorse else dice.choice(MODIFIERS)
-    schedule = Every(interval=25 * MINUTE) if workhorse else make_schedule(dice, kind, modifier, now)
+    schedule = Every(interval=20 * MINUTE) if workhorse else make_schedule(dice, kind, modifier, now)
     attempts = dice.choice((1, 3, None))
     give_up = None if workhorse else dice.choice((1, 3, None))
     priority = dice.choice((-10, 0, 50))

@@ -108,7 +108,7 @@ class People:
 
     async def _pause(self) -> None:
         until = None if self._dice.random() < 0.5 else self._clock.now() + self._dice.uniform(0.2, 5) * HOUR
-        task = self._some_task()
+        task = self._some_task(after=WORKHORSES if until is None else 0)
         await self._ask("pause", task.id, until, lambda: self._service.pause(ADMIN, task.id, until=until))
 
     async def _resume(self) -> None:

@@ -9,7 +9,6 @@ from typing import Final
 
 from ...model.entry import EntryKind
 from ...model.lane import DEFAULT_LIMIT
-from ...model.reason import Reason
 from ...model.run import BIRTHS, TRANSITIONS, Origin, Run, RunState
 from ...model.task import Standing, Task, TaskState
 from .scope import instants
@@ -22,7 +21,6 @@ class BrokenPromise(Exception):  # noqa: N818 - that is what it is
 
 _STARTABLE: Final = frozenset({TaskState.ACTIVE})
 _OVER: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
-_TRIED: Final = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT})
 
 
 # --- one moment --------------------------------------------------------------------------------------------------
@@ -81,7 +79,10 @@ def _dropped(task: Task, standing: Standing, moment: Snapshot) -> Iterator[str]:
     if standing.state in (TaskState.CANCELLED, TaskState.FAILED):
         return
     waiting = {(entry.origin, entry.planned) for entry in moment.entries if entry.task_id == task.id}
+    attempts = task.policies.retry.attempts
     for run in _last_runs(task, moment):
+        if run.live and attempts is not None and run.tries > attempts:
+            yield f"{task.name} is tried more often than it may be"
         if (run.origin, run.planned) not in waiting and _has_tries_left(task, run, moment):
             yield f"an occurrence of {task.name} ended as {run.state}, but it had tries left"
 
@@ -183,6 +184,3 @@ def most_effects(task: Task, planned: datetime, moment: Snapshot) -> int:
         return min(1, len(given))
     lost = sum(run.state in (RunState.LOST, RunState.CANCELLED) for run in given)
     return min(len(given), (task.policies.retry.attempts or len(given)) + lost)
-
-
-__all__ = ["BrokenPromise", "Reason", "broken_at_the_end", "broken_between", "broken_in", "most_effects"]

@@ -1,0 +1,198 @@
+"""Defects for the explorer to find: each is one wrong turn in a decision, in the store, or in the manners of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from horae.lifecycle.fire import fire
+from horae.lifecycle.recover import recover, release
+from horae.lifecycle.settle import settle
+from horae.lifecycle.start import Claimant
+from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
+from horae.model.entry import Entry, EntryKind
+from horae.model.outcome import Settlement
+from horae.model.policy import Retry
+from horae.model.run import Run, RunState
+from horae.model.task import TaskState
+from horae.ports.store import Claimed, Extension
+from horae.simulation.explorer.restorable import RestorableStore
+from horae.simulation.explorer.rules import Rules
+from horae.stores.memory.data import Data
+
+
+class Defect(NamedTuple):
+    """`moves` is the length of the shortest way to see it."""
+
+    name: str
+    scope: str
+    rules: Rules
+    broken: str
+    moves: int
+
+
+# --- wrong decisions ---------------------------------------------------------------------------------------------
+
+
+def _entry_stays(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    change = fire(facts, entry, token, claim)
+    return change._replace(put=(*change.put, entry), dropped=())
+
+
+def _lanes_not_counted(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    empty = tuple(lane._replace(taken=0) for lane in facts.lanes)
+    return fire(facts._replace(lanes=empty), entry, token, claim)
+
+
+def _overlap_ignored(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    return fire(facts._replace(live=()), entry, token, claim)
+
+
+def _skips_not_told(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    change = fire(facts, entry, token, claim)
+    return change._replace(born=tuple(run for run in change.born if run.live))
+
+
+def _pause_not_read_again(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
+    return fire(facts._replace(standing=facts.standing._replace(state=TaskState.ACTIVE)), entry, token, claim)
+
+
+def _release_counts(facts: Facts, run: Run, now: datetime) -> Change:
+    change = release(facts, run, now)
+    return change._replace(put=tuple(entry._replace(forgiven=0) for entry in change.put))
+
+
+def _crash_loses_retry(facts: Facts, run: Run, now: datetime) -> Change:
+    change = recover(facts, run, now)
+    return change._replace(put=tuple(entry for entry in change.put if entry.kind is not EntryKind.RETRY))
+
+
+def _started_is_tried_again(facts: Facts, run: Run, now: datetime) -> Change:
+    policies = replace(facts.task.policies, guarantee="at_least_once")
+    return recover(facts._replace(task=facts.task._replace(policies=policies)), run, now)
+
+
+def _one_try_too_many(facts: Facts, run: Run, report: Settlement) -> Change:
+    policies = replace(facts.task.policies, retry=Retry(attempts=3, backoff=timedelta(0)))
+    return settle(facts._replace(task=facts.task._replace(policies=policies)), run, report)
+
+
+def _cancelled_is_tried_again(facts: Facts, run: Run, report: Settlement) -> Change:
+    standing = facts.standing._replace(state=TaskState.ACTIVE)
+    return settle(facts._replace(standing=standing), run._replace(cancel=None), report)
+
+
+# --- a wrong store -----------------------------------------------------------------------------------------------
+
+
+class _LooseData(Data):
+    def _move(self, run: Run) -> None:
+        self.runs.write(run.id, run)
+
+
+class _Unfenced(RestorableStore):
+    """Whoever knows the name of a run may end it, again and again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._data = _LooseData()
+
+    def _held(self, run_id: str, token: int) -> Run | None:  # noqa: ARG002 - that is the defect
+        return self._data.runs.get(run_id)
+
+
+class _Forgiving(_Unfenced):
+    """Checks the token, but not whether the run has ended."""
+
+    def _held(self, run_id: str, token: int) -> Run | None:
+        run = self._data.runs.get(run_id)
+        return run if run is not None and run.token == token else None
+
+
+class _Ruthless(RestorableStore):
+    """Recovers a node whether or not it has renewed its lease since."""
+
+    async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
+        known = self._data.nodes.get(node)
+        return await super().recover(node, renewals if known is None else known.renewals, decide, limit)
+
+
+class _StingyData(Data):
+    def _seat_the_first(self, lane: str) -> None:
+        """A seat became free, and nobody hears of it."""
+
+
+class _Stingy(RestorableStore):
+    def __init__(self) -> None:
+        super().__init__()
+        self._data = _StingyData()
+
+
+class _Hasty(RestorableStore):
+    """Takes what is due a minute from now."""
+
+    def _slice(self, now: datetime) -> list[Entry]:
+        return super()._slice(now + timedelta(minutes=1))
+
+
+class _OldTokens(RestorableStore):
+    def _fire(self, chosen: list[Entry], room: int, decide: FireDecision, claimed: list[Claimed]) -> int:
+        self._data.token -= bool(chosen)
+        return super()._fire(chosen, room, decide, claimed)
+
+
+class _Restless(RestorableStore):
+    """A pause is noted, but wakes nobody from the agenda."""
+
+    async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
+        return await super().change(task_id, owner, lambda facts: decide(facts)._replace(put=()))
+
+
+class _Mute(RestorableStore):
+    """Nodes are not told which runs somebody wants to end."""
+
+    async def extend(self, node: str, now: datetime) -> Extension:
+        return (await super().extend(node, now))._replace(orders=())
+
+
+class _StartsAnything(RestorableStore):
+    async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
+        await super().start(claims, now)
+        return frozenset(run_id for run_id, _ in claims)
+
+
+DEFECTS: Final = (
+    Defect("the token is not looked at", "plain", Rules(store=_Unfenced), "a stale settlement was accepted", 3),
+    Defect("what has ended ends again", "plain", Rules(store=_Forgiving), "a stale settlement was accepted", 5),
+    Defect("recovered while it lives", "plain", Rules(store=_Ruthless), "renewed its lease in time", 1),
+    Defect("a claim leaves the entry", "plain", Rules(fire=_entry_stays), "an attempt that was made", 3),
+    Defect("start is not heeded", "careful", Rules(heeds_start=False), "was done 2 times", 9),
+    Defect("anything may start", "careful", Rules(store=_StartsAnything), "somebody who does not hold it", 3),
+    Defect("a hand-back uses up a try", "plain-any", Rules(release=_release_counts), "had tries left", 9),
+    Defect("a crash loses the retry", "plain", Rules(recover=_crash_loses_retry), "nothing of it is queued", 5),
+    Defect("what was started is tried again", "careful", Rules(recover=_started_is_tried_again), "2 times", 9),
+    Defect("one try too many", "plain", Rules(settle=_one_try_too_many), "tried more often", 9),
+    Defect("lanes are not counted", "lane", Rules(fire=_lanes_not_counted), "than it has seats", 3),
+    Defect("a freed seat is offered to nobody", "lane", Rules(store=_Stingy), "the end cannot be reached", 5),
+    Defect("claimed a minute early", "plain", Rules(store=_Hasty), "before its instant", 2),
+    Defect("tokens do not rise", "plain", Rules(store=_OldTokens), "a token did not rise", 3),
+    Defect("overlap is ignored", "overlap-skip", Rules(fire=_overlap_ignored), "two runs of A at once", 5),
+    Defect("skips are not told", "overlap-skip", Rules(fire=_skips_not_told), "has 0 outcomes", 5),
+    Defect(
+        "a pause is not read again",
+        "overlap-skip",
+        Rules(store=_Restless, fire=_pause_not_read_again),
+        "while its task was paused",
+        4,
+    ),
+    Defect("nobody is told to end", "cancel", Rules(store=_Mute), "not told what it had to know", 4),
+    Defect(
+        "cancelled, and tried again", "cancel", Rules(settle=_cancelled_is_tried_again), "still on the agenda", 6
+    ),
+    Defect("a claim without an answer is forgotten", "plain-any", Rules(looks_back=False), "cannot be reached", 3),
+)
+"""The states are told in the order in which they matter least: what must never happen first."""
+
+__all__ = ["DEFECTS", "Defect", "RunState"]

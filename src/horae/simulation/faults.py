@@ -13,7 +13,7 @@ from .virtual import VirtualClock
 _T = TypeVar("_T")
 
 
-DELAYS: Final = 0.2
+DELAYS: Final = 0.15
 """How many of all trips take any time at all: most do not, so that a day stays cheap."""
 
 
@@ -80,7 +80,7 @@ class Link:
         left = self.cut_until - self._clock.steady()
         if left <= 0 or self.dead:
             return
-        await self._clock.pause(min(left, self._weather.dice.choice((2.0, 20.0, 40.0))))
+        await self._clock.pause(min(left, self._weather.dice.choice((5.0, 40.0, 120.0))))
         if self.cut_until > self._clock.steady():
             raise StoreUnavailable(f"{self.who} is cut off {where}.")
 

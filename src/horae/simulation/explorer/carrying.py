@@ -42,7 +42,7 @@ class Carrying:
             after, runs = self._stage.claim(view.at, view.now, node, room)
             if after == view.at:
                 return
-            told = f"{node} claims {self._named(runs)}"
+            told = f"{node} claims {self._named(runs)}, with room for {room}"
             yield Deed(told, after, _claimed(process, runs))
             if runs:
                 yield Deed(told + _UNHEARD, after, process, Fault.SILENCE)

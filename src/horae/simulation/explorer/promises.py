@@ -10,6 +10,7 @@ from typing import Final
 from ...model.entry import EntryKind
 from ...model.lane import DEFAULT_LIMIT
 from ...model.run import BIRTHS, TRANSITIONS, Origin, Run, RunState
+from ...model.task import TRANSITIONS as TASK_TRANSITIONS
 from ...model.task import Standing, Task, TaskState
 from .scope import instants
 from .snapshot import Snapshot
@@ -130,6 +131,9 @@ def broken_between(tasks: Sequence[Task], before: Snapshot, after: Snapshot, now
             yield f"{run.state} cannot become {new.state}"
         elif new.token != run.token:
             yield "a run's token has changed"
+    for old, new_standing in zip(before.standings, after.standings, strict=True):
+        if new_standing.state is not old.state and new_standing.state not in TASK_TRANSITIONS[old.state]:
+            yield f"a task that was {old.state} became {new_standing.state}"
     standings = {task.id: standing for task, standing in zip(tasks, before.standings, strict=True)}
     for run in rows.values():
         yield from _misborn(run, standings[run.task_id], before.token, now)

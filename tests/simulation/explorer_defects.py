@@ -188,9 +188,7 @@ DEFECTS: Final = (
         4,
     ),
     Defect("nobody is told to end", "cancel", Rules(store=_Mute), "not told what it had to know", 4),
-    Defect(
-        "cancelled, and tried again", "cancel", Rules(settle=_cancelled_is_tried_again), "still on the agenda", 6
-    ),
+    Defect("cancelled, and tried again", "cancel", Rules(settle=_cancelled_is_tried_again), "still on the agenda", 6),
     Defect("a claim without an answer is forgotten", "plain-any", Rules(looks_back=False), "cannot be reached", 3),
 )
 """The states are told in the order in which they matter least: what must never happen first."""

@@ -11,7 +11,7 @@ import pytest
 from horae.engine import dispatcher
 from horae.engine.carried import Carried
 from horae.engine.lease import Lease
-from horae.lifecycle import control, ending, fire, missed, occurrence, recover, settle
+from horae.lifecycle import agenda, control, ending, fire, missed, occurrence, recover, settle
 from horae.lifecycle.reckoning import Reckoning
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
@@ -190,6 +190,14 @@ def _repeats_for_ever(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Reckoning, "counted", lambda self, _given, _planned: self.standing)
 
 
+def _the_newest_is_merged_too(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(missed, "_latest", lambda pile, skips: missed.MakeUp((*skips, (pile.span, Reason.MERGED))))
+
+
+def _jitter_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(agenda, "due", lambda _schedule, planned, _task_id, _past: planned)
+
+
 def _a_wrong_reason(patch: pytest.MonkeyPatch) -> None:
     class Mixed:
         MISSED_SKIPPED = Reason.OVERLAP
@@ -221,5 +229,7 @@ DEFECTS: Final = (
     Defect("gives up too late", frozenset({"give_up"}), _gives_up_late),
     Defect("a freed seat is offered to nobody", frozenset({"3"}), _parked_for_ever),
     Defect("repeats for ever", frozenset({"repeat"}), _repeats_for_ever),
+    Defect("the newest gives way too", frozenset({"missed", "reason"}), _the_newest_is_merged_too),
+    Defect("jitter is forgotten", frozenset({"4"}), _jitter_forgotten),
     Defect("a wrong reason", frozenset({"reason"}), _a_wrong_reason),
 )

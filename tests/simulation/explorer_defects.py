@@ -74,6 +74,10 @@ def _started_is_tried_again(facts: Facts, run: Run, now: datetime) -> Change:
     return recover(facts._replace(task=facts.task._replace(policies=policies)), run, now)
 
 
+def _unstarted_is_forgotten(facts: Facts, run: Run, now: datetime) -> Change:
+    return recover(facts, run._replace(state=RunState.RUNNING), now)
+
+
 def _one_try_too_many(facts: Facts, run: Run, report: Settlement) -> Change:
     policies = replace(facts.task.policies, retry=Retry(attempts=3, backoff=timedelta(0)))
     return settle(facts._replace(task=facts.task._replace(policies=policies)), run, report)
@@ -144,7 +148,7 @@ class _OldTokens(RestorableStore):
 
 
 class _Restless(RestorableStore):
-    """A pause is noted, but wakes nobody from the agenda."""
+    """A pause is noted, but nothing on the agenda is put to sleep."""
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         return await super().change(task_id, owner, lambda facts: decide(facts)._replace(put=()))
@@ -170,9 +174,12 @@ DEFECTS: Final = (
     Defect("a claim leaves the entry", "plain", Rules(fire=_entry_stays), "an attempt that was made", 3),
     Defect("start is not heeded", "careful", Rules(heeds_start=False), "was done 2 times", 9),
     Defect("anything may start", "careful", Rules(store=_StartsAnything), "somebody who does not hold it", 3),
-    Defect("a hand-back uses up a try", "plain-any", Rules(release=_release_counts), "had tries left", 9),
+    Defect("a hand-back uses up a try", "unruly", Rules(release=_release_counts), "had tries left", 9),
     Defect("a crash loses the retry", "plain", Rules(recover=_crash_loses_retry), "nothing of it is queued", 5),
     Defect("what was started is tried again", "careful", Rules(recover=_started_is_tried_again), "2 times", 9),
+    Defect(
+        "what never started is forgotten", "careful", Rules(recover=_unstarted_is_forgotten), "is not queued again", 6
+    ),
     Defect("one try too many", "plain", Rules(settle=_one_try_too_many), "tried more often", 9),
     Defect("lanes are not counted", "lane", Rules(fire=_lanes_not_counted), "than it has seats", 3),
     Defect("a freed seat is offered to nobody", "lane", Rules(store=_Stingy), "the end cannot be reached", 5),
@@ -189,8 +196,5 @@ DEFECTS: Final = (
     ),
     Defect("nobody is told to end", "cancel", Rules(store=_Mute), "not told what it had to know", 4),
     Defect("cancelled, and tried again", "cancel", Rules(settle=_cancelled_is_tried_again), "still on the agenda", 6),
-    Defect("a claim without an answer is forgotten", "plain-any", Rules(looks_back=False), "cannot be reached", 3),
+    Defect("a claim without an answer is forgotten", "unruly", Rules(looks_back=False), "cannot be reached", 3),
 )
-"""The states are told in the order in which they matter least: what must never happen first."""
-
-__all__ = ["DEFECTS", "Defect", "RunState"]

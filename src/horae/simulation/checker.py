@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .checks.giving_up import check_giving_up
+from .checks.missed import check_missed
 from .checks.order import check_order
 from .checks.outcomes import check_outcomes
 from .checks.planned import check_planned
@@ -19,6 +20,7 @@ _CHECKS = (
     check_outcomes,
     check_retries,
     check_planned,
+    check_missed,
     check_promises,
     check_reasons,
     check_giving_up,

@@ -10,8 +10,8 @@ from typing import Final
 from ...model.entry import EntryKind
 from ...model.lane import DEFAULT_LIMIT
 from ...model.run import BIRTHS, TRANSITIONS, Origin, Run, RunState
+from ...model.task import GOING, Standing, Task, TaskState
 from ...model.task import TRANSITIONS as TASK_TRANSITIONS
-from ...model.task import Standing, Task, TaskState
 from .scope import instants
 from .snapshot import Snapshot
 
@@ -118,25 +118,37 @@ def failures_of(run: Run, moment: Snapshot) -> int:
 
 def broken_between(tasks: Sequence[Task], before: Snapshot, after: Snapshot, now: datetime) -> Iterator[str]:
     """`after` is as the store wrote it, with instants and tokens."""
-    rows = {run.id: run for run in after.runs}
-    for run in before.runs:
-        new = rows.pop(run.id, None)
-        if new is run:
-            continue
-        if new is None:
-            yield f"a row has vanished: {run.state}"
-        elif new != run and not run.live:
-            yield f"an ended run has changed: {run.state} became {new.state}"
-        elif new.state is not run.state and new.state not in TRANSITIONS[run.state]:
-            yield f"{run.state} cannot become {new.state}"
-        elif new.token != run.token:
-            yield "a run's token has changed"
-    for old, new_standing in zip(before.standings, after.standings, strict=True):
-        if new_standing.state is not old.state and new_standing.state not in TASK_TRANSITIONS[old.state]:
-            yield f"a task that was {old.state} became {new_standing.state}"
+    born = {run.id: run for run in after.runs}
     standings = {task.id: standing for task, standing in zip(tasks, before.standings, strict=True)}
-    for run in rows.values():
+    for old in before.runs:
+        new = born.pop(old.id, None)
+        if new is not old:
+            yield from _mishandled(old, new)
+            yield from _forgotten(old, new, standings[old.task_id], after)
+    for run in born.values():
         yield from _misborn(run, standings[run.task_id], before.token, now)
+    for was, now_is in zip(before.standings, after.standings, strict=True):
+        if now_is.state is not was.state and now_is.state not in TASK_TRANSITIONS[was.state]:
+            yield f"a task that was {was.state} became {now_is.state}"
+
+
+def _mishandled(old: Run, new: Run | None) -> Iterator[str]:
+    if new is None:
+        yield f"a row has vanished: {old.state}"
+    elif new != old and not old.live:
+        yield f"an ended run has changed: {old.state} became {new.state}"
+    elif new.state is not old.state and new.state not in TRANSITIONS[old.state]:
+        yield f"{old.state} cannot become {new.state}"
+    elif new.token != old.token:
+        yield "a run's token has changed"
+
+
+def _forgotten(old: Run, new: Run | None, standing: Standing, after: Snapshot) -> Iterator[str]:
+    """What provably never started is queued again, also where it may be run at most once."""
+    if new is None or (old.state, new.state) != (RunState.CLAIMED, RunState.LOST) or standing.state not in GOING:
+        return
+    if not any((entry.task_id, entry.planned) == (old.task_id, old.planned) for entry in after.entries):
+        yield "what never started is not queued again"
 
 
 def _misborn(run: Run, standing: Standing, token: int, now: datetime) -> Iterator[str]:

@@ -81,25 +81,35 @@ def one_that_recurs(overlap: Overlap) -> tuple[Change, ...]:
 _ONE_RETRY_AT_ONCE: Final = Retry(attempts=2, backoff=timedelta(0))
 _ONE_RETRY: Final = Retry(attempts=2, backoff=timedelta(seconds=30))
 
+_CANCELS: Final = (Wish(Verb.CANCEL, 0), Wish(Verb.CANCEL, 1))
+
 SCOPES: Final = (
-    Scope("plain", "two tasks, at least once", two_at_noon(), faults=2),
-    Scope("careful", "two tasks, at most once", two_at_noon("at_most_once"), faults=2),
-    Scope("lane", "two tasks in one lane of one", two_at_noon(lane=LANE), faults=2),
+    Scope("plain", "two tasks, up to two crashes", two_at_noon(), 2, frozenset({Fault.CRASH})),
+    Scope("unruly", "two tasks, one fault of any kind", two_at_noon(), 1),
+    Scope("careful", "two tasks, at most once, any two faults", two_at_noon("at_most_once"), 2),
+    Scope("lane", "two tasks in one lane of one, any two faults", two_at_noon(lane=LANE), 2),
     *(
         Scope(
             f"overlap-{overlap}",
-            f"a recurring task, overlap {overlap}, paused at any moment",
+            f"a recurring task with overlap {overlap}, paused at any moment, one fault",
             one_that_recurs(overlap),
-            faults=2,
+            1,
             wishes=(Wish(Verb.PAUSE, 0),),
         )
         for overlap in ("skip", "queue", "replace")
     ),
     Scope(
         "cancel",
-        "two tasks, both cancelled at any moment",
-        two_at_noon(),
-        faults=1,
-        wishes=(Wish(Verb.CANCEL, 0), Wish(Verb.CANCEL, 1)),
+        "two tasks in one lane, cancelled at any moment, one fault",
+        two_at_noon(lane=LANE),
+        1,
+        wishes=_CANCELS,
+    ),
+    Scope(
+        "cancel-careful",
+        "two tasks, at most once, cancelled at any moment, one fault",
+        two_at_noon("at_most_once"),
+        1,
+        wishes=_CANCELS,
     ),
 )

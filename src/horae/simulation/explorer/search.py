@@ -29,11 +29,12 @@ class Exploration(NamedTuple):
     moments: int
     found: Counterexample | None = None
 
+    @property
+    def counts(self) -> str:
+        return f"{self.states:,} states, {self.transitions:,} transitions, {self.moments:,} moments of the store"
+
     def __str__(self) -> str:
-        counts = (
-            f"{self.scope}: {self.states} states, {self.transitions} transitions, {self.moments} moments of the store"
-        )
-        return counts if self.found is None else f"{counts}\n{self.found}"
+        return f"{self.scope}: {self.counts}" if self.found is None else f"{self.scope}: {self.counts}\n{self.found}"
 
 
 def explore(scope: Scope, rules: Rules = TRUE_RULES) -> Exploration:

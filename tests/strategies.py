@@ -69,6 +69,12 @@ def seconds(lowest: int, highest: int) -> st.SearchStrategy[timedelta]:
     return st.integers(lowest, highest).map(lambda amount: timedelta(seconds=amount))
 
 
+def milliseconds(highest: int) -> st.SearchStrategy[timedelta]:
+    """From one on, mostly whole seconds."""
+    fine = st.integers(1, highest).map(lambda amount: timedelta(milliseconds=amount))
+    return st.one_of(seconds(1, highest // 1000), seconds(1, highest // 1000), fine)
+
+
 modifiers = st.fixed_dictionaries(
     {},
     optional={
@@ -77,7 +83,7 @@ modifiers = st.fixed_dictionaries(
         "end": moments,
         "repeat": st.integers(1, 10**9),
         "counting": st.sampled_from(["run", "planned"]),
-        "jitter": seconds(1, 86_400),
+        "jitter": milliseconds(86_400_000),
         "gap": st.sampled_from(["next", "shift", "skip"]),
         "fold": st.sampled_from(["first", "last", "both"]),
     },
@@ -116,7 +122,7 @@ def schedules(draw: st.DrawFn, given: st.SearchStrategy[dict[str, Any]] = modifi
             case "once":
                 return Once(draw(st.one_of(walls, exact_walls, instants)), **chosen)
             case "every":
-                return Every(draw(seconds(1, 10**7)), draw(st.sampled_from(["grid", "end"])), **chosen)
+                return Every(draw(milliseconds(10**10)), draw(st.sampled_from(["grid", "end"])), **chosen)
             case "cron":
                 return Cron(draw(st.sampled_from(EXPRESSIONS)), **chosen)
             case "rrule":

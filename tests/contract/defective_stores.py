@@ -77,7 +77,7 @@ class TakesManyOfOneTask(MemoryStore):
 class ServesTheFirstOwnerAlways(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.entries = _NoTurns(self._data._transaction)
+        self._data.entries = _NoTurns(self._data._transaction, self._data.numbers)
 
 
 class _NoTurns(Entries):
@@ -89,7 +89,7 @@ class _NoTurns(Entries):
 class CallsTheOldestToASeat(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._data.entries = _NoPriorities(self._data._transaction)
+        self._data.entries = _NoPriorities(self._data._transaction, self._data.numbers)
 
 
 class _NoPriorities(Entries):

@@ -17,6 +17,7 @@ from ..engine.settings import EngineSettings
 from ..errors import Conflict
 from ..lifecycle.explain import Explanation
 from ..model.checks import check_number
+from ..model.limits import BULK_TASKS
 from ..model.principal import LOCAL_OWNER, Principal
 from ..model.refusals import refuse
 from ..model.run import Run
@@ -36,6 +37,7 @@ from .chosen import Chosen, options_of
 from .declared import Declaration, TaskFunction
 from .handle import TaskHandle
 from .surroundings import Surroundings
+from .tidiness import tidiness
 from .waiting import Waiting
 
 P = ParamSpec("P")
@@ -144,8 +146,14 @@ class Horae:
 
     async def schedule_many(self, items: Iterable[Item], *, owner: str | None = None) -> list[TaskHandle]:
         """Many at once: all or none up to a thousand, in chunks of that size above."""
-        wishes = [self._wish(target, when, payload, None)._replace(owner=owner) for target, when, payload in items]
-        return [TaskHandle(self, task) for task in await self.tasks.create_many(self.who, wishes)]
+        # One by one as they are planned: to look at all of them first would keep what comes due waiting.
+        wishes = (self._wish(target, when, payload, None)._replace(owner=owner) for target, when, payload in items)
+        made = await self.tasks.create_many(self.who, wishes)
+        handles: list[TaskHandle] = []
+        for start in range(0, len(made), BULK_TASKS):
+            handles += [TaskHandle(self, task) for task in made[start : start + BULK_TASKS]]
+            await self.clock.pause(0)
+        return handles
 
     async def why(self, task: TaskHandle | str, at: datetime | str) -> Explanation:
         """Why it did, or did not, run at that instant."""
@@ -226,12 +234,14 @@ class Horae:
             store = self._surroundings.store(store)
         await store.open()
         self._store = store
+        tidiness.opened()
         await self.begin()
 
     async def _close(self) -> None:
         store, self._store = self._store, None
         self._waiting.look()
         if store is not None:
+            tidiness.closed()
             await store.close()
 
     async def begin(self) -> None:

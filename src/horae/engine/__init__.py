@@ -5,4 +5,6 @@ runner      carries runs, one task each              settler      gathers how th
 releaser    hands back what will not be carried on   doubts       finds what was claimed without an answer
 keeper      holds the node's lease, recovers others  janitor      removes what is old
 scribe      writes down what runs say                engine       all of them, started and stopped as one
+
+They go by the store's clock (`corrected`), where it has one of its own.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from datetime import timedelta
 from functools import partial
@@ -46,6 +47,7 @@ class Dispatcher:
         self._doubtful = False
         self._closing = False
         self._careful = False
+        self._others_ran = False
 
     async def step(self) -> Claim:
         """One slice. The instant is read before the store is asked, so nothing is ever claimed early."""
@@ -80,8 +82,9 @@ class Dispatcher:
                 await self._clock.pause(AGAIN_SECONDS)
                 continue
             if claim.more and self._runner.room > 0:
-                # A store may answer without ever letting others run, and what was claimed should begin.
-                await self._clock.pause(0)
+                # What was claimed begins while the store looks for more; one that answers at once would keep it waiting.
+                if not self._others_ran:
+                    await self._clock.pause(0)
                 continue
             if claim.more:
                 self._runner.want_room()
@@ -92,7 +95,12 @@ class Dispatcher:
         """Not when the answer took so long that the lease ran out, or that nobody wants it any more."""
         return not self._closing and self._lease.held and self._lease.node == node
 
+    def _now_others_run(self) -> None:
+        self._others_ran = True
+
     async def _claim(self, claimant: Claimant, room: int) -> Claim:
+        self._others_ran = False
+        asyncio.get_running_loop().call_soon(self._now_others_run)
         decide = partial(_decided_or_set_aside if self._careful else fire, claim=claimant)
         try:
             return await self._store.claim_due(claimant.now, claimant.node, room, decide)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from ..model.run import RunState
-from ..ports.store import Book, RunFilter
+from ..ports.store import Agenda
 from .lease import Lease
 from .releaser import Releaser
 from .runner import Runner
 from .settler import Settler
 
-_PAGE: Final = 1_000
-_CARRIED: Final = frozenset({RunState.CLAIMED, RunState.RUNNING})
-
 
 class Doubts:
     """The lease covers every run of its node: what nobody here carries would never be recovered while the node lives."""
 
-    def __init__(self, book: Book, lease: Lease, runner: Runner, settler: Settler, releaser: Releaser) -> None:
-        self._book = book
+    def __init__(self, store: Agenda, lease: Lease, runner: Runner, settler: Settler, releaser: Releaser) -> None:
+        self._store = store
         self._lease = lease
         self._runner = runner
         self._settler = settler
@@ -27,18 +21,9 @@ class Doubts:
 
     async def step(self) -> int:
         """How many there were. Nothing may be claimed meanwhile; what ends meanwhile has a stale token by then."""
-        after: str | None = None
-        found = 0
-        while True:
-            page = await self._book.runs(RunFilter(states=_CARRIED), after, _PAGE)
-            lost = [
-                (run.id, run.token) for run in page.items if run.node == self._lease.node and not self._known(run.id)
-            ]
-            self._releaser.add(lost)
-            found += len(lost)
-            after = page.after
-            if after is None:
-                return found
+        lost = [claim for claim in await self._store.held(self._lease.node) if not self._known(claim[0])]
+        self._releaser.add(lost)
+        return len(lost)
 
     def _known(self, run_id: str) -> bool:
         return self._runner.knows(run_id) or self._settler.holds(run_id)

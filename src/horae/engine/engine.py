@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from datetime import timedelta
 from typing import Any, Final, Protocol
 
 from ..clock import Clock
@@ -17,6 +18,7 @@ from ..ports.store import Node, Order, Store
 from ..ports.target import Target
 from .actors import keep_going
 from .alarm import Alarm
+from .corrected import CorrectedClock
 from .dispatcher import Dispatcher
 from .doubts import Doubts
 from .home import is_gone, own_home
@@ -55,7 +57,7 @@ class Engine:
         entropy: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self._store = store
-        self._clock = clock
+        clock = self._clock = CorrectedClock(clock)
         self._settings = settings
         self._version = version
         self._home = own_home() if home is None else home
@@ -83,6 +85,11 @@ class Engine:
     @property
     def node(self) -> str:
         return self.lease.node
+
+    @property
+    def clock_offset(self) -> timedelta:
+        """By how much this machine's clock is corrected to the store's."""
+        return self._clock.offset
 
     async def start(self) -> None:
         async with self._changing:

@@ -26,18 +26,21 @@ class Janitor:
         self._clock = clock
         self._settings = settings
         self._after: str | None = None
+        self._pause = 0.0
+        """Until the next round. There is none before the first, but what failed begins again like any other."""
 
     async def step(self) -> bool:
-        """One batch; True while there is more to look at in this round."""
+        """One batch; True while there is more to remove in this round."""
         before = self._clock.now() - self._settings.keep_for
         trimmed = await self._upkeep.trim(before, self._settings.keep_runs, BATCH, self._after)
         self._after = trimmed.after
-        return trimmed.after is not None
+        return trimmed.more
 
     async def run(self) -> None:
         await self._zones_until_done()
         while True:
-            await self._clock.pause(self._settings.upkeep_every.total_seconds())
+            await self._clock.pause(self._pause)
+            self._pause = self._settings.upkeep_every.total_seconds()
             try:
                 while await self.step():
                     await self._clock.pause(BREATH_SECONDS)

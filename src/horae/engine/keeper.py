@@ -9,10 +9,10 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from ..clock import Clock
 from ..errors import StoreError
 from ..lifecycle.recover import recover
 from ..ports.store import Agenda, Extension, Node, Order, Terms
+from .corrected import CorrectedClock
 from .lease import Lease
 
 HANDFUL: Final = 256
@@ -39,7 +39,7 @@ class Keeper:
         self,
         store: Agenda,
         lease: Lease,
-        clock: Clock,
+        clock: CorrectedClock,
         terms: Terms,
         signals: Signals,
         *,
@@ -108,7 +108,10 @@ class Keeper:
     async def _renew(self) -> None:
         self._rung = False
         asked = self._asked = self._clock.steady()
-        extension = await self._store.extend(self._lease.node, self._clock.now())
+        at = self._clock.now()
+        extension = await self._store.extend(self._lease.node, at)
+        if extension.now is not None:
+            self._clock.compare(at, extension.now, self._clock.now())
         self._next_renewal = asked + self._terms.renewal.total_seconds()
         if not extension.held:
             # Others took this node for dead, so nothing that it carries is its own any more.

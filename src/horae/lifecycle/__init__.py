@@ -6,6 +6,6 @@ control   a person pauses, resumes, cancels, runs now            editing   a new
 explain   why it did, or did not, run
 
 Behind them: `pile` counts what is due and not accounted for, `missed` and `overlap` are the policies of those names,
-`reckoning` and `leaving` give every instant its row, `ending` says what an end counts for, and `conclude` looks at what is
-left, so that nothing waits for something that will never come.
+`reckoning` and `leaving` give every instant its row, `made` leaves out what has one already, `ending` says what an end
+counts for, and `conclude` looks at what is left, so that nothing waits for something that will never come.
 """

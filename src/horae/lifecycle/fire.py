@@ -14,6 +14,7 @@ from ..model.task import TaskState, past_of
 from ..schedule import due, next  # noqa: A004 - the product's own question
 from .conclude import conclude
 from .leaving import account_for
+from .made import without_made
 from .occurrence import next_occurrence
 from .ordinary import ordinary_claim
 from .overlap import Meeting, in_the_way, meet, superseded_by
@@ -27,7 +28,8 @@ from .telling import told
 
 def fire(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
     """What becomes of a due entry: nearly always the ordinary thing, and otherwise what the rules say at length."""
-    return ordinary_claim(facts, entry, token, claim) or fire_at_length(facts, entry, token, claim)
+    change = ordinary_claim(facts, entry, token, claim) or fire_at_length(facts, entry, token, claim)
+    return without_made(facts, change, claim.now) if facts.made else change
 
 
 def fire_at_length(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:

@@ -49,20 +49,17 @@ def make_up(missed: Missed, pile: Pile, now: datetime, remaining: int | None) ->
     """`remaining` is what the schedule's repeat still allows."""
     if missed.mode == "skip":
         return MakeUp(skips=((pile.span, Reason.MISSED_SKIPPED),))
-    stale = 0 if missed.within is None else pile.due_before(now - missed.within)
-    if stale == pile.size:
-        return MakeUp(((pile.span, Reason.STALE),))
-    skips: Skips = ()
-    if stale:
-        old, pile = pile.cut(stale)
-        skips = ((old.span, Reason.STALE),)
+    stale, fresh = (None, pile) if missed.within is None else pile.due_before(now - missed.within)
+    skips: Skips = () if stale is None else ((stale.span, Reason.STALE),)
+    if fresh is None:
+        return MakeUp(skips)
     match missed.mode:
         case "latest":
-            return _latest(pile, skips)
+            return _latest(fresh, skips)
         case "merge":
-            return MakeUp(skips, Occurrence(pile.last, pile.span if pile.size > 1 else None), accepted=1)
+            return MakeUp(skips, Occurrence(fresh.last, fresh.span if fresh.size > 1 else None), accepted=1)
         case "all":
-            return _all(pile, skips, missed.limit, remaining)
+            return _all(fresh, skips, missed.limit, remaining)
         case _:
             assert_never(missed.mode)
 

@@ -25,7 +25,7 @@ _STILL: Final = (Stand.HELD, Stand.ASLEEP)
 
 def ordinary_claim(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change | None:
     """The next occurrence of an active task that has nothing else on its agenda, met in time."""
-    task, standing, entries, live, lanes, barred = facts
+    task, standing, entries, live, lanes, barred, _ = facts
     alone = entry.kind is EntryKind.NEXT and len(entries) == 1 and not (live or lanes or barred or entry.waited)
     if not alone or standing.state is not TaskState.ACTIVE or standing.skips_left:
         return None
@@ -58,7 +58,7 @@ def _following(task: Task, standing: Standing, entry: Entry, now: datetime) -> E
 
 def ordinary_settlement(facts: Facts, run: Run, report: Settlement) -> Change | None:
     """A scheduled run of an active task succeeded, and nothing of the task waited for that."""
-    task, standing, entries, live, _, _ = facts
+    task, standing, entries, live, _, _, _ = facts
     outcome = report.outcome
     if not isinstance(outcome, Succeeded) or run.state is not RunState.RUNNING or run.origin is not Origin.SCHEDULED:
         return None

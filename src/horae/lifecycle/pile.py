@@ -15,6 +15,8 @@ from ..schedule import Every, Now, Once, Past, Schedule, count, due, iterate, ne
 MICROSECOND: Final = timedelta(microseconds=1)
 _FEW: Final = 4
 """So many occurrences are walked; more are found by counting."""
+_A_CROWD: Final = 64
+"""Where occurrences crowd together, walking back to one of them would take longer than counting."""
 
 
 class Pile(NamedTuple):
@@ -39,17 +41,24 @@ class Pile(NamedTuple):
 
     def cut(self, wanted: int) -> tuple[Pile, Pile]:
         """The first so many of them, and the rest; at least one each."""
-        last = self.nth(wanted)
+        return self._cut_behind(self.nth(wanted), wanted)
+
+    def _cut_behind(self, last: datetime, wanted: int) -> tuple[Pile, Pile]:
         first = next(without_repeat(self.task.schedule), last, self.past) or self.last
         return self._replace(last=last, size=wanted), self._replace(first=first, size=self.size - wanted)
 
-    def due_before(self, at: datetime) -> int:
-        """How many of them were due before an instant."""
+    def due_before(self, at: datetime) -> tuple[Pile | None, Pile | None]:
+        """Those of them that were due before an instant, and the rest."""
         if self.first >= at:
-            return 0
-        endless = without_repeat(self.task.schedule)
-        planned = min(self.size, 1 + count(endless, self.first, at - MICROSECOND, self.past))
-        return planned - self._is_later(planned, at - MICROSECOND)
+            return None, self
+        until = at - MICROSECOND
+        planned = min(self.size, 1 + count(without_repeat(self.task.schedule), self.first, until, self.past))
+        # They end at `until`, or just before it: that is enough to find the last one.
+        earlier = self._replace(last=min(self.last, until), size=planned)
+        wanted = planned - self._is_later(planned, until)
+        if wanted in (0, self.size):
+            return (self, None) if wanted else (None, self)
+        return self._cut_behind(earlier.nth(wanted), wanted)
 
     def due_by(self, at: datetime) -> Pile:
         """Those of them that are due at an instant at which all have been planned."""
@@ -60,7 +69,13 @@ class Pile(NamedTuple):
         return self.task.schedule.jitter is not None and self.due(self.nth(number)) > at
 
     def nth(self, wanted: int) -> datetime:
-        """The instant with this number, counted from 1; found among millions without walking through them."""
+        """The instant with this number, counted from 1; found among millions without walking through them.
+
+        For this, `last` need not be an occurrence: it is enough that there are `size` of them up to it.
+        """
+        behind = self.size - wanted
+        if behind < _FEW < wanted and (near := self._back_from_the_end(behind)) is not None:
+            return near
         after, until, left, total = self.first, self.last, wanted - 1, self.size - 1
         endless, guess = without_repeat(self.task.schedule), True
         while left > _FEW:
@@ -73,6 +88,13 @@ class Pile(NamedTuple):
                 until, total = middle, found
             guess = not guess
         return [after, *islice(iterate(endless, after, self.past), left)][-1]
+
+    def _back_from_the_end(self, behind: int) -> datetime | None:
+        """The one that has so many behind it, if a look at the last few gaps of average length shows it."""
+        after = self.last - (self.last - self.first) / self.size * (behind + 2)
+        endless = without_repeat(self.task.schedule)
+        found = list(islice(iterate(endless, after, self.past, until=self.last), _A_CROWD))
+        return found[-1 - behind] if behind < len(found) < _A_CROWD else None
 
 
 def pile_of(task: Task, standing: Standing, planned: datetime, now: datetime) -> Pile:

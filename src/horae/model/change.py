@@ -21,6 +21,7 @@ class Facts(NamedTuple):
     """One task as it stands: `entries` are all its agenda entries, `live` its runs that have not ended.
 
     `lanes` are the lanes that a run of it would sit in; `barred` is why its owner may not run anything, if that is so.
+    `made` are runs that the ledger has already: a decision that wanted to make them is asked again, knowing that.
     """
 
     task: Task
@@ -29,6 +30,7 @@ class Facts(NamedTuple):
     live: tuple[Run, ...] = ()
     lanes: tuple[LaneUse, ...] = ()
     barred: Reason | None = None
+    made: frozenset[str] = frozenset()
 
 
 class Change(NamedTuple):
@@ -41,7 +43,7 @@ class Change(NamedTuple):
     deleted    the task goes, with its history
 
     A run that is born live takes a seat in each of its lanes, one that ends leaves them; and for every seat that a
-    change frees, the store makes the first parked entry of that lane (by priority, then due) claimable again.
+    change frees, the store makes the first parked entry of that lane (in the order of claims) claimable again.
     """
 
     task: Task | None = None

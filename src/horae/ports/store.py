@@ -4,7 +4,8 @@ Every write has the same three steps: gather the facts of a task, ask a pure dec
 decision is total and pure and may be asked again, so a store may also reserve, decide outside and commit with a check.
 A run is born once. A birth whose id the ledger has already is ignored in every call: the row is not written again, the
 run does not start, and the event that would tell of its birth is not written; all else of the change is. That attempt at
-that occurrence was made, and a clock that was set back must keep nobody from cancelling or resuming a task.
+that occurrence was made, and a clock that was set back must keep nobody from cancelling or resuming a task. Whoever
+decides on a claim is asked again with facts that say so (`made`): nothing may count on a run that does not start.
 Losing a race is an answer. Exceptions (`StoreError`) are for broken promises.
 """
 
@@ -63,7 +64,8 @@ class Order(NamedTuple):
 class Extension(NamedTuple):
     """The answer to a renewal. `held` False: others have taken this node for dead, and everything that it carried is theirs.
 
-    `now` is the store's own clock where it has one.
+    `now` is the store's own clock, read during the call; nodes correct theirs to it. It is None where all nodes are on one
+    machine and share its clock, as with memory and SQLite.
     """
 
     held: bool
@@ -77,7 +79,11 @@ class Agenda(Protocol):
     """What the dispatcher, the settler and the keeper call."""
 
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
-        """Take up to a slice of what is due, never early, owners in turn, at most one entry of a task and `room` runs.
+        """Take up to a slice of what is due, never early, at most one entry of a task and `room` runs.
+
+        While all that is due fits into a slice, it comes by priority, then due, then the task that was added first, then
+        slot. When there is more, owners have their turns, each with its own entries in that order, as far as the store
+        has looked ahead.
 
         Inside one transaction: a token that is higher than all before, the facts of each entry's task, the decision,
         its change. Empty when others were faster, or when the node holds no lease.
@@ -97,6 +103,9 @@ class Agenda(Protocol):
 
         The number of runs that were recovered; None when the node has renewed since, or is gone already.
         """
+
+    async def held(self, node: str) -> tuple[tuple[str, int], ...]:
+        """What a node carries as the store sees it: (run, token), by run. It grows with what is live, not with the ledger."""
 
     async def join(self, node: Node) -> None:
         """A new process with an engine takes its lease."""
@@ -135,7 +144,7 @@ class Book(Protocol):
     """What the service calls: tasks in and out, and the ledger read."""
 
     async def add(self, changes: Sequence[Change]) -> None:
-        """New tasks, all or none."""
+        """New tasks, all or none; among equals, those that were added first come first."""
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         """Decide on one task and apply it; the facts after it. None when there is none, or it is somebody else's."""
@@ -176,20 +185,25 @@ class Feed(Protocol):
 
 
 class Trimmed(NamedTuple):
+    """`more` says that there may be more to remove now; `after` is where to go on, now or the next time."""
+
     runs: int = 0
     tasks: int = 0
     events: int = 0
+    more: bool = False
     after: str | None = None
-    """Where to go on; None when the whole store has been looked at."""
 
 
 class Upkeep(Protocol):
     """What the janitor and an operator call."""
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
-        """Remove what ended before an instant, and all but the newest `keep_runs` of a task, in one small batch.
+        """Remove what was planned and has ended before an instant, and all but the newest `keep_runs` that have ended
+        of a task, in one small batch. Tasks that ended before it go after their last run; what is live, queued or still
+        to come never does.
 
-        Tasks that are over go with their last run; what is live, queued or still to come never does.
+        `after` None looks at everything. With that of an earlier answer, only tasks of which something was told since
+        need be counted: where nothing happens, this must cost next to nothing.
         """
 
     async def check(self) -> tuple[str, ...]:

@@ -12,8 +12,11 @@ _NUMBER: Final = r"(\d{1,12}(?:\.\d{1,6})?)"
 _ISO: Final = re.compile(
     rf"P(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?", re.ASCII
 )
-_SHORT: Final = re.compile(rf"(?:{_NUMBER}w)?(?:{_NUMBER}d)?(?:{_NUMBER}h)?(?:{_NUMBER}m)?(?:{_NUMBER}s)?", re.ASCII)
-_UNITS: Final = (604_800, 86_400, 3600, 60, 1)
+_SHORT: Final = re.compile(
+    rf"(?:{_NUMBER}w)?(?:{_NUMBER}d)?(?:{_NUMBER}h)?(?:{_NUMBER}m)?(?:{_NUMBER}s)?(?:{_NUMBER}ms)?", re.ASCII
+)
+_UNITS: Final = (604_800_000, 86_400_000, 3_600_000, 60_000, 1000, 1)
+"""Milliseconds; the last is for the short form alone."""
 _LONGEST: Final = 10**12
 
 
@@ -24,18 +27,19 @@ def parse_duration(text: str) -> timedelta:
     parts = match.groups() if match and not stripped.upper().endswith(("P", "T")) else ()
     if not any(parts):
         raise refuse("bad_duration", 0, value=text)
-    microseconds = sum(_microseconds(part) * unit for part, unit in zip(parts, _UNITS, strict=True) if part)
+    microseconds = sum(_microseconds(part) * unit // 1000 for part, unit in zip(parts, _UNITS, strict=False) if part)
     if microseconds > _LONGEST * 1_000_000:
         raise refuse("bad_duration", 0, value=text)
     return timedelta(microseconds=microseconds)
 
 
 _SPOKEN: Final = re.compile(r"(\d{1,9})(?:\.(\d+))?([a-z]+)", re.ASCII)
-_SPOKEN_UNITS: Final = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
+_SPOKEN_UNITS: Final = dict(zip("wdhms", _UNITS, strict=False))
+_MILLISECOND: Final = re.compile(r"ms|milli")
 
 
 def exact(text: str, place: int) -> timedelta:
-    """What a person wrote as `1h30m` or `2hours`; parts of a second are refused, and so is a capital M."""
+    """What a person wrote as `1h30m`, `2hours` or `250ms`; parts of a millisecond are refused, and so is a capital M."""
     if "M" in text and not text.isupper():
         raise refuse("bad_duration", place, value=text)
     if re.fullmatch(r"\d+M", text):
@@ -43,12 +47,13 @@ def exact(text: str, place: int) -> timedelta:
     text, microseconds, end = text.lower(), 0, 0
     for match in _SPOKEN.finditer(text):
         whole, fraction, unit = match.groups()
-        microseconds += _microseconds(f"{whole}.{(fraction or '0')[:6]}") * _SPOKEN_UNITS[unit[0]]
+        length = 1 if _MILLISECOND.match(unit) else _SPOKEN_UNITS[unit[0]]
+        microseconds += _microseconds(f"{whole}.{(fraction or '0')[:6]}") * length // 1000
         end = match.end()
     if end != len(text) or microseconds > _LONGEST * 1_000_000:
         raise refuse("bad_duration", place, value=text)
-    if microseconds % 1_000_000 or not microseconds:
-        raise refuse("sub_second", place, value=re.sub(r"(?<=\d)(?=[a-z]{2})", " ", text))
+    if microseconds % 1000 or not microseconds:
+        raise refuse("sub_millisecond", place, value=re.sub(r"(?<=\d)(?=[a-z]{2})", " ", text))
     return timedelta(microseconds=microseconds)
 
 

@@ -20,6 +20,7 @@ Counting = Literal["run", "planned"]
 
 MOST_REPEATS: Final = 1_000_000_000
 LONGEST_JITTER: Final = timedelta(days=1)
+_LAST_YEAR: Final = 9999
 _MOST_REMEMBERED: Final = 64
 _T = TypeVar("_T")
 
@@ -66,6 +67,8 @@ class Schedule(ABC):
         if self.zone is not None:
             require("zone", self.zone, str, "the name of a zone")
             find_zone(self.zone)
+        if self._plain:
+            return
         check_choices(self.gap, self.fold)
         _check_choice("counting", self.counting, ("run", "planned"))
         if self.repeat is not None:
@@ -98,6 +101,12 @@ class Schedule(ABC):
 
     def setting(self, zone: str | None = None, gap: Gap = "next", fold: Fold = "first") -> Setting:
         return Setting(self.zone or zone, self.gap or gap, self.fold or fold)
+
+    @property
+    def _plain(self) -> bool:
+        """As most are: nothing but the kind's own fields and the zone was said."""
+        window = self.start is None and self.end is None and self.repeat is None
+        return window and self.counting == "run" and self.jitter is None and self.gap is None and self.fold is None
 
     @abstractmethod
     def rule(self, setting: Setting, past: Past) -> Rule:
@@ -142,7 +151,7 @@ def require(name: str, value: object, kind: type | tuple[type, ...], wanted: str
 
 
 def check_moment(moment: Moment | None) -> None:
-    if moment is None:
+    if moment is None or (moment.__class__ is datetime and 1 < moment.year < _LAST_YEAR):
         return
     known = isinstance(moment, date)
     if not known or not date(1, 1, 4) <= (moment.date() if isinstance(moment, datetime) else moment) <= date(

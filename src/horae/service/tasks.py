@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -48,22 +48,26 @@ class Tasks:
         """A new task; with a key, the one that has it is edited instead."""
         if wish.key is not None:
             return await self.declare(who, wish)
-        (task,) = await self.create_many(who, [wish])
+        (task,) = await self._add([self._planned(who, wish, self._clock.now())])
         return task
 
-    async def create_many(self, who: Principal, wishes: Sequence[Wish]) -> list[Task]:
+    async def create_many(self, who: Principal, wishes: Iterable[Wish]) -> list[Task]:
         """All or none up to a thousand; more are written in chunks of that size, each all or none.
 
         Every wish is checked before the first chunk is written, so that only the store itself can stop halfway.
         """
         changes = await self._planned_many(who, wishes)
+        made: list[Task] = []
         for start in range(0, len(changes), BULK_TASKS):
-            chunk = changes[start : start + BULK_TASKS]
-            await self._book.add(chunk)
-            self._told(min(entry.due for change in chunk for entry in change.put))
+            made += await self._add(changes[start : start + BULK_TASKS])
+        return made
+
+    async def _add(self, changes: Sequence[Change]) -> list[Task]:
+        await self._book.add(changes)
+        self._told(min(entry.due for change in changes for entry in change.put))
         return [change.task for change in changes if change.task is not None]
 
-    async def _planned_many(self, who: Principal, wishes: Sequence[Wish]) -> list[Change]:
+    async def _planned_many(self, who: Principal, wishes: Iterable[Wish]) -> list[Change]:
         """Read at one instant, so that the same words mean the same; runs that are due have their turn in between."""
         now = self._clock.now()
         known: dict[tuple[str, str | None], Schedule] = {}
@@ -79,8 +83,7 @@ class Tasks:
                     wish = wish._replace(when=known[said])
                 changes.append(self._planned(who, wish, now))
         except Refusal as refusal:
-            if len(wishes) > 1:
-                refusal.add_note(f"This was number {len(changes) + 1} of {len(wishes)}; nothing was written.")
+            refusal.add_note(f"This was number {len(changes) + 1}; nothing was written.")
             raise
         return changes
 

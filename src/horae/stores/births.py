@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 
 from ..model.change import Change
-from ..model.entry import Entry, Stand
 from ..model.event import Event, EventKind
 from ..model.run import Run
 
@@ -24,13 +23,7 @@ def only_new(change: Change, is_made: Callable[[Run], bool]) -> Change:
             born[run.id] = run
     if not again:
         return change
-    put = _not_held(change.put) if any(run.live and run.id not in born for run in change.born) else change.put
-    return change._replace(born=tuple(born.values()), put=put, events=_told_once(change.events, again, born))
-
-
-def _not_held(put: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """What was to wait for a run that does not start would wait for ever: it is looked at again instead."""
-    return tuple(entry._replace(stand=Stand.TIMED) if entry.stand is Stand.HELD else entry for entry in put)
+    return change._replace(born=tuple(born.values()), events=_told_once(change.events, again, born))
 
 
 def _told_once(events: tuple[Event, ...], again: set[str], born: dict[str, Run]) -> tuple[Event, ...]:

@@ -226,7 +226,7 @@ def test_what_is_carried_or_waits_to_be_recorded_is_not_taken_for_lost() -> None
         store.fail_before("claim_due")
         engine.ring()
         await clock.pause(5)
-        assert store.count("runs") == 1, "nobody looked for lost claims"
+        assert store.count("held") == 1, "nobody looked for lost claims"
         store.open_again()
         await clock.pause(200)
         await engine.stop()

@@ -329,7 +329,7 @@ def test_the_janitor_that_fails_is_told_of_and_goes_on(caplog: pytest.LogCapture
         await engine.start()
         await clock.pause(35)
         await engine.stop()
-        assert store.count("trim") == 3
+        assert store.count("trim") == 4
 
     with caplog.at_level(logging.ERROR, logger="horae"):
         virtually(scene)

@@ -205,7 +205,7 @@ def test_a_bad_wish_anywhere_leaves_nothing_behind(place: int) -> None:
         wishes[place] = a_wish("at some point")
         with pytest.raises(InvalidSchedule) as refusal:
             await desk.tasks.create_many(ADA, wishes)
-        assert refusal.value.__notes__ == [f"This was number {place + 1} of 2201; nothing was written."]
+        assert refusal.value.__notes__ == [f"This was number {place + 1}; nothing was written."]
         assert await desk.all() == []
         assert desk.told == []
 

@@ -63,13 +63,13 @@ class Chinese:
 
 
 def duration(length: timedelta) -> str:
-    units = ("小时", "分钟", "秒")
+    units = ("小时", "分钟", "秒", "毫秒")
     return " ".join(f"{amount} {units[unit]}" for amount, unit in duration_parts(length))
 
 
 def _interval(length: timedelta) -> str:
     said = duration(length)
-    return f"每{said[2:]}" if said in ("1 小时", "1 分钟", "1 秒") else f"每 {said}"
+    return f"每{said[2:]}" if said in ("1 小时", "1 分钟", "1 秒", "1 毫秒") else f"每 {said}"
 
 
 # --- calendar ----------------------------------------------------------------------------------------------------

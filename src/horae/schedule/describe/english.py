@@ -60,14 +60,14 @@ class English:
 
 
 def duration(length: timedelta) -> str:
-    units = ("hour", "minute", "second")
+    units = ("hour", "minute", "second", "millisecond")
     said = [f"{amount} {units[unit]}{'' if amount == '1' else 's'}" for amount, unit in duration_parts(length)]
     return " ".join(said)
 
 
 def _interval(length: timedelta) -> str:
     said = duration(length)
-    return said.removeprefix("1 ") if said in ("1 hour", "1 minute", "1 second") else said
+    return said.removeprefix("1 ") if said in ("1 hour", "1 minute", "1 second", "1 millisecond") else said
 
 
 # --- calendar ----------------------------------------------------------------------------------------------------

@@ -11,6 +11,9 @@ from ..instants import SECOND, to_instant
 from ..value import Moment, Schedule, is_wall
 from ..zones import find_zone
 
+_SECOND: Final = timedelta(seconds=1)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
 
 def clock(at: time) -> str:
     return at.isoformat("seconds" if at.second else "minutes")
@@ -76,7 +79,9 @@ def wall_start(schedule: Schedule) -> datetime | None:
 
 
 def duration_parts(length: timedelta) -> list[tuple[str, int]]:
-    """(amount, unit) with unit 0 for hours, 1 for minutes, 2 for seconds; a day would sound like the calendar's."""
+    """(amount, unit): hours, minutes, seconds, and milliseconds alone; a day would sound like the calendar's."""
+    if length < _SECOND and not length % _MILLISECOND:
+        return [(str(length // _MILLISECOND), 3)]
     hours, rest = divmod(length.days * 86_400 + length.seconds, 3600)
     minutes, seconds = divmod(rest, 60)
     fraction = f".{length.microseconds:06}".rstrip("0") if length.microseconds else ""

@@ -121,11 +121,11 @@ LANGUAGE: Final[dict[str, Entry]] = {
         "多久？“{value}”不是时长。",
         "请写 90秒、5分钟、1小时30分钟 或 90s。",
     ),
-    "sub_second": (
-        "{value} is shorter than a second or no whole number of seconds.",
-        "Write whole seconds, at least one.",
-        "{value} 不足一秒或不是整秒。",
-        "请写整秒，至少一秒。",
+    "sub_millisecond": (
+        "{value} is shorter than a millisecond or no whole number of milliseconds.",
+        "Write whole milliseconds, at least one: 250ms or 1.5s.",
+        "{value} 不足一毫秒或不是整毫秒。",
+        "请写整毫秒，至少一毫秒，例如 250毫秒 或 1.5秒。",
     ),
     "time_expected": (
         'A time of day belongs here, not "{value}".',

@@ -18,7 +18,7 @@ from .draft import Draft, NamedMoment, Period
 _EACH: Final = re.compile(r"每个?|天天")
 _COUNTED_PERIOD: Final = re.compile(rf"({NUMBER})\s*个?\s*(天|日|周(?!末)|星期|礼拜|月|年)(?!半)")
 _BARE_PERIOD: Final = re.compile(r"(天|日|周(?!末)|星期|礼拜|月|年)")
-_UNIT_ALONE: Final = re.compile(r"(秒钟|秒|分钟|小时|钟头)")
+_UNIT_ALONE: Final = re.compile(r"(毫秒|秒钟|秒|分钟|小时|钟头)")
 _MINUTES_PAST: Final = re.compile(rf"的?\s*第?\s*({NUMBER})\s*分钟?(?!\s*[后一])|(整点)")
 _TOTAL: Final = re.compile(rf"(?:一共|总共|共|最多|重复)\s*(?:执行|运行)?\s*({NUMBER})\s*次")
 _RATE: Final = re.compile(rf"(?:执行|运行|跑)?\s*({NUMBER})\s*次")

@@ -24,6 +24,7 @@ _UNITS: Final = SECONDS | EXACT_DAYS | ENGLISH_UNITS
 _DURATION: Final = re.compile(
     rf"(?:({NUMBER})(?:\.(\d+))?\s*(?:个(半)?)?|(半)个?)\s*({choice(_UNITS)})(半)?", re.IGNORECASE
 )
+_MILLISECOND: Final = timedelta(milliseconds=1)
 _AFTERNOON: Final = ("afternoon", "evening", "night")
 
 
@@ -35,13 +36,13 @@ class Times(Cursor):
     # --- lengths -------------------------------------------------------------------------------------------------
 
     def duration(self) -> timedelta | None:
-        """90秒, 一个半小时, 两小时30分钟, 半小时."""
+        """90秒, 一个半小时, 两小时30分钟, 半小时, 250毫秒."""
         total: timedelta | None = None
         while (match := self.match(_DURATION)) is not None:
             part = self._duration_part(match)
             total = part if total is None else total + part
-        if total is not None and (total.microseconds or total < timedelta(seconds=1)):
-            raise refuse("sub_second", self.place, value=total)
+        if total is not None and (total % _MILLISECOND or not total):
+            raise refuse("sub_millisecond", self.place, value=total)
         return total
 
     def _duration_part(self, match: re.Match[str]) -> timedelta:
@@ -50,7 +51,7 @@ class Times(Cursor):
         millionths += int((fraction or "")[:6].ljust(6, "0"))
         if middle_half or leading_half or trailing_half:
             millionths += 500_000
-        microseconds = millionths * _UNITS[unit.lower()]
+        microseconds = round(millionths * _UNITS[unit.lower()])
         if microseconds > 10**18:
             raise refuse("bad_duration", self.place, value=match.group())
         return timedelta(microseconds=microseconds)

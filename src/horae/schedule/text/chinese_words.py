@@ -36,10 +36,10 @@ DAYS_WITH_PARTS: Final[dict[str, tuple[int, DayPart]]] = {
     "明早": (1, "morning"),
     "明晚": (1, "evening"),
 }
-SECONDS: Final = {"秒钟": 1, "秒": 1, "分钟": 60, "分": 60, "刻钟": 900, "小时": 3600, "钟头": 3600}
+SECONDS: Final = {"毫秒": 0.001, "秒钟": 1, "秒": 1, "分钟": 60, "分": 60, "刻钟": 900, "小时": 3600, "钟头": 3600}
 EXACT_DAYS: Final = {"天": 86_400, "日": 86_400, "周": 604_800, "星期": 604_800, "礼拜": 604_800}
 # As they stand in mixed text: 每5min.
-ENGLISH_UNITS: Final = {"s": 1, "sec": 1, "m": 60, "min": 60, "mins": 60, "h": 3600, "hr": 3600}
+ENGLISH_UNITS: Final = {"ms": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "mins": 60, "h": 3600, "hr": 3600}
 PERIODS: Final[dict[str, Unit]] = {
     "天": "day",
     "日": "day",

@@ -11,7 +11,7 @@ from .english_words import NUMBER_WORDS, TENS, WEEKDAYS
 
 TokenKind = Literal["date", "time", "past", "offset", "duration", "ordinal", "number", "zone", "word", "mark"]
 
-_UNITS: Final = "weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s"
+_UNITS: Final = "weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s|milliseconds?|millis|msecs?|ms"
 _PATTERNS: Final[tuple[tuple[TokenKind, str], ...]] = (
     ("date", r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?=$|[\sTt,;)\]])"),
     ("time", r"\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?"),

@@ -40,7 +40,8 @@ _MONTHS: Final = (
 MONTHS: Final = {word: number for number, words in enumerate(_MONTHS, 1) for word in words}
 
 # Units of real time, in seconds. `d` and `w` are exact lengths: a calendar day is said as "every day at …".
-SECONDS: Final = {
+SECONDS: Final[dict[str, float]] = {
+    **dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"), 0.001),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1),
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60),
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600),

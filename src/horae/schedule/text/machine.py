@@ -89,8 +89,8 @@ def read_repeating_interval(text: str, zone: str | None) -> Schedule | None:
         raise refuse("bad_moment", match.start(2), value=start_text)
     repeat = int(times) if times else None
     length = parse_duration(interval)
-    if length.microseconds:
-        raise refuse("sub_second", match.start(3), value=interval)
+    if length.microseconds % 1000:
+        raise refuse("sub_millisecond", match.start(3), value=interval)
     if repeat is None:
         return Every(length, zone=zone, start=start)
     return Every(length, zone=zone, start=start, repeat=repeat, counting="planned")

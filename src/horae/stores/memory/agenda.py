@@ -13,7 +13,7 @@ from ...model.outcome import Settlement
 from ...model.run import Run, RunState
 from ...ports.store import Claim, Claimed, Extension, Node, Order
 from .data import Data
-from .entries import by_priority, key_of
+from .entries import key_of
 
 
 class MemoryAgenda:
@@ -41,7 +41,7 @@ class MemoryAgenda:
             entries.queue_up(now)
             chosen = [each for each in entries.in_turn(self._data.last_turn, CLAIM_SLICE) if self._is_due(each, now)]
         else:
-            chosen.sort(key=lambda entry: (by_priority(entry), key_of(entry)))
+            chosen.sort(key=lambda entry: (entries.by_priority(entry), entry.slot))
         first_of_task: dict[str, Entry] = {}
         for entry in chosen:
             first_of_task.setdefault(entry.task_id, entry)
@@ -60,7 +60,11 @@ class MemoryAgenda:
         for decided, entry in enumerate(chosen):
             if len(claimed) >= room:
                 return decided
-            change = data.only_new(decide(self._facts(entry.task_id), entry, data.token))
+            facts = self._facts(entry.task_id)
+            change = decide(facts, entry, data.token)
+            if made := data.made(change):
+                change = decide(facts._replace(made=made), entry, data.token)
+            change = data.only_new(change)
             if not change.deleted and entry.slot not in {*change.dropped, *(put.slot for put in change.put)}:
                 raise StoreError(f"The entry {entry.slot} of {entry.task_id} was decided, but would come due for ever.")
             data.apply(entry.task_id, change)
@@ -124,6 +128,10 @@ class MemoryAgenda:
             if len(carried) <= limit:
                 data.nodes.write(node, None)
             return min(len(carried), limit)
+
+    async def held(self, node: str) -> tuple[tuple[str, int], ...]:
+        with self._data.lock:
+            return tuple((run.id, run.token) for run in self._data.runs.carried_by(node))
 
     async def join(self, node: Node) -> None:
         with self._data.writing():

@@ -30,7 +30,8 @@ class Data:
         self.lock = self._transaction.lock
         self.tasks = Tasks(self._transaction)
         self.standings: Table[str, Standing] = Table(self._transaction)
-        self.entries = Entries(self._transaction)
+        self.numbers: Table[str, int] = Table(self._transaction)
+        self.entries = Entries(self._transaction, self.numbers)
         self.runs = Runs(self._transaction)
         self.events = Events(self._transaction)
         self.limits: Table[str, int] = Table(self._transaction)
@@ -42,6 +43,7 @@ class Data:
         self.token = 0
         self.last_turn = ""
         self._offered: set[str] = set()
+        self._added = 0
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -86,6 +88,10 @@ class Data:
             names.append(mine)
         return tuple(LaneUse(name, self.limit(name), self.taken(name)) for name in names)
 
+    def made(self, change: Change) -> frozenset[str]:
+        """The births of a change that the ledger has already."""
+        return frozenset(run.id for run in change.born if run.id in self.runs)
+
     def only_new(self, change: Change) -> Change:
         return only_new(change, lambda run: run.id in self.runs) if change.born else change
 
@@ -114,6 +120,9 @@ class Data:
                 raise refuse("key_taken", key=task.key)
             if standing is None and task_id not in self.standings:
                 standing = FRESH
+            if task_id not in self.tasks:
+                self._added += 1
+                self.numbers.write(task_id, self._added)
             self.tasks.write(task_id, task)
         if standing is not None:
             self.standings.write(task_id, standing)
@@ -148,8 +157,13 @@ class Data:
             self.forget_run(run_id)
         for entry in self.entries.of_task(task_id):
             self._replace_entry(task_id, entry.slot, None)
+        self.forget_task(task_id)
+
+    def forget_task(self, task_id: str) -> None:
+        """Nothing else of it is left."""
         self.standings.write(task_id, None)
         self.tasks.write(task_id, None)
+        self.numbers.write(task_id, None)
 
     def forget_run(self, run_id: str) -> None:
         run = self.runs[run_id]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections import deque
 from datetime import datetime
+from sys import maxsize
 from typing import Final
 
 from ...model.entry import Entry, Stand
@@ -19,17 +20,12 @@ def key_of(entry: Entry) -> Key:
     return entry.task_id, entry.slot
 
 
-def by_priority(entry: Entry) -> Rank:
-    return -entry.priority, entry.due
-
-
-def by_due(due: datetime) -> Rank:
-    return 0, due
-
-
 class Entries(Table[Key, Entry]):
-    def __init__(self, transaction: Transaction) -> None:
+    """`numbers` are those of the tasks, in the order in which they were added: among equals that one is first."""
+
+    def __init__(self, transaction: Transaction, numbers: Table[str, int]) -> None:
         super().__init__(transaction)
+        self._numbers = numbers
         self._of_task: dict[str, dict[str, Entry]] = {}
         self._timed = Queue()
         self._ready = Queue()
@@ -41,6 +37,12 @@ class Entries(Table[Key, Entry]):
         slots = self._of_task.get(task_id, {})
         return tuple(slots[slot] for slot in sorted(slots))
 
+    def by_priority(self, entry: Entry) -> Rank:
+        return -entry.priority, entry.due, self._numbers[entry.task_id]
+
+    def _by_due(self, entry: Entry) -> Rank:
+        return 0, entry.due, self._numbers[entry.task_id]
+
     @property
     def backlog(self) -> bool:
         return len(self._ready) > 0
@@ -51,7 +53,7 @@ class Entries(Table[Key, Entry]):
 
     def due(self, now: datetime, most: int) -> list[Entry]:
         """Timed entries that are due, the oldest first."""
-        return [self[key] for key in self._timed.first(most, by_due(now))]
+        return [self[key] for key in self._timed.first(most, (0, now, maxsize))]
 
     def queue_up(self, now: datetime) -> None:
         """Everything that is due goes to its owner's queue."""
@@ -87,14 +89,14 @@ class Entries(Table[Key, Entry]):
         key = key_of(entry)
         self._of_task.setdefault(entry.task_id, {})[entry.slot] = entry
         if entry.stand is Stand.TIMED:
-            self._timed.put(key, by_due(entry.due))
+            self._timed.put(key, self._by_due(entry))
         elif entry.stand is Stand.READY:
-            self._ready.put(key, by_due(entry.due))
+            self._ready.put(key, self._by_due(entry))
             if entry.owner not in self._ready_by_owner:
                 insort(self._owners, entry.owner)
-            self._ready_by_owner.setdefault(entry.owner, Queue()).put(key, by_priority(entry))
+            self._ready_by_owner.setdefault(entry.owner, Queue()).put(key, self.by_priority(entry))
         elif entry.stand is Stand.PARKED and entry.lane is not None:
-            self._parked.setdefault(entry.lane, Queue()).put(key, by_priority(entry))
+            self._parked.setdefault(entry.lane, Queue()).put(key, self.by_priority(entry))
 
     def _leave(self, entry: Entry) -> None:
         key = key_of(entry)

@@ -8,7 +8,8 @@ from typing import Final, TypeAlias
 
 Key: TypeAlias = tuple[str, str]
 """A task's id and the slot of its entry."""
-Rank: TypeAlias = tuple[int, datetime]
+Rank: TypeAlias = tuple[int, datetime, int]
+"""Priority, due instant, and the number of the task in the order in which they were added."""
 
 _FEW: Final = 64
 

@@ -12,7 +12,6 @@ from ...ports.store import Trimmed
 from .data import Data
 
 _OVER: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
-_BEFORE_THE_FIRST: Final = ""
 
 
 class Retention:
@@ -29,34 +28,35 @@ class Retention:
         done = after
         ids = list(islice(self._data.tasks.order.upwards(after), self._limit + 1))
         for task_id in ids[: self._limit]:
-            over = self._is_over(task_id)
-            old = self._runs_to_forget(task_id, everything=over)
+            old = self._runs_to_forget(task_id)
             runs += self._forget(old[: self._left])
+            over = self._is_over(task_id)
             if len(old) > self._left or (over and self._left == len(old)):
-                return Trimmed(runs, tasks, 0, done or _BEFORE_THE_FIRST)
+                return Trimmed(runs, tasks, 0, more=True, after=done)
             self._left -= len(old)
             if over:
                 tasks += self._delete(task_id)
             done = task_id
         if len(ids) > self._limit:
-            return Trimmed(runs, tasks, 0, done)
+            return Trimmed(runs, tasks, 0, more=True, after=done)
         events = self._data.events.forget(self._before, self._left)
-        return Trimmed(runs, tasks, events, None if events < self._left else done or _BEFORE_THE_FIRST)
+        more = events == self._left
+        return Trimmed(runs, tasks, events, more, done if more else None)
 
     def _is_over(self, task_id: str) -> bool:
         standing = self._data.standings[task_id]
         ended = standing.state in _OVER and standing.ended is not None and standing.ended < self._before
-        return ended and not self._data.runs.live(task_id) and not self._data.entries.of_task(task_id)
+        return ended and not len(self._data.runs.history(task_id)) and not self._data.entries.of_task(task_id)
 
-    def _runs_to_forget(self, task_id: str, *, everything: bool) -> list[Run]:
+    def _runs_to_forget(self, task_id: str) -> list[Run]:
         """The oldest first."""
         runs = self._data.runs
         ended = [run for *_, each in runs.history(task_id).downwards() if not (run := runs[each]).live]
-        old = [run for place, run in enumerate(ended) if everything or place >= self._keep_runs or self._is_old(run)]
+        old = [run for place, run in enumerate(ended) if place >= self._keep_runs or self._is_old(run)]
         return old[::-1]
 
     def _is_old(self, run: Run) -> bool:
-        return run.ended is not None and run.ended < self._before
+        return run.planned < self._before and run.ended is not None and run.ended < self._before
 
     def _forget(self, runs: list[Run]) -> int:
         for run in runs:
@@ -64,7 +64,6 @@ class Retention:
         return len(runs)
 
     def _delete(self, task_id: str) -> int:
-        self._data.standings.write(task_id, None)
-        self._data.tasks.write(task_id, None)
+        self._data.forget_task(task_id)
         self._left -= 1
         return 1

@@ -20,6 +20,7 @@ from .texts import decode, instants
 from .writer import Writer
 
 _HEAD: Final = sql("head")
+_CARRIED_BY: Final = sql("carried_by")
 _JOIN: Final = sql("join")
 _EXTEND: Final = sql("extend")
 _LEAVE: Final = sql("leave")
@@ -59,6 +60,9 @@ class SQLiteAgenda:
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         return await self._writer.do(lambda link: self._carrier.recover(link, node, renewals, decide, limit))
 
+    async def held(self, node: str) -> tuple[tuple[str, int], ...]:
+        return tuple((run_id, token) for run_id, token in await self._readers.ask(_CARRIED_BY, (node,)))
+
     async def join(self, node: Node) -> None:
         name, home, version, joined, renewed, renewals = node
         row = (name, home, version, microseconds(joined), microseconds(renewed), renewals)
@@ -72,7 +76,7 @@ class SQLiteAgenda:
         await self._writer.do(lambda link: link.query(_LEAVE, {"node": node}))
 
     async def next_due(self) -> datetime | None:
-        _, timed, ready = (await self._readers.do(lambda link: link.query(_HEAD, {"node": ""})))[0]
+        _, timed, ready = (await self._readers.ask(_HEAD, {"node": ""}))[0]
         return _earlier(timed, ready)
 
 

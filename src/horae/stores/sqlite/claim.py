@@ -104,8 +104,11 @@ class Claimer:
             task = known[2]
             entry = entry_from(row, task[0])
             entries = gathered.entries.get(number) or (entry,)
-            change = decide(gathered.facts(known, entries), entry, token)
+            facts = gathered.facts(known, entries)
+            change = decide(facts, entry, token)
             if careful:
+                if made := pending.made(number, change):
+                    change = decide(facts._replace(made=made), entry, token)
                 change = pending.only_new(number, change)
             if row[1] not in change.dropped:
                 _must_move(entry, change)

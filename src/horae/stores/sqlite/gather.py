@@ -21,6 +21,7 @@ _ENTRIES: Final = sql("entries")
 _LIVE_RUNS: Final = sql("live_runs")
 _BY_ID: Final = sql("number_by_id")
 _BY_KEY: Final = sql("number_by_key")
+_NONE_MADE: Final[frozenset[str]] = frozenset()
 
 
 def these(numbers: Collection[int]) -> apsw.CArrayBinding:
@@ -63,7 +64,7 @@ class Gathered:
         _, _, task, standing, live, _ = known
         around = self.surroundings
         if around.quiet and task[9] is None:
-            return new(Facts, (task, standing, entries, live, (), None))
+            return new(Facts, (task, standing, entries, live, (), None, _NONE_MADE))
         return Facts(task, standing, entries, live, around.lanes_of(task), around.barred.get(task.owner))
 
     def entries_after(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:

@@ -46,15 +46,20 @@ class Pending:
     def offer(self, lane: str) -> None:
         self._offered.add(lane)
 
+    def made(self, number: int, change: Change) -> frozenset[str]:
+        """The births of a change that the ledger has already, or will have when this is written."""
+        return frozenset(run.id for run in change.born if self._is_made(number, run))
+
     def only_new(self, number: int, change: Change) -> Change:
-        """The change without what the ledger has already, or will have when this is written."""
         if not change.born:
             return change
-        change = only_new(change, lambda run: run.id in self._looked_up or self._is_made(number, run))
+        change = only_new(change, lambda run: self._is_made(number, run))
         self._looked_up.update(run.id for run in change.born)
         return change
 
     def _is_made(self, number: int, run: Run) -> bool:
+        if run.id in self._looked_up:
+            return True
         return bool(self._link.query(_MADE, (number, microseconds(run.planned), run.attempt, run.origin, run.id)))
 
     def note_new(self, number: int, change: Change) -> None:

@@ -14,7 +14,7 @@ import apsw
 
 from ...errors import StoreUnavailable
 from .failure import translated
-from .link import Link
+from .link import Bindings, Link, Row
 
 _T = TypeVar("_T")
 
@@ -38,6 +38,10 @@ class Readers:
     async def do(self, work: Callable[[Link], _T]) -> _T:
         return await self._on(self._threads, work)
 
+    async def ask(self, statement: str, bindings: Bindings = ()) -> list[Row]:
+        """One statement, which sees one instant by itself."""
+        return await self._on(self._threads, lambda link: link.query(statement, bindings), alone=True)
+
     async def do_at_length(self, work: Callable[[Link], _T]) -> _T:
         """For what takes seconds or minutes: others need not wait for it."""
         return await self._on(self._long, work)
@@ -48,16 +52,16 @@ class Readers:
             raise StoreUnavailable("The store is closed.")
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    async def _on(self, threads: ThreadPoolExecutor | None, work: Callable[[Link], _T]) -> _T:
+    async def _on(self, threads: ThreadPoolExecutor | None, work: Callable[[Link], _T], *, alone: bool = False) -> _T:
         if threads is None:
             raise StoreUnavailable("The store is closed.")
-        return await asyncio.get_running_loop().run_in_executor(threads, self._read, work)
+        return await asyncio.get_running_loop().run_in_executor(threads, self._read, work, alone)
 
-    def _read(self, work: Callable[[Link], _T]) -> _T:
+    def _read(self, work: Callable[[Link], _T], alone: bool) -> _T:  # noqa: FBT001 - an executor takes no names
         try:
             link = self._a_link()
             try:
-                return _at_one_instant(link, work)
+                return work(link) if alone else _at_one_instant(link, work)
             finally:
                 self.statements += link.take_count()
                 # One that could not even end its transaction is of no use to anybody.

@@ -1,85 +1,116 @@
 """What may be forgotten, in small batches: never anything that is live, queued or still to come.
 
-A reader looks for it, so that the writer has only to remove what was found. What has ended stays so, but a task may
-have been woken up meanwhile: it is looked at again before it goes.
+Readers look for it, so that the writer has only to remove what was found. What has ended stays so, but a task may have
+been woken up meanwhile: it is looked at again before it goes.
+
+What is too old is found by its instants. Only a task of which something was told can have more runs than are kept, so
+after the first time only those are counted; while nothing happens, one statement sees that there is nothing to do.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from ...model.ids import microseconds
 from ...ports.store import Trimmed
 from .gather import these
 from .link import Link, Row
+from .readers import Readers
 from .statements import sql
 from .surroundings import named
+from .texts import decode
 
-_TASKS: Final = sql("old_tasks")
-_RUNS: Final = sql("old_runs")
-_EVENTS: Final = sql("old_events")
+_OLD: Final = sql("old")
+_CROWDED: Final = sql("crowded")
+_CROWDED_OF_LATE: Final = sql("crowded_of_late")
+_RECENT: Final = sql("recent")
+_SURPLUS: Final = sql("surplus")
 _DROP_RUN: Final = sql("drop_run")
 _DROP_LINES: Final = sql("drop_lines")
 _DROP_EVENTS: Final = sql("drop_events")
 _OVER: Final = sql("still_over")
 _DELETE_STANDING: Final = sql("delete_standing")
 _DELETE_TASK: Final = sql("delete_task")
-_BEFORE_THE_FIRST: Final = ""
+
+_EVENTS_AT_ONCE: Final = 1_000
+_TASKS_AT_ONCE: Final = 16
+
+
+class Place(NamedTuple):
+    """How far the tasks have been counted: all of those that were told of up to the event `told`, and no more than that.
+
+    `task` is a number only during the first time, when every task is counted, whatever was told of it.
+    """
+
+    told: int
+    task: int | None = None
+
+    @classmethod
+    def parsed(cls, text: str) -> Self:
+        return cls(*map(int, text.split(".")))
+
+    @property
+    def text(self) -> str:
+        return ".".join(str(part) for part in self if part is not None)
 
 
 class Found(NamedTuple):
-    """`runs` by number and id, `tasks` by number, `events` up to a number; `after` is where to look next."""
+    """`runs` by number and id, `tasks` by number, `events` up to a number, and whether there may be more of them."""
 
     runs: tuple[Row, ...]
     tasks: tuple[int, ...]
     events: int
-    after: str | None
+    place: Place
+    more: bool
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.runs or self.tasks or self.events)
 
 
 class Search:
-    """One batch: at most `limit` rows are found, and no more tasks than that are looked at."""
+    """One batch: at most `limit` rows are found."""
 
-    def __init__(self, before: datetime, keep_runs: int, limit: int) -> None:
+    def __init__(self, readers: Readers, before: datetime, keep_runs: int, limit: int) -> None:
+        self._readers = readers
         self._before = microseconds(before)
         self._keep_runs = keep_runs
-        self._limit = self._left = max(1, limit)
-        self._runs: list[Row] = []
-        self._tasks: list[int] = []
+        self._limit = max(1, limit)
 
-    def look(self, link: Link, after: str | None) -> Found:
-        bindings = {"before": self._before, "after": after or _BEFORE_THE_FIRST, "limit": self._limit + 1}
-        done = after
-        tasks = link.query(_TASKS, bindings)
-        for number, task_id, over in tasks[: self._limit]:
-            if not self._look_at(link, number, over=bool(over)):
-                return self._found(0, done or _BEFORE_THE_FIRST)
-            done = task_id
-        if len(tasks) > self._limit:
-            return self._found(0, done)
-        ((last, count),) = link.query(_EVENTS, {"before": self._before, "limit": self._left})
-        return self._found(last or 0, None if count < self._left else done or _BEFORE_THE_FIRST)
+    async def look(self, after: str | None) -> Found:
+        found = await self._readers.ask(_OLD, {"before": self._before, "limit": self._limit})
+        runs, tasks, events, last = (*map(decode, found[0][:3]), found[0][3])
+        place = Place(last, 0) if after is None else Place.parsed(after)
+        if runs or tasks or events:
+            events = events[: max(0, self._limit - len(runs) - len(tasks))]
+            tasks = tasks[: max(0, self._limit - len(runs))]
+            return Found(tuple(map(tuple, runs)), tuple(tasks), max(events, default=0), place, more=True)
+        if place == Place(last):
+            return Found((), (), 0, place, more=False)
+        return await self._readers.do_at_length(lambda link: self._count(link, place, last))
 
-    def _look_at(self, link: Link, task: int, *, over: bool) -> bool:
-        """False when there is more of this task than the batch has room for."""
-        bindings = {
-            "task": task,
-            "everything": over,
-            "keep": self._keep_runs,
-            "before": self._before,
-            "limit": self._left + 1,
-        }
-        old = link.query(_RUNS, bindings)
-        self._runs += old[: self._left]
-        if len(old) + over > self._left:
-            return False
-        self._left -= len(old) + over
-        if over:
-            self._tasks.append(task)
-        return True
+    def _count(self, link: Link, place: Place, last: int) -> Found:
+        """All but the newest runs of those tasks that have more than are kept."""
+        crowded, following = self._crowded(link, place, last)
+        runs: list[Row] = []
+        for task in crowded:
+            left = self._limit - len(runs)
+            surplus = link.query(_SURPLUS, {"task": task, "keep": self._keep_runs, "limit": left + 1})
+            runs += surplus[:left]
+            if len(surplus) > left:
+                return Found(tuple(runs), (), 0, place, more=True)
+        return Found(tuple(runs), (), 0, following, more=following != Place(last))
 
-    def _found(self, events: int, after: str | None) -> Found:
-        return Found(tuple(self._runs), tuple(self._tasks), events, after)
+    def _crowded(self, link: Link, place: Place, last: int) -> tuple[list[int], Place]:
+        """The next tasks with too many runs, and how far that is."""
+        if place.task is None:
+            until = link.query(_RECENT, {"told": place.told, "most": _EVENTS_AT_ONCE, "last": last})[0][0]
+            bindings = {"told": place.told, "until": until, "keep": self._keep_runs}
+            return [task for (task,) in link.query(_CROWDED_OF_LATE, bindings)], Place(until)
+        bindings = {"after": place.task, "keep": self._keep_runs, "limit": _TASKS_AT_ONCE}
+        tasks = [task for (task,) in link.query(_CROWDED, bindings)]
+        return tasks, Place(place.told, tasks[-1] if len(tasks) == _TASKS_AT_ONCE else None)
 
 
 def remove(link: Link, found: Found, before: datetime) -> Trimmed:
@@ -97,4 +128,4 @@ def remove(link: Link, found: Found, before: datetime) -> Trimmed:
     if found.events:
         link.query(_DROP_EVENTS, (found.events,))
         events = link.changed
-    return Trimmed(runs, len(over), events, found.after)
+    return Trimmed(runs, len(over), events, found.more, found.place.text)

@@ -23,7 +23,7 @@ CREATE UNIQUE INDEX tasks_by_id ON tasks (id);
 CREATE INDEX tasks_by_owner ON tasks (owner, id);
 CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
 
--- Where a task stands. Hot and small, and no index is built on any of it. `version` rises with every change of the
+-- Where a task stands. Hot and small, and the only index is for what is over. `version` rises with every change of the
 -- definition, the standing, or a run that is live: who has read a task before sees in one number that it knows all of it.
 -- `live` are the numbers of the runs that go on, with commas between them: to look for them would take an index that
 -- every run enters and leaves.
@@ -44,6 +44,7 @@ CREATE TABLE standings (
   ended        INTEGER,
   live         TEXT
 ) STRICT;
+CREATE INDEX standings_over ON standings (ended) WHERE ended IS NOT NULL;
 
 -- The priority queue. `stand`: 0 timed, 1 ready, 2 held, 3 parked, 4 asleep.
 CREATE TABLE agenda (

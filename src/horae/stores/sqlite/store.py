@@ -14,6 +14,7 @@ from .claim import Claimer
 from .familiar import Familiar
 from .feed import SQLiteFeed
 from .journal import SQLiteJournal
+from .library import refuse_an_old_library
 from .link import Link
 from .migrate import bring_up_to_date, make_file
 from .readers import Readers
@@ -55,6 +56,7 @@ class SQLiteStore(SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteReco
             if self._closed:
                 raise StoreUnavailable("The store is closed.")
             if not self._opened:
+                refuse_an_old_library()
                 await self._writer.start()
                 self._readers.start()
                 self._opened = True

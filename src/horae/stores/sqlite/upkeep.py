@@ -23,10 +23,9 @@ class SQLiteUpkeep:
     _readers: Readers
 
     async def trim(self, before: datetime, keep_runs: int, limit: int, after: str | None = None) -> Trimmed:
-        search = Search(before, keep_runs, limit)
-        found = await self._readers.do(lambda link: search.look(link, after))
-        if not (found.runs or found.tasks or found.events):
-            return Trimmed(after=found.after)
+        found = await Search(self._readers, before, keep_runs, limit).look(after)
+        if not found.anything:
+            return Trimmed(more=found.more, after=found.place.text)
         return await self._writer.do(lambda link: remove(link, found, before), urgent=False)
 
     async def check(self) -> tuple[str, ...]:
@@ -36,7 +35,7 @@ class SQLiteUpkeep:
         await self._readers.do_at_length(lambda link: copy_to(path, link, progress))
 
     async def recall(self, name: str) -> str | None:
-        rows = await self._readers.do(lambda link: link.query(_RECALL, (name,)))
+        rows = await self._readers.ask(_RECALL, (name,))
         return rows[0][0] if rows else None
 
     async def remember(self, name: str, value: str) -> None:

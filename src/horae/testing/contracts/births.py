@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from ...model.change import Change, Facts
+from ...model.entry import Entry
 from ...model.event import Event, EventKind
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...model.run import Run, RunState
-from ...model.task import Task
-from ..decisions import lose, saying, succeed
+from ...model.task import Standing, Task, TaskState
+from ..decisions import lose, saying, start_everything, succeed
 from ..factories import (
     HOUR,
     NODE,
@@ -25,6 +26,8 @@ from ..factories import (
 )
 from .contract import Contract, WholeStore
 from .scenes import a_running, claim_all, facts_of, run_of
+
+_COMPLETED = Standing(TaskState.COMPLETED, ended=NOON)
 
 
 def _skipped(task: Task, **fields: object) -> Run:
@@ -54,6 +57,27 @@ class BirthsContract(Contract):
         facts = await facts_of(store, task)
         assert (facts.live, facts.entries) == ((), ())
         assert [event.task_id for event in await _events_since(store, told)] == [other.id]
+
+    async def test_who_decides_on_a_claim_hears_what_was_made_already(self, store: WholeStore) -> None:
+        """It can say then what becomes of a task for which nothing starts."""
+        task = a_task()
+        run = an_ended_run(task)
+        await store.add([a_new_task(task, runs=[run]), a_new_task(a_task())])
+        await store.join(a_node())
+        heard: list[frozenset[str]] = []
+
+        def decide(facts: Facts, entry: Entry, token: int) -> Change:
+            if facts.task.id == task.id:
+                heard.append(facts.made)
+            change = start_everything(facts, entry, token)
+            return change._replace(born=(), standing=_COMPLETED, events=()) if facts.made else change
+
+        (claimed,) = await claim_all(store, decide=decide)
+        assert claimed.task.id != task.id
+        assert heard[-1] == {run.id}
+        assert (await facts_of(store, task)).standing == _COMPLETED
+        assert await run_of(store, run) == run
+        assert await store.check() == ()
 
     async def test_a_wish_that_writes_a_row_again_is_granted_without_it(self, store: WholeStore) -> None:
         """The clock was set back, and somebody cancels: what was due has its row already."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from ...model.change import Change, Facts
 from ...model.entry import Entry, Stand
 from ...model.limits import CLAIM_SLICE
-from ..decisions import drop, postpone, skip, start_everything, starting
+from ..decisions import drop, postpone, saying, skip, start_everything, starting
 from ..factories import (
     HOUR,
     MICROSECOND,
@@ -63,6 +63,25 @@ class ClaimingContract(Contract):
         await keep(store, high, middle)
         order = [(await claim(store, room=1)).runs[0].task.id for _ in range(3)]
         assert order == [high.id, middle.id, low.id]
+
+    async def test_among_equals_the_task_that_was_added_first_comes_first(self, store: WholeStore) -> None:
+        """Whatever they are called, and however often they have been written since."""
+        await store.join(a_node())
+        tasks = [a_task() for _ in range(6)]
+        first, *others = added = [*tasks[::2], *tasks[1::2]]
+        await keep(store, *added[:3])
+        await keep(store, *added[3:])
+        await store.change(first.id, None, saying(Change(task=first._replace(name="renamed"), put=(an_entry(first),))))
+        (one,) = (await claim(store, room=1)).runs
+        assert one.task.id == first.id
+        assert [each.task.id for each in await claim_all(store)] == [task.id for task in others]
+
+    async def test_among_the_entries_of_a_task_the_slot_decides(self, store: WholeStore) -> None:
+        await store.join(a_node())
+        task = a_task()
+        entries = [an_entry(task, slot=slot, planned=NOON - place * HOUR) for place, slot in enumerate("cab")]
+        await store.add([a_new_task(task, entries=entries)])
+        assert [each.run.planned for each in await claim_all(store)] == [NOON - place * HOUR for place in (1, 2, 0)]
 
     async def test_no_more_is_claimed_than_there_is_room_for(self, store: WholeStore) -> None:
         await store.join(a_node())

@@ -67,17 +67,17 @@ class LanesContract(Contract):
     async def test_free_seats_go_by_priority_and_then_by_due(self, store: WholeStore) -> None:
         first = a_task(priority=100)
         (run,) = await fill(store, "press", first)
-        late, early, urgent = a_task(), a_task(), a_task(priority=5)
-        for task, due in ((late, NOON), (early, NOON - SECOND), (urgent, NOON)):
+        after, late, early, urgent = a_task(), a_task(), a_task(), a_task(priority=5)
+        for task, due in ((late, NOON), (early, NOON - SECOND), (urgent, NOON), (after, NOON)):
             await keep(store, task._replace(lane="press"), due=due)
         order = []
-        for _ in range(3):
+        for _ in range(4):
             assert await _seated(store) == []
             await settle(store, run)
             (claimed,) = (await claim(store, decide=seating())).runs
             order.append(claimed.task.id)
             run = claimed.run
-        assert order == [urgent.id, early.id, late.id]
+        assert order == [urgent.id, early.id, late.id, after.id], "among equals the one that was added first"
 
     async def test_one_free_seat_calls_one_of_many_who_wait(self, store: WholeStore) -> None:
         (run,) = await fill(store, "press", *(a_task() for _ in range(20)))

@@ -441,19 +441,19 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(age=st.sampled_from((timedelta(0), HOUR, DAY)), keep=st.sampled_from((0, 2, 100)), limit=st.integers(1, 20))
     def trim(self, age: timedelta, keep: int, limit: int) -> None:
-        """Batch after batch; what fits into one of them is the store's own business."""
+        """Batch after batch, from where the last one ended; what fits into one of them is the store's own business."""
         before = self._now - age
 
         async def call(side: Side) -> tuple[int, ...]:
-            total, after = Counter[str](), None
+            total, after = Counter[str](), side.looked.get(keep)
             while True:
                 trimmed = await side.store.trim(before, keep, limit, after)
                 counts = {"runs": trimmed.runs, "tasks": trimmed.tasks, "events": trimmed.events}
                 assert sum(counts.values()) <= limit
                 total.update(counts)
-                if trimmed.after is None:
+                after = side.looked[keep] = trimmed.after
+                if not trimmed.more:
                     return total["runs"], total["tasks"], total["events"]
-                after = trimmed.after
 
         self._ask(call)
 

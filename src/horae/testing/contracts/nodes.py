@@ -64,6 +64,20 @@ class NodesContract(Contract):
         await settle(store, run)
         assert (await store.extend(NODE, NOON)).orders == ()
 
+    async def test_what_a_node_holds_is_known_by_run_and_token(self, store: WholeStore) -> None:
+        """Neither what another node carries, nor what somebody else holds, nor what has ended."""
+        await store.join(a_node())
+        await store.join(a_node(_WATCHER))
+        assert await store.held(NODE) == ()
+        mine = [await a_running(store) for _ in range(3)]
+        ended = await a_running(store)
+        await a_running(store, decide=starting(state=RunState.WAITING))
+        theirs = await a_running(store, decide=starting(node=_WATCHER))
+        await settle(store, ended)
+        assert await store.held(NODE) == tuple(sorted((run.id, run.token) for run in mine))
+        assert await store.held(_WATCHER) == ((theirs.id, theirs.token),)
+        assert await store.held("nobody") == ()
+
     async def test_a_node_that_left_is_gone(self, store: WholeStore) -> None:
         await _carrying(store, 0)
         await store.leave(NODE)

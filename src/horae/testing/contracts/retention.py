@@ -6,7 +6,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from ...model.change import Change
-from ...model.run import Run, RunState
+from ...model.event import Event, EventKind
+from ...model.run import Origin, Run, RunState
 from ...model.task import Standing, Task, TaskState
 from ...ports.journal import Line
 from ...ports.store import RunFilter, TaskFilter, Trimmed
@@ -19,15 +20,14 @@ _MANY = 1_000_000
 
 
 async def _trim(
-    store: WholeStore, before: datetime = NOON, keep_runs: int = _MANY, limit: int = 1_000
+    store: WholeStore, before: datetime = NOON, keep_runs: int = _MANY, limit: int = 1_000, since: str | None = None
 ) -> list[Trimmed]:
-    """Batch after batch, until everything has been looked at."""
+    """Batch after batch, until there is nothing left to remove."""
     batches: list[Trimmed] = []
-    after = None
-    while True:
+    while not batches or batches[-1].more:
+        after = batches[-1].after if batches else since
         batches.append(await store.trim(before, keep_runs, limit, after))
-        if (after := batches[-1].after) is None:
-            return batches
+    return batches
 
 
 def _removed(batches: list[Trimmed]) -> tuple[int, int, int]:
@@ -40,6 +40,10 @@ def _daily(task: Task, first: datetime, count: int) -> list[Run]:
 
 def _over(at: datetime, state: TaskState = TaskState.COMPLETED) -> Standing:
     return Standing(state, ended=at)
+
+
+def _told(run: Run) -> Event:
+    return Event(EventKind.RUN_SUCCEEDED, NOON, run.owner, run.task_id, run.id)
 
 
 async def _left(store: WholeStore, task: Task) -> list[Run]:
@@ -149,8 +153,41 @@ class RetentionContract(Contract):
         assert await store.lines(old.id) == ()
         assert len(await store.lines(new.id)) == 1
 
+    async def test_a_run_that_was_too_late_for_its_plan_is_as_old_as_its_end(self, store: WholeStore) -> None:
+        task = a_task()
+        backfilled = an_ended_run(task, planned=_LONG_AGO, ended=NOON)
+        await store.add([a_new_task(task, runs=[backfilled])])
+        await _trim(store)
+        assert await _left(store, task) == [backfilled]
+
+    async def test_a_task_that_is_over_stays_as_long_as_one_of_its_runs(self, store: WholeStore) -> None:
+        task = a_task()
+        runs = [an_ended_run(task, planned=_LONG_AGO), an_ended_run(task, planned=NOON, origin=Origin.MANUAL)]
+        await store.add([a_new_task(task, standing=_over(_LONG_AGO), entries=[], runs=runs)])
+        assert _removed(await _trim(store))[:2] == (1, 0)
+        assert await _left(store, task) == runs[1:]
+        assert _removed(await _trim(store, NOON + DAY))[:2] == (1, 1)
+
+    async def test_going_on_from_an_earlier_look_finds_all_that_came_since(self, store: WholeStore) -> None:
+        """By age whatever was told, and too many runs of a task wherever one of its runs was told of."""
+        busy, idle = a_task(), a_task()
+        first, others = _daily(busy, NOON, 5), _daily(idle, NOON, 3)
+        await store.add([a_new_task(busy, runs=first), a_new_task(idle, runs=others)])
+        looked = await _trim(store, _LONG_AGO, keep_runs=3)
+        assert _removed(looked) == (2, 0, 0)
+        later = _daily(busy, NOON + 5 * DAY, 2)
+        await store.change(busy.id, None, saying(Change(born=tuple(later), events=tuple(map(_told, later)))))
+        async with self.another(store) as other:
+            looked = await _trim(other, _LONG_AGO, keep_runs=3, since=looked[-1].after)
+        assert _removed(looked) == (2, 0, 0)
+        assert await _left(store, busy) == [*later[::-1], first[-1]]
+        looked = await _trim(store, NOON + DAY, keep_runs=3, since=looked[-1].after)
+        assert _removed(looked)[0] == 1, "the first of the others has become too old"
+        assert await _left(store, idle) == others[:0:-1]
+
     async def test_a_store_with_nothing_to_forget_is_looked_at_once(self, store: WholeStore) -> None:
-        assert await _trim(store) == [Trimmed()]
+        (looked,) = await _trim(store)
+        assert looked._replace(after=None) == Trimmed()
 
 
 _LIVE = (RunState.CLAIMED, RunState.RUNNING, RunState.WAITING)

@@ -40,8 +40,8 @@ class Side:
     def __init__(self, store: WholeStore) -> None:
         self.store = store
         self.read = 0
-        self.repeated: set[str] = set()
-        """Tasks that came to an instant a second time. The decision took the run to start, so nothing may follow it."""
+        self.looked: dict[int, str | None] = {}
+        """How far it was looked for what may be forgotten, by how many runs were to be kept."""
         self.seen: dict[tuple[str, str], tuple[object, ...]] = {}
         self._claims: dict[int, int] = {0: 0}
         self._tokens: dict[int, int] = {0: 0}
@@ -52,22 +52,17 @@ class Side:
 
     async def claim(self, claimant: Claimant, room: int, decide: FireDecision, *, number: int) -> Claim:
         given: list[int] = []
-        started: dict[str, str] = {}
 
         def fire(facts: Facts, entry: Entry, token: int) -> Change:
             assert token > max(self._claims), "a token must be higher than all before"
             given.append(token)
             self.seen[facts.task.id, entry.slot] = (facts, entry)
-            change = decide(facts, entry, token)
-            started.update((run.id, run.task_id) for run in change.born if run.live)
-            return change
+            return decide(facts, entry, token)
 
         answer = await self.store.claim_due(claimant.now, claimant.node, room, fire)
         # Only now: a claim that failed was none, and its token may be given again.
         for token in given[-1:]:
             self._claims[token], self._tokens[number] = number, token
-        going = {claimed.run.id for claimed in answer.runs}
-        self.repeated.update(task_id for run_id, task_id in started.items() if run_id not in going)
         return answer
 
     def settling(self, decide: SettleDecision) -> SettleDecision:
@@ -112,7 +107,7 @@ class Side:
             "runs": (await store.runs(RunFilter(), limit=_PAGE)).items,
             "new events": [each.event for each in told],
             "next due": await store.next_due(),
-            "doubts": [doubt for doubt in await store.check() if not any(task in doubt for task in self.repeated)],
+            "doubts": await store.check(),
         }
 
 

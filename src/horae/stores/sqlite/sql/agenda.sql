@@ -12,14 +12,14 @@ SELECT
   {entry_columns}, standings.version, (SELECT count(*) FROM agenda AS mine WHERE mine.task = agenda.task)
 FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
 WHERE agenda.stand = 0 AND agenda.due <= ?
-ORDER BY agenda.due LIMIT ?
+ORDER BY agenda.due, agenda.task, agenda.slot LIMIT ?
 
 -- name: ready_slice
 SELECT
   {entry_columns}, standings.version, (SELECT count(*) FROM agenda AS mine WHERE mine.task = agenda.task)
 FROM agenda INDEXED BY agenda_ready JOIN standings ON standings.task = agenda.task
 WHERE agenda.stand = 1 AND agenda.owner = ?
-ORDER BY agenda.priority DESC, agenda.due LIMIT ?
+ORDER BY agenda.priority DESC, agenda.due, agenda.task, agenda.slot LIMIT ?
 
 -- name: queue_oldest
 UPDATE agenda SET stand = 1 WHERE (task, slot) IN (
@@ -65,7 +65,7 @@ SELECT task, version, (SELECT count(*) FROM agenda WHERE agenda.task = standings
 FROM standings WHERE task IN carray(?)
 
 -- name: carried_by
-SELECT runs.id FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ? ORDER BY id
+SELECT id, token FROM runs INDEXED BY runs_live WHERE live = 1 AND node = ? ORDER BY id
 
 -- name: start
 UPDATE runs INDEXED BY runs_live SET state = 'running', started = ?
@@ -78,7 +78,7 @@ UPDATE runs INDEXED BY runs_live SET cancel = ? WHERE live = 1 AND id = ?
 -- name: unpark
 UPDATE agenda SET stand = 0 WHERE (task, slot) IN (
   SELECT task, slot FROM agenda INDEXED BY agenda_parked WHERE stand = 3 AND lane = :lane
-  ORDER BY priority DESC, due
+  ORDER BY priority DESC, due, task, slot
   LIMIT max(
     0,
     coalesce((SELECT seats FROM lanes WHERE name = :lane), :unset)

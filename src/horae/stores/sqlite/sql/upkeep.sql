@@ -1,12 +1,47 @@
 -- What the janitor and an operator need.
 
--- name: old_tasks
+-- name: old
+-- One statement, because an idle node asks for nothing else. A run that is too old was planned before that as well, and
+-- runs are in the order of their plans; events go from the oldest on, up to the first one that is to stay.
 SELECT
-  tasks.seq, tasks.id,
-  standings.state IN ('completed', 'failed', 'cancelled') AND standings.ended IS NOT NULL AND standings.ended < :before
-  AND standings.live IS NULL AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = tasks.seq)
-FROM tasks INDEXED BY tasks_by_id JOIN standings ON standings.task = tasks.seq
-WHERE tasks.id > :after ORDER BY tasks.id LIMIT :limit
+  (
+    SELECT json_group_array(json_array(seq, id)) FROM (
+      SELECT seq, id FROM runs INDEXED BY runs_by_plan
+      WHERE planned < :before AND live = 0 AND ended < :before ORDER BY planned LIMIT :limit
+    )
+  ),
+  (
+    SELECT json_group_array(task) FROM (
+      SELECT task FROM standings INDEXED BY standings_over
+      WHERE ended < :before AND state IN ('completed', 'failed', 'cancelled') AND live IS NULL
+        AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = standings.task)
+        AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = standings.task)
+      ORDER BY ended LIMIT :limit
+    )
+  ),
+  (
+    WITH oldest AS MATERIALIZED (SELECT number, at FROM events ORDER BY number LIMIT :limit)
+    SELECT json_group_array(number ORDER BY number) FROM oldest
+    WHERE number < coalesce((SELECT min(number) FROM oldest WHERE at >= :before), 9223372036854775807)
+  ),
+  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
+
+-- name: crowded
+SELECT task FROM runs INDEXED BY runs_of_task WHERE task > :after
+GROUP BY task HAVING count(*) > :keep ORDER BY task LIMIT :limit
+
+-- name: recent
+-- Up to which event the next so many tell of runs.
+SELECT coalesce(
+  (SELECT number FROM events WHERE number > :told AND run_id IS NOT NULL ORDER BY number LIMIT 1 OFFSET :most - 1), :last
+)
+
+-- name: crowded_of_late
+SELECT task FROM runs INDEXED BY runs_of_task WHERE task IN (
+  SELECT tasks.seq FROM events JOIN tasks ON tasks.id = events.task_id
+  WHERE events.number > :told AND events.number <= :until AND events.run_id IS NOT NULL
+)
+GROUP BY task HAVING count(*) > :keep ORDER BY task
 
 -- name: still_over
 -- Without a run as well: one that has ended since it was looked at is not to be forgotten yet.
@@ -15,26 +50,19 @@ WHERE task IN carray(?) AND state IN ('completed', 'failed', 'cancelled') AND en
   AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = standings.task)
   AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = standings.task)
 
--- name: old_runs
--- The oldest first, of those that ended before the instant or are not among the newest.
+-- name: surplus
+-- The oldest of those that have ended and are not among the newest.
 SELECT seq, id FROM (
-  SELECT seq, id, planned, attempt, ended, row_number() OVER (ORDER BY planned DESC, attempt DESC, id DESC) AS place
+  SELECT seq, id, planned, attempt, row_number() OVER (ORDER BY planned DESC, attempt DESC, id DESC) AS place
   FROM runs INDEXED BY runs_of_task WHERE task = :task AND live = 0
 )
-WHERE :everything OR place > :keep OR (ended IS NOT NULL AND ended < :before)
-ORDER BY planned, attempt, id LIMIT :limit
+WHERE place > :keep ORDER BY planned, attempt, id LIMIT :limit
 
 -- name: drop_run
 DELETE FROM runs WHERE seq = ? AND id = ? AND live = 0
 
 -- name: drop_lines
 DELETE FROM lines WHERE run_id IN carray(?)
-
--- name: old_events
--- From the oldest on, up to the first one that is to stay.
-WITH oldest AS MATERIALIZED (SELECT number, at FROM events ORDER BY number LIMIT :limit)
-SELECT max(number), count(*) FROM oldest
-WHERE number < coalesce((SELECT min(number) FROM oldest WHERE at >= :before), 9223372036854775807)
 
 -- name: drop_events
 DELETE FROM events WHERE number <= ?

@@ -1,0 +1,89 @@
+"""Nodes correct their clock to the store's: by what is known to differ, and by nothing else."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+import pytest
+
+from horae.engine.corrected import CorrectedClock
+from horae.ports.store import Extension
+from horae.simulation.virtual import VirtualClock
+from horae.stores.memory import MemoryStore
+from horae.testing.factories import HOUR, NOON, SECOND
+from tests.unit.engine.stage import TERMS, Obedient, add, an_engine, runs_of, until, virtually
+
+AFTER = timedelta(milliseconds=20)
+
+
+@pytest.mark.parametrize(
+    ("store", "offset"),
+    [
+        (NOON, timedelta(0)),
+        (NOON + AFTER, timedelta(0)),
+        (NOON - SECOND, -SECOND),
+        (NOON + AFTER + HOUR, HOUR),
+    ],
+    ids=["as early as can be", "as late as can be", "before it was asked", "after it answered"],
+)
+def test_only_what_lies_outside_of_question_and_answer_differs(store: datetime, offset: timedelta) -> None:
+    async def scene(clock: VirtualClock) -> None:
+        corrected = CorrectedClock(clock)
+        corrected.compare(NOON, store, NOON + AFTER)
+        assert corrected.offset == offset
+        assert corrected.now() == clock.now() + offset
+        assert corrected.steady() == clock.steady()
+
+    virtually(scene)
+
+
+class OwnClock(MemoryStore):
+    """A store on another machine, whose clock is ahead of the node's."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        super().__init__()
+        self.clock = clock
+        self.ahead = timedelta(0)
+
+    @property
+    def now(self) -> datetime:
+        return self.clock.now() + self.ahead
+
+    async def extend(self, node: str, now: datetime) -> Extension:
+        return (await super().extend(node, now))._replace(now=self.now)
+
+
+@pytest.mark.parametrize("ahead", [HOUR, -HOUR])
+def test_a_node_goes_by_the_clock_of_the_store(ahead: timedelta, caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = OwnClock(clock), Obedient()
+        store.ahead = ahead
+        task = await add(store, store.now + 10 * SECOND, store.now)
+        engine = an_engine(store, target, clock)
+        await engine.start()
+        assert engine.clock_offset == ahead
+        begun = clock.now()
+        await until(clock, lambda: bool(target.seen), within=60)
+        await clock.pause(1)
+        (run,) = await runs_of(store, task)
+        assert run.started == run.due == begun + ahead + 10 * SECOND
+        store.ahead = timedelta(0)
+        await clock.pause(TERMS.renewal.total_seconds())
+        assert engine.clock_offset == timedelta(0), "what was corrected is corrected again"
+        await engine.stop()
+
+    with caplog.at_level(logging.WARNING, logger="horae"):
+        virtually(scene)
+    assert "clock differs from the store's" in caplog.text
+
+
+def test_stores_on_the_same_machine_correct_nothing() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        engine = an_engine(MemoryStore(), Obedient(), clock)
+        await engine.start()
+        await clock.pause(30)
+        assert engine.clock_offset == timedelta(0)
+        await engine.stop()
+
+    virtually(scene)

@@ -1,0 +1,41 @@
+"""An installation with an old SQLite is told so when the store is opened, and not a file is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import tomllib
+from pathlib import Path
+
+import apsw
+import pytest
+
+from horae.errors import StoreUnavailable
+from horae.stores.sqlite import SQLiteStore
+from horae.stores.sqlite.library import OLDEST_APSW, refuse_an_old_library
+
+PYPROJECT = Path(__file__).parents[4] / "pyproject.toml"
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "said"),
+    [
+        ("apswversion", "3.50.4.0", "apsw 3.50.4.0 is too old"),
+        ("apswversion", "3.9.2.post1", "apsw 3.9.2.post1 is too old"),
+        ("sqlite_lib_version", "3.51.2", "SQLite 3.51.2 is too old"),
+    ],
+)
+def test_an_old_one_is_refused_at_the_door(
+    asked: str, found: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apsw, asked, lambda: found)
+    with pytest.raises(StoreUnavailable, match=said) as refused:
+        asyncio.run(SQLiteStore(tmp_path / "horae.db").open())
+    assert f"apsw>={OLDEST_APSW}" in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_installed_is_new_enough_and_the_project_asks_for_it() -> None:
+    refuse_an_old_library()
+    with PYPROJECT.open("rb") as file:
+        wanted = tomllib.load(file)["project"]["dependencies"]
+    assert f"apsw>={OLDEST_APSW}" in wanted

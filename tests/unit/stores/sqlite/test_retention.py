@@ -1,0 +1,99 @@
+"""Retention costs next to nothing where nothing happens, and stays in small batches where much does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from horae.model.change import Change
+from horae.model.event import Event, EventKind
+from horae.model.run import Run
+from horae.model.task import Standing, Task, TaskState
+from horae.ports.store import RunFilter
+from horae.stores.sqlite import SQLiteStore, retention
+from horae.testing.decisions import saying
+from horae.testing.factories import DAY, NOON, SECOND, a_new_task, a_task, an_ended_run
+from tests.unit.stores.sqlite.opening import with_store
+
+LIMIT = 50
+KEEP = 10
+
+
+async def trim(store: SQLiteStore, after: str | None, before: int = 100) -> str | None:
+    """Until there is no more to remove; where the last batch ended."""
+    while True:
+        trimmed = await store.trim(NOON - before * DAY, KEEP, LIMIT, after)
+        after = trimmed.after
+        if not trimmed.more:
+            return after
+
+
+async def tell(store: SQLiteStore, task: Task, *runs: Run) -> None:
+    told = tuple(Event(EventKind.RUN_SUCCEEDED, NOON, run.owner, task.id, run.id) for run in runs)
+    await store.change(task.id, None, saying(Change(born=runs, events=told)))
+
+
+def runs_of(task: Task, count: int, first: int = 0) -> list[Run]:
+    return [an_ended_run(task, planned=NOON + (first + n) * SECOND) for n in range(count)]
+
+
+def test_a_look_at_a_store_where_nothing_happened_is_one_statement(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        await store.add([a_new_task(a_task()) for _ in range(10 * LIMIT)])
+        after = await trim(store, None)
+        statements, transactions = store.statements, store.transactions
+        for _ in range(3):
+            after = await trim(store, after)
+        assert (store.statements, store.transactions) == (statements + 3, transactions)
+
+    with_store(tmp_path, scene)
+
+
+def test_what_it_costs_depends_on_what_ran_and_not_on_how_many_tasks_there_are(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        busy = a_task()
+        await store.add([a_new_task(busy), *(a_new_task(a_task()) for _ in range(20 * LIMIT))])
+        after = await trim(store, None)
+        await tell(store, busy, *runs_of(busy, KEEP + 3))
+        statements = store.statements
+        await trim(store, after)
+        assert store.statements - statements < 30
+        assert await kept(store, busy) == KEEP
+
+    with_store(tmp_path, scene)
+
+
+def test_more_than_a_batch_can_tell_is_walked_through(tmp_path: Path) -> None:
+    """Windows of events that end within a task's, batches that end within a window."""
+
+    async def scene(store: SQLiteStore) -> None:
+        tasks = [a_task() for _ in range(40)]
+        await store.add([a_new_task(task, runs=runs_of(task, KEEP + 2)) for task in tasks])
+        after = await trim(store, None)
+        assert [await kept(store, task) for task in tasks] == [KEEP] * 40
+        for task in tasks:
+            await tell(store, task, *runs_of(task, 35, KEEP + 2))
+        await trim(store, after)
+        assert [await kept(store, task) for task in tasks] == [KEEP] * 40
+
+    assert retention._TASKS_AT_ONCE < 40
+    assert retention._EVENTS_AT_ONCE < 40 * 35
+    with_store(tmp_path, scene)
+
+
+def test_a_task_that_was_woken_up_meanwhile_stays(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        task = a_task()
+        over = Standing(TaskState.COMPLETED, ended=NOON - 200 * DAY)
+        await store.add([a_new_task(task, standing=over, entries=[])])
+        found = await retention.Search(store._readers, NOON, KEEP, LIMIT).look(None)
+        assert len(found.tasks) == 1
+        await store.change(task.id, None, saying(Change(standing=Standing())))
+        removed = await store._writer.do(lambda link: retention.remove(link, found, NOON))
+        assert removed.tasks == 0
+        assert await store.facts(task.id, None) is not None
+
+    with_store(tmp_path, scene)
+
+
+async def kept(store: SQLiteStore, task: Task) -> int:
+    return len((await store.runs(RunFilter(task_id=task.id))).items)

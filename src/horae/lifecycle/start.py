@@ -49,7 +49,7 @@ def born(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Run:
         entry.deaths >= DEATHS_BEFORE_ALONE,
         entry.in_order,
         None,
-        tuple(lane.name for lane in facts.lanes),
+        tuple(lane.name for lane in facts.lanes) if facts.lanes else (),
     )
 
 

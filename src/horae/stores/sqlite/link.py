@@ -29,6 +29,8 @@ class Link:
         self.statements = 0
         self._cursor = self.connection.cursor()
         self.query(f"PRAGMA cache_size = -{cache_kilobytes}")
+        # What a statement may have to take back is kept in memory: on the disk it would be half of all that is written.
+        self.query("PRAGMA temp_store = MEMORY")
 
     def query(self, statement: str, bindings: Bindings = ()) -> list[Row]:
         """Every row is fetched: a cursor left open would make the next COMMIT fail."""

@@ -71,7 +71,8 @@ class Pending:
 
     def note(self, known: Known, entries: tuple[Entry, ...], change: Change, gathered: Gathered) -> None:
         """What a decision said of a task as it was known; from here on it is known as it will be."""
-        if not (self._note_start(known, entries, change) or self._note_end(known, change, gathered)):
+        ordinary = self._note_start(known, entries, change) if change[2] else self._note_end(known, change, gathered)
+        if not ordinary:
             self._note_anything(known, entries, change, gathered)
         events = self._sheets.events
         for kind, at, owner, task_id, run_id, detail in change[7]:

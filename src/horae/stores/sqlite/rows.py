@@ -137,12 +137,12 @@ def standing_from(row: Row, start: int) -> Standing:
     return new(Standing, (*begin, pause, REASONS[reason], _at(ended)))
 
 
-_NO_PAUSE: Final = (None, None, None, None)
-
-
 def standing_values(task: int, version: int, standing: Standing, live: Sequence[int] = ()) -> Row:
     """`live` are the numbers of the runs that go on."""
     state, counted, failures, skips_left, last_end, last_result, pause, reason, ended = standing
+    since = cause = note = until = None
+    if pause is not None:
+        since, cause, note, until = numbers[pause.since], pause.cause, pause.note, _number(pause.until)
     return (
         task,
         version,
@@ -152,10 +152,13 @@ def standing_values(task: int, version: int, standing: Standing, live: Sequence[
         skips_left,
         None if last_end is None else numbers[last_end],
         None if last_result is None else printable(last_result),
-        *(_NO_PAUSE if pause is None else (numbers[pause.since], pause.cause, pause.note, _number(pause.until))),
+        since,
+        cause,
+        note,
+        until,
         reason,
         None if ended is None else numbers[ended],
-        ",".join(map(str, live)) if live else None,
+        ",".join([str(number) for number in live]) if live else None,
     )
 
 
@@ -301,7 +304,7 @@ def _changing_values(run: Run) -> Row:
 
 def tells(run_id: str, planned: int) -> bool:
     """Whether the id of a run begins with the millisecond for which it is planned, as `model.ids` makes them."""
-    return run_id[:16] == f"run_{planned // 1000:012x}"
+    return run_id[:16] == "run_%012x" % (planned // 1000)
 
 
 # --- events ------------------------------------------------------------------------------------------------------

@@ -113,20 +113,22 @@ class Writer:
         self._more_may_come = False
 
     def _group(self, link: Link) -> list[Answer]:
-        """One transaction for what is waiting now. Who is urgent overtakes, and never waits for a patient one behind."""
+        """One transaction for what is waiting, and for what arrives while it is being done.
+
+        Who is urgent overtakes, and never waits for a patient one behind.
+        """
         answers: list[Answer] = []
         in_a_hurry = False
-        members = len(self._urgent) + len(self._patient)
         until = perf_counter() + _GROUP_SECONDS
         try:
-            while len(answers) < members and perf_counter() < until:
-                if not self._urgent and in_a_hurry:
-                    break
+            while (self._urgent or (self._patient and not in_a_hurry)) and perf_counter() < until:
                 request = self._urgent.popleft() if self._urgent else self._patient.popleft()
                 in_a_hurry = in_a_hurry or request.urgent
+                alone = not (answers or self._urgent or self._patient)
                 answers.append(Answer(request))
-                answers[-1] = self._answer(link, request, alone=members == 1)
+                answers[-1] = self._answer(link, request, alone=alone)
                 if not self._urgent:
+                    # Whoever asked meanwhile comes along: one commit more would cost all of them more than the wait.
                     self._take_in(0)
             if link.in_transaction:
                 link.query("COMMIT")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextvars import Context
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 import pytest
 
-from horae.engine import dispatcher
+from horae.engine import dispatcher, verdict
 from horae.engine.carried import Carried
 from horae.engine.lease import Lease
 from horae.lifecycle import agenda, control, ending, fire, missed, occurrence, recover, settle
@@ -207,6 +209,60 @@ def _a_wrong_reason(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(missed, "Reason", Mixed)
 
 
+def _rows_come_later(patch: pytest.MonkeyPatch) -> None:
+    """What was skipped is told in a transaction of its own, a second after the one that went on without it."""
+    apply = Data.apply
+
+    def tell(self: Data, task_id: str, rest: Change) -> None:
+        with self.writing():
+            apply(self, task_id, rest)
+
+    def torn(self: Data, task_id: str, change: Change) -> None:
+        late = {run.id for run in change.born if not run.live}
+        rest = Change(
+            born=tuple(run for run in change.born if run.id in late),
+            events=tuple(event for event in change.events if event.run_id in late),
+        )
+        born = tuple(run for run in change.born if run.live)
+        events = tuple(event for event in change.events if event.run_id not in late)
+        apply(self, task_id, change._replace(born=born, events=events))
+        if late:
+            asyncio.get_running_loop().call_later(1, tell, self, task_id, rest, context=Context())
+
+    patch.setattr(Data, "apply", torn)
+
+
+def _anybody_may_do_anything(patch: pytest.MonkeyPatch) -> None:
+    facts = Data.facts
+
+    def open_to_all(self: Data, task_id: str, _owner: str | None = None, *, lanes: bool = True) -> Facts | None:
+        return facts(self, task_id, None, lanes=lanes)
+
+    patch.setattr(Data, "facts", open_to_all)
+
+
+def _lists_show_everything(patch: pytest.MonkeyPatch) -> None:
+    events = MemoryFeed.events
+
+    async def indiscreet(self: MemoryFeed, after: int, limit: int = 1_000, _owner: str | None = None) -> Any:
+        return await events(self, after, limit, None)
+
+    patch.setattr(MemoryFeed, "events", indiscreet)
+
+
+def _errors_of_any_length(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(verdict, "shortened", lambda text, _most: text)
+
+
+def _room_is_not_looked_at(patch: pytest.MonkeyPatch) -> None:
+    claim_due = MemoryAgenda.claim_due
+
+    async def lavish(self: MemoryAgenda, now: datetime, node: str, room: int, decide: Any) -> Claim:
+        return await claim_due(self, now, node, room + 100, decide)
+
+    patch.setattr(MemoryAgenda, "claim_due", lavish)
+
+
 DEFECTS: Final = (
     Defect("overlap is ignored", frozenset({"6", "1"}), _overlap_ignored),
     Defect("lanes are not counted", frozenset({"6"}), _lanes_not_counted),
@@ -232,4 +288,9 @@ DEFECTS: Final = (
     Defect("the newest gives way too", frozenset({"missed", "reason"}), _the_newest_is_merged_too),
     Defect("jitter is forgotten", frozenset({"4"}), _jitter_forgotten),
     Defect("a wrong reason", frozenset({"reason"}), _a_wrong_reason),
+    Defect("skips are told in a transaction of their own", frozenset({"2"}), _rows_come_later),
+    Defect("anybody may do anything", frozenset({"9"}), _anybody_may_do_anything),
+    Defect("strangers read the events", frozenset({"9"}), _lists_show_everything),
+    Defect("errors of any length are kept", frozenset({"10"}), _errors_of_any_length),
+    Defect("more is handed out than there is room for", frozenset({"10"}), _room_is_not_looked_at),
 )

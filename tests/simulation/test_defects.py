@@ -8,7 +8,7 @@ from horae.simulation.checks.violation import Violation
 from horae.simulation.trial import attempt
 from tests.simulation.defects import DEFECTS, Defect
 
-MOST_SEEDS = 12
+MOST_SEEDS = 16
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
@@ -22,5 +22,5 @@ def test_a_planted_defect_is_found(defect: Defect, monkeypatch: pytest.MonkeyPat
     pytest.fail(f"not found in {MOST_SEEDS} seeds; found instead: {[str(each) for each in found[:5]]}")
 
 
-def test_every_guarantee_that_a_world_can_show_has_its_defect() -> None:
-    assert {"1", "3", "4", "5", "6", "7", "8", "11"} <= {name for defect in DEFECTS for name in defect.breaks}
+def test_every_guarantee_has_its_defect() -> None:
+    assert {str(number) for number in range(1, 12)} <= {name for defect in DEFECTS for name in defect.breaks}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -21,10 +22,10 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class Scene:
-    def __init__(self, *, failures: float = 0, slowness: float = 0) -> None:
+    def __init__(self, *, failures: float = 0, slowness: float = 0, deaths: float = 0) -> None:
         self.clock = VirtualClock(NOON)
         self.history = History(self.clock)
-        self.weather = Rough(failures, slowness)
+        self.weather = Rough(failures, slowness, deaths)
         self.link = Link("n1", self.weather, self.clock, self.history)
         self.inner = MemoryStore()
         self.store = behind(self.inner, self.link, self.history)
@@ -34,9 +35,9 @@ class Scene:
 
 
 class Rough(Weather):
-    def __init__(self, failures: float, slowness: float) -> None:
+    def __init__(self, failures: float, slowness: float, deaths: float) -> None:
         super().__init__(Random(7))
-        self._chances = failures, slowness
+        self._chances = failures, slowness, deaths
 
     @property
     def failures(self) -> float:
@@ -45,6 +46,10 @@ class Rough(Weather):
     @property
     def slowness(self) -> float:
         return self._chances[1]
+
+    @property
+    def deaths(self) -> float:
+        return self._chances[2]
 
 
 def test_in_fair_weather_everything_arrives() -> None:
@@ -93,11 +98,11 @@ def test_nothing_goes_through_a_partition_until_it_is_over() -> None:
     scene = Scene()
 
     async def main() -> None:
-        scene.link.cut(100)
+        scene.link.cut(1_000)
         with pytest.raises(StoreUnavailable):
             await scene.store.remember("fact", "known")
         assert await scene.inner.recall("fact") is None
-        await scene.clock.pause(100)
+        await scene.clock.pause(1_000)
         await scene.store.remember("fact", "known")
 
     scene.run(main)
@@ -115,3 +120,27 @@ def test_a_dead_node_reaches_nothing_and_hears_nothing() -> None:
         assert await scene.inner.recall("fact") is None
 
     scene.run(main)
+
+
+def test_a_node_may_die_on_either_side_of_the_commit() -> None:
+    died: list[str] = []
+    kept: set[bool] = set()
+
+    async def main() -> None:
+        for number in range(50):
+            scene.link.dead = False
+            name = f"fact {number}"
+            with suppress(StoreUnavailable):
+                await scene.store.remember(name, "known")
+            if scene.link.dead:
+                kept.add(await scene.inner.recall(name) == "known")
+
+    def die(why: str) -> None:
+        died.append(why)
+        scene.link.dead = True
+
+    scene = Scene(deaths=0.3)
+    scene.link.die = die
+    scene.run(main)
+    assert set(died) == {"in a call, before the commit", "in a call, after the commit"}
+    assert kept == {True, False}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -13,14 +14,17 @@ from horae.simulation.coverage import Coverage
 from horae.simulation.trial import attempt, attempt_all, fingerprint
 
 SEEDS = 500
-CHUNK = 25
+CHUNK = 50
 CHUNKS = [range(first, first + CHUNK) for first in range(0, SEEDS, CHUNK)]
 
 
 @pytest.mark.parametrize("seeds", CHUNKS, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
-def test_every_guarantee_holds_and_every_pair_of_policies_is_met(seeds: range) -> None:
+def test_every_guarantee_holds_and_every_pair_of_policies_is_met(
+    seeds: range, record_property: Callable[[str, object], None]
+) -> None:
     coverage = Coverage()
     failed = list(attempt_all(seeds, coverage))
+    record_property("coverage", coverage.packed())
     assert not failed, "\n" + "\n".join(str(trial) for trial in failed)
     missing = coverage.missing()
     assert not missing, f"never met: {missing}"

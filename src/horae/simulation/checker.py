@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .checks.bounds import check_bounds
 from .checks.giving_up import check_giving_up
 from .checks.missed import check_missed
 from .checks.order import check_order
@@ -25,6 +26,7 @@ _CHECKS = (
     check_reasons,
     check_giving_up,
     check_order,
+    check_bounds,
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import combinations, product
@@ -58,6 +59,20 @@ class Coverage:
         self.faults.update(evidence.history.faults)
         self.reasons.update(run.reason.value for run in evidence.runs.values() if run.reason is not None)
         self.occurrences += evidence.instants
+
+    def packed(self) -> str:
+        """As text, so that one process can tell another."""
+        pairs = [[*one, *other, count] for (one, other), count in self.pairs.items()]
+        return json.dumps([pairs, self.faults, self.reasons, self.occurrences])
+
+    def unpack(self, text: str) -> None:
+        """What somebody else has met counts here too."""
+        pairs, faults, reasons, occurrences = json.loads(text)
+        for *names, count in pairs:
+            self.pairs[(names[0], names[1]), (names[2], names[3])] += count
+        self.faults.update(faults)
+        self.reasons.update(reasons)
+        self.occurrences += occurrences
 
     def missing(self) -> list[Pair]:
         return [pair for pair in all_pairs() if not self.pairs[pair]]

@@ -54,7 +54,7 @@ def make_draft(dice: Random, number: int, now: datetime) -> tuple[Draft, Traits]
         overlap=dice.choice(OVERLAPS),
         retry=Retry(attempts, dice.choice((10, 60) if attempts is None else (0, 60)) * SECOND, 2.0, 8 * MINUTE),
         give_up_after=give_up,
-        timeout=dice.choice((20, 60, 300)) * SECOND,
+        timeout=dice.choice((60, 120, 300)) * SECOND,
         max_duration=dice.choice((None, None, 15 * MINUTE)),
         guarantee=dice.choice(GUARANTEES),
         priority=priority,
@@ -93,11 +93,11 @@ def make_schedule(dice: Random, kind: str, modifier: str, now: datetime) -> Sche
 
 
 def _every(dice: Random, _: datetime) -> Schedule:
-    return Every(interval=dice.choice((20, 45, 60, 90, 150)) * MINUTE)
+    return Every(interval=dice.choice((30, 60, 90, 150, 240)) * MINUTE)
 
 
 def _every_from_end(dice: Random, _: datetime) -> Schedule:
-    return Every(interval=dice.choice((30, 50, 90)) * MINUTE, since="end")
+    return Every(interval=dice.choice((40, 70, 120)) * MINUTE, since="end")
 
 
 def _cron(dice: Random, _: datetime) -> Schedule:
@@ -110,7 +110,7 @@ def _cron(dice: Random, _: datetime) -> Schedule:
 def _calendar(dice: Random, _: datetime) -> Schedule:
     zone = dice.choice(ZONES)
     if dice.random() < 0.5:
-        return Calendar(hours=Hours(time(0), time(23, 30)), step=dice.choice((30, 60)) * MINUTE, zone=zone)
+        return Calendar(hours=Hours(time(0), time(23, 30)), step=dice.choice((30, 90)) * MINUTE, zone=zone)
     times = tuple(time(hour, dice.choice((0, 30))) for hour in sorted(dice.sample(range(24), 8)))
     if dice.random() < 0.5:
         return Calendar(unit="week", on=tuple(range(7)), at=times, zone=zone)

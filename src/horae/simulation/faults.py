@@ -30,6 +30,11 @@ class Weather:
         return 0.2 if self.storms else 0.003
 
     @property
+    def deaths(self) -> float:
+        """How often a node dies at the very point of a call: on the way there, or after the commit and before the answer."""
+        return 0.0006
+
+    @property
     def slowness(self) -> float:
         return 0.05 if self.storms else 0.002
 
@@ -45,6 +50,7 @@ class Link:
         self.who = who
         self.dead = False
         self.cut_until = 0.0
+        self.die: Callable[[str], None] | None = None
         self._weather = weather
         self._clock = clock
         self._history = history
@@ -66,6 +72,8 @@ class Link:
             await self._clock.pause(dice.random() * 0.02)
         if not weather.calm:
             chance = dice.random()
+            if self.die is not None and not self.dead and 1 - chance < weather.deaths:
+                self.die(f"in a call, {where}")
             if chance < weather.failures:
                 self._fail("a call failed", where)
             if chance < weather.failures + weather.slowness:

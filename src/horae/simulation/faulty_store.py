@@ -10,11 +10,12 @@ from typing import Any, Protocol, TypeVar, cast
 
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from ..model.outcome import Settlement
+from ..model.run import Origin, Run
 from ..ports.journal import Journal
 from ..ports.store import Claim, Store
 from .faults import Link
 from .freezing import FreezingLoop
-from .history import History, Writing
+from .history import Glimpse, History, Writing
 from .virtual import VirtualLoop
 
 _T = TypeVar("_T")
@@ -51,8 +52,13 @@ class FaultyStore:
     async def claim_due(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
         async def work() -> Claim:
             claim = await _at_work(lambda: self._inner.claim_due(now, node, room, decide))
+            if len(claim.runs) > room:
+                self._history.overfull.append((self._link.who, room, len(claim.runs)))
             for _, run in claim.runs:
                 self._history.claimed(run, self._link.who, now)
+            # Only then: a store with threads lets others claim while it is looked at.
+            for _, run in claim.runs:
+                await self._glimpse(run)
             return claim
 
         return await self._link.carry(work)
@@ -70,6 +76,14 @@ class FaultyStore:
             return self.last_change
 
         return await self._link.carry(lambda: self._placed(lambda: self._inner.change(task_id, owner, seen)))
+
+    async def _glimpse(self, run: Run) -> None:
+        """The number is read last: whatever the agenda then said goes back to an event that is not younger."""
+        if run.origin is Origin.SCHEDULED and run.attempt == 1:
+            facts = await _at_work(lambda: self._inner.facts(run.task_id, None))
+            number = await _at_work(self._inner.last_event)
+            if facts is not None:
+                self._history.glimpses.append(Glimpse(run.task_id, number, facts.entries))
 
     async def _placed(self, work: Callable[[], Awaitable[_T]]) -> _T:
         if not self._placing:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from ..model.change import Change
+from ..model.entry import Entry
 from ..model.event import Numbered
 from ..model.run import Origin, Run
 from .virtual import VirtualClock
@@ -85,6 +86,24 @@ class Writing(NamedTuple):
     probe: bool
 
 
+class Intrusion(NamedTuple):
+    """What a stranger asked of a task that is not theirs; then the answer to that, and to the same about no task at all."""
+
+    who: str
+    verb: str
+    task_id: str
+    foreign: str
+    nobodys: str
+
+
+class Glimpse(NamedTuple):
+    """The agenda of a task as it was right after a claim; every event up to `number` had been written by then."""
+
+    task_id: str
+    number: int
+    entries: tuple[Entry, ...]
+
+
 class History:
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
@@ -94,6 +113,10 @@ class History:
         self.deeds: list[Deed] = []
         self.claims: list[Claiming] = []
         self.writings: list[Writing] = []
+        self.glimpses: list[Glimpse] = []
+        self.intrusions: list[Intrusion] = []
+        self.seen_by: dict[str, set[str]] = {}
+        self.overfull: list[tuple[str, int, int]] = []
         self.frozen: dict[str, list[tuple[float, float]]] = {}
         self.feed: list[Numbered] = []
         self.ended_rows: dict[str, Run] = {}

@@ -75,11 +75,11 @@ class Nemesis:
 
     def _about_a_lease(self) -> timedelta:
         """Too short to be noticed, nearly too long, or long enough for others to take over."""
-        return self._lease * self._dice.choice((0.1, 0.5, 0.9, 1.3, 2.5))
+        return self._lease * self._dice.choice((0.1, 0.5, 0.9, 1.3, 1.7, 2.5))
 
-    def _some_node(self) -> Node:
+    def _some_node(self, busiest: float = 0.5) -> Node:
         """Trouble likes those who are busy."""
-        if self._dice.random() < 0.5:
+        if self._dice.random() >= busiest:
             return self._dice.choice(self._nodes)
         return max(self._nodes, key=lambda node: self._history.at_work(node.life))
 
@@ -104,7 +104,8 @@ class Nemesis:
         node.start()
 
     async def _partition(self) -> None:
-        self._some_node().cut(self._about_a_lease())
+        """What matters is what a node does with its runs when nobody hears of it any more."""
+        self._some_node(busiest=0.9).cut(self._about_a_lease())
 
     async def _suspension(self) -> None:
         await self._some_node().freeze(self._about_a_lease())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextvars import Context
 from datetime import timedelta
 from random import Random
 
@@ -18,6 +19,7 @@ from .target import SimulatedTarget, Surroundings
 from .virtual import VirtualClock
 
 AGAIN_SECONDS = 5.0
+_BACK_SECONDS = (6.0, 120.0, 1_200.0)
 
 
 class Node:
@@ -63,6 +65,7 @@ class Node:
         self._lives += 1
         self._gate = Gate()
         self._link = Link(self.life, self._weather, self._machine, self._history)
+        self._link.die = self._dies_and_comes_back(self._link)
         self._history.note(self.life, "starts")
         self._begin(self._gate, self._link)
 
@@ -95,6 +98,16 @@ class Node:
         def die(why: str) -> None:
             if self._link is link:
                 self.crash(why)
+
+        return die
+
+    def _dies_and_comes_back(self, link: Link) -> Callable[[str], None]:
+        """A supervisor starts it again after a while."""
+
+        def die(why: str) -> None:
+            if self._link is link and self.up:
+                self.crash(why)
+                asyncio.get_running_loop().call_later(self._dice.choice(_BACK_SECONDS), self.start, context=Context())
 
         return die
 

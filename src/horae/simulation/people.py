@@ -27,6 +27,7 @@ from .drafts import HOUR, KINDS, LANES, MODIFIERS, OWNERS, WORKHORSES, Traits, m
 from .faults import Link
 from .faulty_store import FaultyStore, Keeping, behind
 from .history import Action, History, Verdict
+from .strangers import Strangers
 from .virtual import VirtualClock
 
 ADMIN: Final = Principal("operator", admin=True)
@@ -49,6 +50,7 @@ class People:
         self._elsewhere = behind(store, link, history)
         self._zombie = FaultyStore(store, link, history, probing=True)
         self._service = Tasks(self._book, clock, told=lambda _due: self._tell())
+        self._strangers = Strangers(store, link, clock, history, dice)
         self._asking = asyncio.Lock()
         self._answers: set[asyncio.Task[None]] = set()
         self.tasks: dict[str, Task] = {}
@@ -82,6 +84,7 @@ class People:
             (self._look, 3),
             (self.read_feed, 5),
             (self._probe, 4),
+            (self._trespass, 3),
         )
         while True:
             await self._clock.pause(self._dice.expovariate(1 / self.mean_seconds))
@@ -199,6 +202,9 @@ class People:
         report = Settlement(run.id, token, Succeeded('"from a zombie"'), run.started, self._clock.now())
         with suppress(StoreError):
             await self._zombie.settle([report], settle)
+
+    async def _trespass(self) -> None:
+        await self._strangers.visit(self._some_task())
 
     # --- work that was handed on -----------------------------------------------------------------------------------
 

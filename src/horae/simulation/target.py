@@ -25,6 +25,8 @@ _MISBEHAVES: Final = {
     Temper.GATED: 0.5,
 }
 """How often a target is what its temper says; else it just does its work."""
+_WORDY: Final = 200
+"""Longer than an error that is kept may be."""
 
 
 class Surroundings:
@@ -86,7 +88,7 @@ class SimulatedTarget:
             return await self._misbehave(invocation, temper, dice)
         match temper:
             case Temper.SLOW:
-                await self._work_long(invocation, dice.choice((120.0, 600.0, 1_500.0, 2_400.0)))
+                await self._work_long(invocation, dice.choice((120.0, 1_500.0, 2_400.0)))
             case Temper.STUBBORN:
                 await self._stop_slowly(dice.choice((30.0, 300.0)), dice.choice((0.5, 4.0)))
             case _:
@@ -105,13 +107,13 @@ class SimulatedTarget:
                 return Skipped("nothing to do")
             case Temper.RAISING:
                 await self._clock.pause(0.1)
-                raise ValueError("the target broke its promise")
+                raise ValueError("the target broke its promise, " * _WORDY)
             case _:
                 return await self._fail(dice)
 
     async def _work_long(self, invocation: Invocation, seconds: float) -> None:
-        """With a sign of life often enough."""
-        quiet = invocation.task.policies.timeout.total_seconds() / 2
+        """With a sign of life often enough, and not much oftener: those of a whole day outweigh everything else."""
+        quiet = invocation.task.policies.timeout.total_seconds() * 0.8
         while seconds > 0:
             await self._clock.pause(min(quiet, seconds))
             seconds -= quiet

@@ -23,7 +23,7 @@ class Temper(StrEnum):
 
 _WEIGHTS: Final = {
     Temper.STEADY: 30,
-    Temper.SLOW: 22,
+    Temper.SLOW: 26,
     Temper.FLAKY: 12,
     Temper.FAILING: 6,
     Temper.RAISING: 4,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -15,6 +16,8 @@ from .faulty_store import Keeping
 from .history import Note
 from .world import World
 
+LEAST_HOURS: Final = timedelta(hours=24)
+LEAST_TASKS: Final = 20
 LEAST_FAULTS: Final = 5
 LEAST_OCCURRENCES: Final = 200
 
@@ -73,3 +76,5 @@ def _eventful(evidence: Evidence) -> Iterator[Violation]:
     faults = sum(evidence.history.faults.values())
     if faults < LEAST_FAULTS or evidence.instants < LEAST_OCCURRENCES:
         yield Violation("world", f"only {faults} faults and {evidence.instants} occurrences")
+    if evidence.quiet < LEAST_HOURS.total_seconds() or len(evidence.facts) < LEAST_TASKS:
+        yield Violation("world", f"only {evidence.quiet / 3_600:.1f} hours and {len(evidence.facts)} tasks")

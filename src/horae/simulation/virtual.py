@@ -53,6 +53,7 @@ class VirtualClock:
     def __init__(self, start: datetime) -> None:
         self._start = start
         self._elapsed = 0
+        self._steady = 0.0
         self._readings = 0
         self._stepped = timedelta()
 
@@ -64,7 +65,7 @@ class VirtualClock:
         if self._readings > MOST_READINGS:
             self._readings = 0
             raise LivelockError(self.now())
-        return self._elapsed / _MICROSECONDS
+        return self._steady
 
     def sleep(self, seconds: float) -> None:
         """Blocks nobody: the time has passed when it returns."""
@@ -79,13 +80,14 @@ class VirtualClock:
 
     def tick_for(self, steady: float) -> float:
         """The whole microsecond at which that point of the steady clock is reached, if it lies ahead."""
-        if steady <= self.steady():
+        if steady <= self._steady:
             return steady
         return max(self._elapsed + 1, ceil(steady * _MICROSECONDS - _ROUNDING)) / _MICROSECONDS
 
     def advance(self, seconds: float) -> None:
         """Time passes. On a `VirtualLoop` this is the loop's business."""
         self._elapsed += max(0, round(seconds * _MICROSECONDS))
+        self._steady = self._elapsed / _MICROSECONDS
         self._readings = 0
 
 

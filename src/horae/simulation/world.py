@@ -32,6 +32,8 @@ DAY: Final = timedelta(hours=24)
 QUIET: Final = timedelta(minutes=90)
 """Longer than lease, poll ceiling, the longest run and the longest wait for a retry together."""
 TASKS: Final = 20
+CAPACITY: Final = 6
+"""Few enough to be used up now and then."""
 STARTS: Final = (
     # Clocks change in Europe, in America, in Europe again; and a day on which nothing of the kind happens.
     datetime(2026, 3, 28, 12, tzinfo=UTC),
@@ -51,9 +53,9 @@ class World:
         self._threaded = threaded
         self._make_store = make_store
         self._dice = {name: _seeded(name, seed) for name in ("weather", "nemesis", "people", "targets", "names")}
-        self._count = dice.choice((1, 1, 2, 2, 2, 2, 3, 3, 4, 5))
+        self._count = dice.choice((2, 2, 2, 2, 2, 2, 3, 3, 4, 5))
         # Longer than in real life, so that the heartbeats of a whole day do not outweigh everything else.
-        self.terms = Terms(8 * MINUTE, 2.5 * MINUTE) if self._count <= 2 else Terms(16 * MINUTE, 5 * MINUTE)
+        self.terms = Terms(10 * MINUTE, 4 * MINUTE) if self._count <= 2 else Terms(16 * MINUTE, 6 * MINUTE)
         self._one_machine = dice.random() < 0.5
 
     def run(self, on_note: Callable[[Note], None] = lambda _note: None) -> Evidence:
@@ -99,7 +101,7 @@ class World:
 
     def _node(self, number: int, store: Keeping, weather: Weather, surroundings: Surroundings) -> Node:
         settings = EngineSettings(
-            terms=self.terms, capacity=50, keep_runs=100_000, upkeep_every=timedelta(hours=6), own_thread=False
+            terms=self.terms, capacity=CAPACITY, keep_runs=100_000, upkeep_every=timedelta(hours=6), own_thread=False
         )
         return Node(f"n{number}", store, self.clock, settings, weather, surroundings, self.history, self._dice["names"])
 

@@ -10,7 +10,7 @@ world      all moves from a state                               search     bread
 from __future__ import annotations
 
 from .rules import TRUE_RULES, Rules
-from .scope import SCOPES, Scope
+from .scope import LARGER, SCOPES, Scope
 from .search import Counterexample, Exploration, explore
 
-__all__ = ["SCOPES", "TRUE_RULES", "Counterexample", "Exploration", "Rules", "Scope", "explore"]
+__all__ = ["LARGER", "SCOPES", "TRUE_RULES", "Counterexample", "Exploration", "Rules", "Scope", "explore"]

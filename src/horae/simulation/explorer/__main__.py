@@ -1,4 +1,4 @@
-"""`python -m horae.simulation.explorer`: every scope, or one, and how many states it has. Ends with 1 where a promise breaks."""
+"""`python -m horae.simulation.explorer`: small scopes, looked at to the end. Ends with 1 where a promise breaks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import argparse
 import sys
 
 from ...clock import SystemClock
-from .scope import SCOPES, Scope
+from .scope import LARGER, SCOPES, Scope
 from .search import explore
 
 
 def main() -> int:
     wanted = _arguments()
-    scopes = [scope for scope in SCOPES if wanted.scope in (None, scope.name)]
+    known = (*SCOPES, *LARGER)
+    scopes = [scope for scope in known if scope.name == wanted.scope] or (known if wanted.all else SCOPES)
     return max(
         [_explored(scope if wanted.faults is None else scope._replace(faults=wanted.faults)) for scope in scopes]
     )
@@ -33,7 +34,9 @@ def _explored(scope: Scope) -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m horae.simulation.explorer", description=__doc__)
-    parser.add_argument("--scope", choices=[scope.name for scope in SCOPES], help="only this one")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--scope", choices=[scope.name for scope in (*SCOPES, *LARGER)], help="only this one")
+    which.add_argument("--all", action="store_true", help="also those that take minutes")
     parser.add_argument("--faults", type=int, help="so many faults, where a scope would allow fewer or more")
     return parser.parse_args()
 

@@ -10,7 +10,7 @@ from .deed import Deed, View
 from .process import OUTCOMES, Carried, Lease, Phase, Process
 from .rules import Rules
 from .scope import Fault
-from .stage import Stage
+from .stage import Report, Stage
 
 _CAPACITY: Final = 2
 _UNHEARD: Final = ", and never hears the answer"
@@ -44,7 +44,7 @@ class Carrying:
                 return
             told = f"{node} claims {self._named(runs)}, with room for {room}"
             yield Deed(told, after, _claimed(process, runs))
-            if runs:
+            if runs and Fault.SILENCE in view.kinds:
                 yield Deed(told + _UNHEARD, after, process, Fault.SILENCE)
 
     def _starts(self, view: View, run: Carried) -> Iterator[Deed]:
@@ -57,9 +57,10 @@ class Carrying:
             after,
             view.process.with_carried(run._replace(phase=phase, ordered=False)),
         )
-        unsure = view.process.handing_back([run.claim])
-        yield Deed(told + _UNHEARD, after, unsure, Fault.SILENCE)
-        yield Deed(f"{told}, and the question gets lost", view.at, unsure, Fault.SILENCE)
+        if Fault.SILENCE in view.kinds:
+            unsure = view.process.handing_back([run.claim])
+            yield Deed(told + _UNHEARD, after, unsure, Fault.SILENCE)
+            yield Deed(f"{told}, and the question gets lost", view.at, unsure, Fault.SILENCE)
 
     def _works(self, view: View, run: Carried) -> Iterator[Deed]:
         process, name = view.process, self._named([run])
@@ -81,22 +82,26 @@ class Carrying:
         process = view.process
         ended = [run for run in process.carried if run.ended]
         for batch in chain.from_iterable(combinations(ended, size) for size in range(1, len(ended) + 1)):
+            left = process.without(run.run_id for run in batch)
             for outcomes in product(*(OUTCOMES[run.phase] for run in batch)):
                 reports = tuple((*run.claim, outcome) for run, outcome in zip(batch, outcomes, strict=True))
                 after = self._stage.settle(view.at, view.now, reports)
-                told = " and ".join(
-                    f"{self._named([run])} as {type(outcome).__name__.lower()}"
-                    for run, outcome in zip(batch, outcomes, strict=True)
-                )
-                yield Deed(f"{process.node} settles {told}", after, process.without(run.run_id for run in batch))
-                yield Deed(f"{process.node} settles {told}{_UNHEARD}", after, process, Fault.SILENCE)
+                told = f"{process.node} settles {self._reported(reports)}"
+                yield Deed(told, after, left)
+                if Fault.SILENCE in view.kinds:
+                    yield Deed(told + _UNHEARD, after, process, Fault.SILENCE)
 
     def _hands_back(self, view: View) -> Iterator[Deed]:
         process = view.process
         after = self._stage.release(view.at, view.now, process.handed_back)
         told = f"{process.node} hands back {self._stage.named(run_id for run_id, _ in process.handed_back)}"
         yield Deed(told, after, process._replace(handed_back=()))
-        yield Deed(told + _UNHEARD, after, process, Fault.SILENCE)
+        if Fault.SILENCE in view.kinds:
+            yield Deed(told + _UNHEARD, after, process, Fault.SILENCE)
+
+    def _reported(self, reports: Iterable[Report]) -> str:
+        named = ((self._stage.named([run_id]), type(outcome).__name__.lower()) for run_id, _, outcome in reports)
+        return " and ".join(f"{name} as {outcome}" for name, outcome in named)
 
     def _named(self, runs: Iterable[Carried]) -> str:
         return self._stage.named(run.run_id for run in runs)

@@ -17,13 +17,15 @@ class Peer(NamedTuple):
 
 
 class View(NamedTuple):
-    """Where a node stands: the moment of the store, the time, what it knows. `slot` is the letter of its names."""
+    """Where a node stands: the moment of the store, the time, what it knows. `slot` is the letter of its names, `kinds` the
+    faults that may still happen."""
 
     at: int
     now: datetime
     process: Process
     slot: str
     peer: Peer
+    kinds: frozenset[Fault]
 
 
 class Deed(NamedTuple):

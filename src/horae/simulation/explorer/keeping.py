@@ -28,22 +28,31 @@ class Keeping:
         return Deed(f"{node} joins", self._stage.join(view.at, node), joined)
 
     def deeds(self, view: View, node: str) -> Iterator[Deed]:
-        yield Deed(f"{node} crashes", view.at, DOWN, Fault.CRASH)
+        if Fault.CRASH in view.kinds:
+            yield Deed(f"{node} crashes", view.at, DOWN, Fault.CRASH)
         yield from self._stops(view, node)
-        process = view.process
-        if process.lease is Lease.LOST:
-            joins = self.joins(view)
-            yield joins
-            yield Deed(f"{joins.told}, and never hears the answer", joins.at, process, Fault.SILENCE)
+        if view.process.lease is Lease.LOST:
+            yield from self._joins_again(view)
             return
         yield self._renews(view, node)
-        if process.lease is Lease.HELD and process.busy:
+        yield from self._lapses(view, node)
+        yield from self._looks_back(view, node)
+        yield from self._recovers(view, node)
+
+    def _joins_again(self, view: View) -> Iterator[Deed]:
+        joins = self.joins(view)
+        yield joins
+        if Fault.SILENCE in view.kinds:
+            yield Deed(f"{joins.told}, and never hears the answer", joins.at, view.process, Fault.SILENCE)
+
+    def _lapses(self, view: View, node: str) -> Iterator[Deed]:
+        """Of a node that carries nothing nobody could tell that its lease has lapsed."""
+        process = view.process
+        if process.lease is Lease.HELD and process.busy and Fault.LAPSE in view.kinds:
             lapsed = process._replace(lease=Lease.LAPSED)
             yield Deed(f"{node} goes on while its lease lapses", view.at, lapsed, Fault.LAPSE)
         elif process.lease is Lease.LAPSED and process.can_let_go:
             yield Deed(f"{node} lets go of what it carries", view.at, process.letting_go())
-        yield from self._looks_back(view, node)
-        yield from self._recovers(view, node)
 
     def _renews(self, view: View, node: str) -> Deed:
         held, orders = self._stage.renewal(view.at, node)
@@ -73,7 +82,8 @@ class Keeping:
     def _stops(self, view: View, node: str) -> Iterator[Deed]:
         process = view.process
         if not process.stopping:
-            yield Deed(f"{node} is told to stop", view.at, process._replace(stopping=True), Fault.STOP)
+            if Fault.STOP in view.kinds:
+                yield Deed(f"{node} is told to stop", view.at, process._replace(stopping=True), Fault.STOP)
             return
         if process.can_let_go:
             yield Deed(f"{node} waits no longer for what it carries", view.at, process.letting_go())

@@ -83,11 +83,15 @@ _ONE_RETRY: Final = Retry(attempts=2, backoff=timedelta(seconds=30))
 
 _CANCELS: Final = (Wish(Verb.CANCEL, 0), Wish(Verb.CANCEL, 1))
 
+_CRASHES: Final = frozenset({Fault.CRASH})
+
 SCOPES: Final = (
-    Scope("plain", "two tasks, up to two crashes", two_at_noon(), 2, frozenset({Fault.CRASH})),
+    Scope("plain", "two tasks, up to two crashes", two_at_noon(), 2, _CRASHES),
     Scope("unruly", "two tasks, one fault of any kind", two_at_noon(), 1),
-    Scope("careful", "two tasks, at most once, any two faults", two_at_noon("at_most_once"), 2),
-    Scope("lane", "two tasks in one lane of one, any two faults", two_at_noon(lane=LANE), 2),
+    Scope("careful", "two tasks, at most once, one fault of any kind", two_at_noon("at_most_once"), 1),
+    Scope("careful-crashes", "two tasks, at most once, up to two crashes", two_at_noon("at_most_once"), 2, _CRASHES),
+    Scope("lane", "two tasks in one lane of one, one fault of any kind", two_at_noon(lane=LANE), 1),
+    Scope("lane-crashes", "two tasks in one lane of one, up to two crashes", two_at_noon(lane=LANE), 2, _CRASHES),
     *(
         Scope(
             f"overlap-{overlap}",
@@ -113,3 +117,9 @@ SCOPES: Final = (
         wishes=_CANCELS,
     ),
 )
+
+LARGER: Final = (
+    Scope("careful-twice", "two tasks, at most once, any two faults", two_at_noon("at_most_once"), 2),
+    Scope("lane-twice", "two tasks in one lane of one, any two faults", two_at_noon(lane=LANE), 2),
+)
+"""Minutes rather than seconds: on demand."""

@@ -124,11 +124,11 @@ class World:
             yield Move(told, State(after, now, pair, done, faults - fault, wishes), not fault)
 
     def _deeds_of(self, slot: int, at: int, now: int, process: int, peer: Peer, kinds: frozenset[Fault]) -> _Deeds:
-        view = View(at, self._times[now], self._processes[process], SLOTS[slot], peer)
+        view = View(at, self._times[now], self._processes[process], SLOTS[slot], peer, kinds)
         return tuple(
             self._numbered(view, deed)
             for deed in self._unnumbered(view)
-            if (deed.fault is None or deed.fault in kinds) and (deed.at != at or deed.process != view.process)
+            if deed.at != at or deed.process != view.process
         )
 
     def _unnumbered(self, view: View) -> Iterator[Deed]:

@@ -36,8 +36,8 @@ from ..version import __version__
 from .chosen import Chosen, options_of
 from .declared import Declaration, TaskFunction
 from .handle import TaskHandle
+from .interpreter import interpreter
 from .surroundings import Surroundings
-from .tidiness import tidiness
 from .waiting import Waiting
 
 P = ParamSpec("P")
@@ -234,14 +234,14 @@ class Horae:
             store = self._surroundings.store(store)
         await store.open()
         self._store = store
-        tidiness.opened()
+        interpreter.opened()
         await self.begin()
 
     async def _close(self) -> None:
         store, self._store = self._store, None
         self._waiting.look()
         if store is not None:
-            tidiness.closed()
+            interpreter.closed()
             await store.close()
 
     async def begin(self) -> None:

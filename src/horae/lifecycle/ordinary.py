@@ -20,6 +20,7 @@ from ..schedule import Every, Now, Once, next  # noqa: A004 - the product's own 
 from .start import Claimant, born, started
 
 # Values are made field by field from here on: half the time of a call with that many arguments.
+_run: Final = Run._make
 _standing: Final = Standing._make
 _change: Final = Change._make
 _event: Final = Event._make
@@ -80,9 +81,8 @@ def ordinary_settlement(facts: Facts, run: Run, report: Settlement) -> Change | 
 def _succeeded(facts: Facts, run: Run, report: Settlement, result: str | None) -> Change:
     task, standing, entries = facts.task, facts.standing, facts.entries
     now = report.ended
-    how = (RunState.SUCCEEDED, None)
-    when = (report.started or run.started, now, None)
-    row = Run._make((*run[:7], *how, *run[9:12], *when, *run[15:22], result, None))
+    started_at = report.started or run.started
+    row = _run((*run[:7], RunState.SUCCEEDED, None, *run[9:12], started_at, now, None, *run[15:22], result, None))
     told = _event((EventKind.RUN_SUCCEEDED, now, run.owner, run.task_id, run.id, None))
     shown = None if result is None else shortened(result, SUMMARY_CHARACTERS)
     _, counted, _, skips, _, _, pause, reason, _ = standing

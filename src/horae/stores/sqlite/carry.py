@@ -74,9 +74,12 @@ class Carrier:
                 stale.add(run_id)
                 continue
             entries = gathered.entries.get(known.number, ())
-            change = pending.only_new(known.number, decide(gathered.facts(known, entries), run, told))
+            change = decide(gathered.facts(known, entries), run, told)
+            if change.born:
+                change = pending.only_new(known.number, change)
             pending.note(known, entries, change, gathered)
-            gathered.entries_after(known.number, change, entries)
+            if change.put or change.dropped:
+                gathered.entries_after(known.number, change, entries)
         pending.finish()
         return frozenset(stale)
 

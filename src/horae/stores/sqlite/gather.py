@@ -69,11 +69,9 @@ class Gathered:
 
     def entries_after(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
         """What is on the agenda of a task now, for the next decision on it."""
-        if change.put or change.dropped:
-            slots = {entry.slot: entry for entry in entries if entry.slot not in change.dropped}
-            slots.update((entry.slot, entry) for entry in change.put)
-            entries = tuple([slots[slot] for slot in sorted(slots)])
-        self.entries[number] = entries
+        slots = {entry.slot: entry for entry in entries if entry.slot not in change.dropped}
+        slots.update((entry.slot, entry) for entry in change.put)
+        self.entries[number] = tuple([slots[slot] for slot in sorted(slots)])
 
 
 def one_by_id(link: Link, task_id: str) -> Row | None:

@@ -1,9 +1,10 @@
-"""Garbage is looked for less often while an app is open, and as before when the last one is closed."""
+"""While an app is open garbage is looked for less often and threads change sooner; afterwards all is as before."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -11,14 +12,17 @@ import pytest
 from horae import Horae
 
 USUAL = (700, 10, 10)
+USUAL_SWITCH = 0.005
 
 
 @pytest.fixture(autouse=True)
-def usual_threshold() -> Iterator[None]:
-    before = gc.get_threshold()
+def _usual_numbers() -> Iterator[None]:
+    before, switch = gc.get_threshold(), sys.getswitchinterval()
     gc.set_threshold(*USUAL)
+    sys.setswitchinterval(USUAL_SWITCH)
     yield
     gc.set_threshold(*before)
+    sys.setswitchinterval(switch)
 
 
 def test_seldom_while_any_app_is_open() -> None:
@@ -28,18 +32,22 @@ def test_seldom_while_any_app_is_open() -> None:
             async with Horae("memory://"):
                 assert gc.get_threshold()[0] > USUAL[0]
             assert gc.get_threshold()[0] > USUAL[0]
+            assert sys.getswitchinterval() < USUAL_SWITCH
 
     asyncio.run(two())
     assert gc.get_threshold() == USUAL
+    assert sys.getswitchinterval() == pytest.approx(USUAL_SWITCH)
 
 
 @pytest.mark.parametrize("chosen", [(100_000, 5, 5), (0, 10, 10)])
 def test_who_has_chosen_keeps_their_numbers(chosen: tuple[int, int, int]) -> None:
     gc.set_threshold(*chosen)
+    sys.setswitchinterval(0.0001)
 
     async def one() -> None:
         async with Horae("memory://"):
             assert gc.get_threshold() == chosen
+            assert sys.getswitchinterval() == pytest.approx(0.0001)
 
     asyncio.run(one())
     assert gc.get_threshold() == chosen
@@ -49,9 +57,11 @@ def test_numbers_chosen_meanwhile_stay() -> None:
     async def one() -> None:
         async with Horae("memory://"):
             gc.set_threshold(5_000, 10, 10)
+            sys.setswitchinterval(0.002)
 
     asyncio.run(one())
     assert gc.get_threshold() == (5_000, 10, 10)
+    assert sys.getswitchinterval() == pytest.approx(0.002)
 
 
 def test_an_app_that_could_not_open_leaves_no_trace() -> None:

@@ -36,12 +36,12 @@ coverage: $(READY) ## Every branch of the pure rooms, by their own tests
 		--cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 pytest: $(READY) ## Only the tests
-	@echo "== tests"; $(BIN)/pytest -n 2 --ignore=tests/faults --ignore=tests/simulation
+	@echo "== tests"; $(BIN)/pytest -n 2
 
-simulation: $(READY) ## The real engine in virtual time with seeded faults, and every interleaving of small scopes
+simulation: $(READY) ## Of the tests: the real engine in virtual time with seeded faults, and every interleaving of small scopes
 	@echo "== simulation"; $(BIN)/pytest -n 2 tests/simulation
 
-faults: $(READY) ## Real processes, kill -9, a full disk, lost power: a few minutes, and a machine with nothing else to do
+faults: $(READY) ## Of the tests: real processes, kill -9, a full disk, lost power
 	@echo "== faults"; $(BIN)/pytest -n 2 tests/faults
 
 bench: $(READY) ## Measure against peers, side by side in one run

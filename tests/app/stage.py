@@ -11,7 +11,7 @@ from horae.engine.settings import EngineSettings
 from horae.simulation.virtual import VirtualClock, run_virtual
 from horae.testing.factories import NOON
 
-SETTINGS = EngineSettings(own_thread=False, upkeep_every=timedelta(days=1))
+SETTINGS = EngineSettings(own_thread=False, fine_timer=False, upkeep_every=timedelta(days=1))
 
 
 def an_app(clock: VirtualClock, **options: Any) -> Horae:

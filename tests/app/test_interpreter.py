@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from horae import Horae
+from horae.app.horae import Item
+from horae.errors import InvalidSchedule
 
 USUAL = (700, 10, 10)
 USUAL_SWITCH = 0.005
@@ -72,3 +74,30 @@ def test_an_app_that_could_not_open_leaves_no_trace() -> None:
     with pytest.raises(Exception, match="cannot be"):
         asyncio.run(one())
     assert gc.get_threshold() == USUAL
+
+
+def test_many_tasks_are_added_without_a_look_for_garbage() -> None:
+    seen: list[bool] = []
+
+    async def scene() -> None:
+        async with Horae("memory://", engine=False) as app:
+
+            @app.task
+            async def work() -> None: ...
+
+            def wanted() -> Iterator[Item]:
+                seen.append(gc.isenabled())
+                yield work, "in 1h", None
+
+            await app.schedule_many(wanted())
+            seen.append(gc.isenabled())
+            with pytest.raises(InvalidSchedule):
+                await app.schedule_many([(work, "whenever", None)])
+            seen.append(gc.isenabled())
+            gc.disable()
+            await app.schedule_many(wanted())
+            seen.append(gc.isenabled())
+            gc.enable()
+
+    asyncio.run(scene())
+    assert seen == [False, True, True, False, False]

@@ -51,7 +51,7 @@ async def _add(app: Horae, wanted: Wanted) -> Due:
     handle = await app.schedule(wanted.function, wanted.series.when, wanted.payload, owner=wanted.owner, **options)
     once = options.get("guarantee") == "at_most_once"
     must = not once and (wanted.series.times == 1 or options.items() >= EVERYTHING.items())
-    return Due(handle.id, wanted.series.due_from(handle.task.created), at_most_once=once, must_run=must)
+    return Due(handle.id, wanted.series.due_from(handle.created), at_most_once=once, must_run=must)
 
 
 def soon(seconds: float) -> datetime:

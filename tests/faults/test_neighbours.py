@@ -28,7 +28,7 @@ async def cancel(app: Horae, task: str) -> None:
 def test_what_another_process_adds_starts_at_its_instant(place: Place, workers: Workers, measured: Measure) -> None:
     unhurried(workers)
     handle = ask(place, lambda app: app.schedule("note", "in 2s"))
-    due = handle.task.created + timedelta(seconds=2)
+    due = handle.created + timedelta(seconds=2)
     until(has(place, "end"), 2 + AT_ONCE, "its end")
     (start,) = marks(place, "start")
     assert start.planned == due

@@ -16,21 +16,16 @@ if TYPE_CHECKING:
 
 
 class TaskHandle:
-    """The definition as it was when it was made; everything that changes is asked for anew."""
+    """What never changes of a task, and little of that: there may be many handles. All else is asked for anew."""
 
-    __slots__ = ("_app", "task")
+    __slots__ = ("_app", "created", "id", "name", "owner")
 
     def __init__(self, app: Horae, task: Task) -> None:
         self._app = app
-        self.task = task
-
-    @property
-    def id(self) -> str:
-        return self.task.id
-
-    @property
-    def name(self) -> str:
-        return self.task.name
+        self.id = task.id
+        self.name = task.name
+        self.owner = task.owner
+        self.created = task.created
 
     async def standing(self) -> Standing:
         return (await self._app.tasks.get(self._app.who, self.id)).standing

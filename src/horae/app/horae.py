@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, ParamSpec, Self, TypeVar, Unpack, overload
 
@@ -17,7 +18,6 @@ from ..engine.settings import EngineSettings
 from ..errors import Conflict
 from ..lifecycle.explain import Explanation
 from ..model.checks import check_number
-from ..model.limits import BULK_TASKS
 from ..model.principal import LOCAL_OWNER, Principal
 from ..model.refusals import refuse
 from ..model.run import Run
@@ -147,13 +147,9 @@ class Horae:
     async def schedule_many(self, items: Iterable[Item], *, owner: str | None = None) -> list[TaskHandle]:
         """Many at once: all or none up to a thousand, in chunks of that size above."""
         # One by one as they are planned: to look at all of them first would keep what comes due waiting.
-        wishes = (self._wish(target, when, payload, None)._replace(owner=owner) for target, when, payload in items)
-        made = await self.tasks.create_many(self.who, wishes)
-        handles: list[TaskHandle] = []
-        for start in range(0, len(made), BULK_TASKS):
-            handles += [TaskHandle(self, task) for task in made[start : start + BULK_TASKS]]
-            await self.clock.pause(0)
-        return handles
+        wishes = (self._wish(target, when, payload, None, owner) for target, when, payload in items)
+        with interpreter.undisturbed():
+            return await self.tasks.create_many(self.who, wishes, partial(TaskHandle, self))
 
     async def why(self, task: TaskHandle | str, at: datetime | str) -> Explanation:
         """Why it did, or did not, run at that instant."""
@@ -319,6 +315,7 @@ class Horae:
         when: When,
         payload: Mapping[str, Any] | None,
         options: Options | None,
+        owner: str | None = None,
     ) -> Wish:
         name = target if isinstance(target, str) else target.name
         function = self.registry.find(name)
@@ -330,7 +327,7 @@ class Horae:
             check_payload(function, text)
         said = declared.declaration
         merged = said.options if options is None else options.over(said.options)
-        return Wish(name, when, _target_for(name), text, zone=said.zone, lane=said.lane, options=merged)
+        return Wish(name, when, _target_for(name), text, owner, None, said.zone, said.lane, None, merged)
 
     def _declared_wish(self, declared: TaskFunction[Any, Any]) -> Wish:
         said = declared.declaration

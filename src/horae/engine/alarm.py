@@ -6,15 +6,17 @@ import asyncio
 from datetime import datetime, timedelta
 
 from ..clock import Clock
+from .timer import timer
 
 
 class Alarm:
     """One waiter: the dispatcher. Rings may come from anywhere on its event loop."""
 
-    def __init__(self, clock: Clock, ceiling: timedelta, *, precise: bool = True) -> None:
+    def __init__(self, clock: Clock, ceiling: timedelta, *, precise: bool = True, fine: bool = False) -> None:
         self._clock = clock
         self._ceiling = ceiling.total_seconds()
         self._precise = precise
+        self._fine = fine
         self._head: datetime | None = None
         self._expected: datetime | None = None
         self._looked = clock.steady()
@@ -73,13 +75,11 @@ class Alarm:
         return min(unseen, (self._head - self._clock.now()).total_seconds())
 
     async def _doze(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        self._waiter = loop.create_future()
-        timer = loop.call_later(seconds, self._wake)
+        self._waiter = asyncio.get_running_loop().create_future()
         try:
-            await self._waiter
+            with timer(seconds, self._wake, fine=self._fine):
+                await self._waiter
         finally:
-            timer.cancel()
             self._waiter = None
 
     def _wake(self) -> None:

@@ -64,7 +64,8 @@ class Engine:
         self._is_gone = is_gone
         self._entropy = entropy
         terms = settings.terms
-        self.alarm = Alarm(clock, settings.look_every or terms.poll_ceiling, precise=settings.precise)
+        ceiling = settings.look_every or terms.poll_ceiling
+        self.alarm = Alarm(clock, ceiling, precise=settings.precise, fine=settings.fine_timer)
         self.lease = Lease(clock, terms)
         self.settler = Settler(store, self.alarm, clock)
         self.scribe = Scribe(store)

@@ -21,5 +21,7 @@ class EngineSettings:
     upkeep_every: timedelta = timedelta(minutes=1)
     look_every: timedelta | None = None
     """How often the agenda is looked at without any other reason; by default the poll ceiling that nodes share."""
+    fine_timer: bool = True
+    """Wake by a timer of the system where that is finer than the event loop's own; virtual time has only the loop's."""
     own_thread: bool = True
     """Renew the lease from a thread of its own, so that a function that blocks the event loop does not lose it."""

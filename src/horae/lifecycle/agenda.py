@@ -18,11 +18,12 @@ def next_entry(task: Task, standing: Standing, after: datetime) -> Entry | None:
 
 
 def entry_at(task: Task, standing: Standing, planned: datetime) -> Entry:
+    punctual = task.schedule.jitter is None
     return Entry(
         task.id,
         NEXT_SLOT,
         EntryKind.NEXT,
-        due(task.schedule, planned, task.id, past_of(task, standing)),
+        planned if punctual else due(task.schedule, planned, task.id, past_of(task, standing)),
         planned,
         task.owner,
         task.policies.priority,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Final
@@ -10,6 +11,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 ENTROPY: Final = 10
 """Bytes of randomness in the name of a task or node: 80 bits."""
+_STEP: Final = 7
 
 
 def microseconds(instant: datetime) -> int:
@@ -25,6 +27,18 @@ def instant(number: int) -> datetime:
 def named(prefix: str, at: datetime, entropy: bytes) -> str:
     """`tsk_0199f3…`: twelve digits of milliseconds, then the randomness that was given."""
     return f"{prefix}_{max(0, microseconds(at) // 1000):012x}{entropy.hex()}"
+
+
+def rising(prefix: str, at: datetime, entropy: Callable[[int], bytes]) -> Iterator[str]:
+    """Names for many things of one instant, each after the one before: in a store, neighbours are written together.
+
+    The first is as random as any, and so is every step: seven bytes of it cannot be guessed either.
+    """
+    milliseconds = max(0, microseconds(at) // 1000)
+    number = int.from_bytes(entropy(ENTROPY)) >> 1
+    while True:
+        yield f"{prefix}_{milliseconds:012x}{number:020x}"
+        number += 1 + int.from_bytes(entropy(_STEP))
 
 
 def run_id(task_id: str, origin: str, planned: datetime, attempt: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from ..clock import Clock
 from ..errors import Refusal
@@ -13,7 +13,7 @@ from ..lifecycle import control, editing
 from ..lifecycle.plan import Draft, drafted, plan
 from ..model.change import Change, ControlDecision, Facts
 from ..model.entry import CLAIMABLE
-from ..model.ids import ENTROPY, named
+from ..model.ids import ENTROPY, named, rising
 from ..model.limits import BULK_TASKS
 from ..model.policy import MissedMode
 from ..model.principal import Principal
@@ -22,6 +22,8 @@ from ..model.task import PauseCause, Task
 from ..ports.store import Book
 from ..schedule import Schedule
 from .wishes import Wish, read_policies, read_when
+
+_T = TypeVar("_T")
 
 _BETWEEN_TURNS: Final = 64
 """So many tasks are planned before others have their turn: about two milliseconds."""
@@ -48,18 +50,21 @@ class Tasks:
         """A new task; with a key, the one that has it is edited instead."""
         if wish.key is not None:
             return await self.declare(who, wish)
-        (task,) = await self._add([self._planned(who, wish, self._clock.now())])
+        now = self._clock.now()
+        (task,) = await self._add([plan(self._drafted(who, wish, now), self._new_id(now), now)])
         return task
 
-    async def create_many(self, who: Principal, wishes: Iterable[Wish]) -> list[Task]:
-        """All or none up to a thousand; more are written in chunks of that size, each all or none.
+    async def create_many(self, who: Principal, wishes: Iterable[Wish], keep: Callable[[Task], _T]) -> list[_T]:
+        """All or none up to a thousand; more are written in chunks of that size, each all or none. `keep` what of each?
 
         Every wish is checked before the first chunk is written, so that only the store itself can stop halfway.
         """
         changes = await self._planned_many(who, wishes)
-        made: list[Task] = []
-        for start in range(0, len(changes), BULK_TASKS):
-            made += await self._add(changes[start : start + BULK_TASKS])
+        made: list[_T] = []
+        while changes:
+            made += map(keep, await self._add(changes[:BULK_TASKS]))
+            # What is written is let go of chunk by chunk: to free it all at once would hold everything up.
+            del changes[:BULK_TASKS]
         return made
 
     async def _add(self, changes: Sequence[Change]) -> list[Task]:
@@ -70,6 +75,7 @@ class Tasks:
     async def _planned_many(self, who: Principal, wishes: Iterable[Wish]) -> list[Change]:
         """Read at one instant, so that the same words mean the same; runs that are due have their turn in between."""
         now = self._clock.now()
+        names = rising("tsk", now, self._entropy)
         known: dict[tuple[str, str | None], Schedule] = {}
         changes: list[Change] = []
         try:
@@ -81,7 +87,7 @@ class Tasks:
                     if said not in known:
                         known[said] = read_when(*said, now)
                     wish = wish._replace(when=known[said])
-                changes.append(self._planned(who, wish, now))
+                changes.append(plan(self._drafted(who, wish, now), next(names), now))
         except Refusal as refusal:
             refusal.add_note(f"This was number {len(changes) + 1}; nothing was written.")
             raise
@@ -151,9 +157,6 @@ class Tasks:
             raise refuse("no_such_task", id=task_id)
         self._told(None)
         return facts
-
-    def _planned(self, who: Principal, wish: Wish, now: datetime) -> Change:
-        return plan(self._drafted(who, wish, now), self._new_id(now), now)
 
     def _drafted(self, who: Principal, wish: Wish, now: datetime) -> Draft:
         owner = who.owner if wish.owner is None else wish.owner

@@ -72,12 +72,12 @@ class Wish(NamedTuple):
 
 def read_when(when: When, zone: str | None, now: datetime) -> Schedule:
     """Text in the schedule language, an aware instant, canonical JSON, or a schedule as it is."""
-    if isinstance(when, Schedule):
-        return when.with_defaults(zone)
     if isinstance(when, datetime):
         return Once(at=when, zone=zone)
     if isinstance(when, str):
         return read(when, zone=zone, now=now).schedule
+    if isinstance(when, Schedule):
+        return when.with_defaults(zone)
     if isinstance(when, Mapping):
         return from_json(when).with_defaults(zone)
     raise refuse("bad_when", value=type(when).__name__)

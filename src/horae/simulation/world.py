@@ -101,7 +101,12 @@ class World:
 
     def _node(self, number: int, store: Keeping, weather: Weather, surroundings: Surroundings) -> Node:
         settings = EngineSettings(
-            terms=self.terms, capacity=CAPACITY, keep_runs=100_000, upkeep_every=timedelta(hours=6), own_thread=False
+            terms=self.terms,
+            capacity=CAPACITY,
+            keep_runs=100_000,
+            upkeep_every=timedelta(hours=6),
+            own_thread=False,
+            fine_timer=False,
         )
         return Node(f"n{number}", store, self.clock, settings, weather, surroundings, self.history, self._dice["names"])
 

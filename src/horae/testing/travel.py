@@ -98,7 +98,7 @@ class TimeTravel:
     def settings(self, settings: EngineSettings) -> EngineSettings:
         """One process in its own time needs no heartbeat: nobody else could take over, and nobody else adds tasks."""
         terms = settings.terms._replace(lease=_FOR_EVER)
-        return replace(settings, own_thread=False, terms=terms, look_every=_FOR_EVER)
+        return replace(settings, own_thread=False, fine_timer=False, terms=terms, look_every=_FOR_EVER)
 
     def home(self) -> str:
         self._lives += 1

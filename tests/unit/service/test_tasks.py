@@ -32,6 +32,10 @@ ROOT = Principal("root", admin=True)
 TARGET = Target("function", '{"name":"garden.water"}')
 
 
+def itself(task: Task) -> Task:
+    return task
+
+
 def a_wish(when: object = "every 1h", **fields: object) -> Wish:
     return Wish("water the plants", when, TARGET, zone="UTC")._replace(**fields)  # type: ignore[arg-type]
 
@@ -169,7 +173,7 @@ def test_to_declare_needs_a_key() -> None:
 def test_many_are_told_once_with_the_first_instant_of_all() -> None:
     async def scene(desk: Desk) -> None:
         wishes = [a_wish(f"in {minutes}m") for minutes in (30, 10, 20)]
-        made = await desk.tasks.create_many(ADA, wishes)
+        made = await desk.tasks.create_many(ADA, wishes, itself)
         assert [task.schedule for task in made] == [
             Once(at=NOON + minutes * MINUTE, zone="UTC") for minutes in (30, 10, 20)
         ]
@@ -181,7 +185,7 @@ def test_many_are_told_once_with_the_first_instant_of_all() -> None:
 
 def test_none_at_all_is_no_news() -> None:
     async def scene(desk: Desk) -> None:
-        assert await desk.tasks.create_many(ADA, []) == []
+        assert await desk.tasks.create_many(ADA, [], itself) == []
         assert desk.told == []
 
     played(scene)
@@ -191,7 +195,7 @@ def test_up_to_a_thousand_are_one_write_and_more_are_several() -> None:
     async def scene() -> None:
         store = Door()
         desk = Desk(store)
-        made = await desk.tasks.create_many(ADA, [a_wish()] * (2 * BULK_TASKS + 1))
+        made = await desk.tasks.create_many(ADA, [a_wish()] * (2 * BULK_TASKS + 1), itself)
         assert len({task.id for task in made}) == 2 * BULK_TASKS + 1
         assert [len(changes) for (changes,) in store.arguments("add")] == [BULK_TASKS, BULK_TASKS, 1]
 
@@ -204,7 +208,7 @@ def test_a_bad_wish_anywhere_leaves_nothing_behind(place: int) -> None:
         wishes = [a_wish()] * 2_201
         wishes[place] = a_wish("at some point")
         with pytest.raises(InvalidSchedule) as refusal:
-            await desk.tasks.create_many(ADA, wishes)
+            await desk.tasks.create_many(ADA, wishes, itself)
         assert refusal.value.__notes__ == [f"This was number {place + 1}; nothing was written."]
         assert await desk.all() == []
         assert desk.told == []
@@ -216,7 +220,7 @@ def test_a_key_that_is_taken_leaves_nothing_of_its_chunk() -> None:
     async def scene(desk: Desk) -> None:
         await desk.tasks.create(ADA, a_wish(key="garden"))
         with pytest.raises(Conflict) as refusal:
-            await desk.tasks.create_many(ADA, [a_wish(), a_wish(key="garden")])
+            await desk.tasks.create_many(ADA, [a_wish(), a_wish(key="garden")], itself)
         assert refusal.value.code == "key_taken"
         assert len(await desk.all()) == 1
 
@@ -237,7 +241,7 @@ def test_a_store_that_fails_in_the_second_chunk_keeps_the_first_and_tells_of_it(
 
         store.inner.add = fails_the_second_time  # type: ignore[attr-defined]
         with pytest.raises(StoreError):
-            await desk.tasks.create_many(ADA, [a_wish()] * (BULK_TASKS + 1))
+            await desk.tasks.create_many(ADA, [a_wish()] * (BULK_TASKS + 1), itself)
         assert len(await desk.all()) == BULK_TASKS
         assert desk.told == [NOON + HOUR]
 

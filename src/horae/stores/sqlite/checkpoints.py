@@ -12,7 +12,7 @@ from .link import Link
 _WHEN_IDLE: Final = 256
 """Pages: about 1 MB, a few milliseconds."""
 _IDLE_SECONDS: Final = 0.004
-_EVEN_IF_BUSY: Final = 4_000
+_EVEN_IF_BUSY: Final = 1_000
 """About 16 MB. The log is not cut: to write over what is there already is faster than to let a file grow."""
 _AT_ALL_COSTS: Final = 16_000
 """About 64 MB: now it waits for readers, though not long, and the file is cut."""

@@ -31,6 +31,7 @@ _MOVE_RUN: Final = sql("move_run")
 _LEAVE_SEAT: Final = sql("leave_seat")
 _ASK_TO_END: Final = sql("ask_to_end")
 _DELETIONS: Final = tuple(sql(name) for name in ("delete_lines", "delete_runs", "delete_standing", "delete_task"))
+_FRESH_VALUES: Final = standing_values(0, 1, FRESH)[2:]
 
 
 class Sheets:
@@ -61,7 +62,10 @@ class Sheets:
         if change.task is None:
             raise StoreError("Only a change that defines a task can make one; nothing was written.")
         self.new_tasks += (number, *task_values(change.task))
-        self.standings += standing_values(number, 1, change.standing or FRESH, live)
+        if change.standing is FRESH and not live:
+            self.standings += (number, 1, *_FRESH_VALUES)
+        else:
+            self.standings += standing_values(number, 1, change.standing or FRESH, live)
         for entry in change.put:
             self.put += entry_values(number, entry)
         for event in change.events:

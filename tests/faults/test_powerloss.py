@@ -217,7 +217,8 @@ def test_f15_what_was_acknowledged_survives_a_loss_of_power(
 ) -> None:
     if checkpointing == "often":
         monkeypatch.setattr(checkpoints, "_WHEN_IDLE", 8)
-        monkeypatch.setattr(checkpoints, "_EVEN_IF_BUSY", 8)
+        monkeypatch.setattr(checkpoints, "_BETWEEN_GROUPS", 8)
+        monkeypatch.setattr(checkpoints, "_EVEN_IF_WAITED_FOR", 8)
     losses = []
     for seed, moment in enumerate(moments(operations)):
         losses.append(lose(tmp_path, seed, Power(moment)))

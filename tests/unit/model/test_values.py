@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import string
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import islice, pairwise
+from random import Random
 from typing import Final
 
 import pytest
@@ -15,7 +17,7 @@ from horae.model import run as run_module
 from horae.model import task as task_module
 from horae.model.change import NOTHING, Change
 from horae.model.entry import CLAIMABLE, EntryKind, Stand, slot_for
-from horae.model.ids import ENTROPY, EPOCH, instant, microseconds, named, occurrence_key, run_id, share_of
+from horae.model.ids import ENTROPY, EPOCH, instant, microseconds, named, occurrence_key, rising, run_id, share_of
 from horae.model.lane import LaneUse, owner_lane
 from horae.model.limits import shortened
 from horae.model.page import Page
@@ -50,6 +52,22 @@ def test_names_are_ordered_by_time(one: datetime, other: datetime) -> None:
     earlier, later = sorted([max(one, EPOCH), max(other, EPOCH)])
     assert named("tsk", earlier, b"\xff" * ENTROPY)[:16] <= named("tsk", later, b"\0" * ENTROPY)[:16]
     assert run_id("tsk_1", Origin.SCHEDULED, earlier, 1)[:16] <= run_id("tsk_1", Origin.SCHEDULED, later, 1)[:16]
+
+
+@given(st.randoms(use_true_random=False))
+def test_names_that_are_made_together_rise(chance: Random) -> None:
+    names = list(islice(rising("tsk", NOON, chance.randbytes), 50))
+    assert names == sorted(set(names))
+    assert {len(name) for name in names} == {len(named("tsk", NOON, bytes(ENTROPY)))}
+    assert {name[:16] for name in names} == {named("tsk", NOON, bytes(ENTROPY))[:16]}
+    steps = [int(after[16:], 16) - int(before[16:], 16) for before, after in pairwise(names)]
+    assert max(steps).bit_length() > 40, "nobody guesses the next one"
+
+
+def test_even_without_chance_no_name_comes_twice() -> None:
+    assert list(islice(rising("tsk", EPOCH - timedelta(days=1), bytes), 3)) == [
+        f"tsk_{number:032x}" for number in range(3)
+    ]
 
 
 def test_a_name_has_a_prefix_and_eighty_bits_of_chance() -> None:

@@ -12,8 +12,9 @@ from .link import Link
 _WHEN_IDLE: Final = 256
 """Pages: about 1 MB, a few milliseconds."""
 _IDLE_SECONDS: Final = 0.004
-_EVEN_IF_BUSY: Final = 1_000
-"""About 16 MB. The log is not cut: to write over what is there already is faster than to let a file grow."""
+_BETWEEN_GROUPS: Final = 1_000
+"""About 4 MB, ten milliseconds. The log is not cut: to write over what is there is faster than to let a file grow."""
+_EVEN_IF_WAITED_FOR: Final = 4_000
 _AT_ALL_COSTS: Final = 16_000
 """About 64 MB: now it waits for readers, though not long, and the file is cut."""
 _SECONDS_FOR_READERS: Final = 0.05
@@ -35,10 +36,11 @@ class Checkpoints:
         if self.patience is not None:
             self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
-    def after_group(self) -> None:
+    def after_group(self, *, waited_for: bool) -> None:
+        """Between two groups; if somebody waits for the next one, only when it cannot be put off."""
         if self._pages >= max(_AT_ALL_COSTS, self._not_before):
             self._run(apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        elif self._pages >= max(_EVEN_IF_BUSY, self._not_before):
+        elif self._pages >= max(_EVEN_IF_WAITED_FOR if waited_for else _BETWEEN_GROUPS, self._not_before):
             self._run(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def last(self) -> None:
@@ -52,7 +54,7 @@ class Checkpoints:
 
     def _run(self, mode: int) -> None:
         """A failure here loses nothing: the log is still there, and the next attempt comes later."""
-        self._not_before = self._pages + (_WHEN_IDLE if mode == apsw.SQLITE_CHECKPOINT_PASSIVE else _EVEN_IF_BUSY)
+        self._not_before = self._pages + (_WHEN_IDLE if mode == apsw.SQLITE_CHECKPOINT_PASSIVE else _EVEN_IF_WAITED_FOR)
         with suppress(apsw.Error), self._link.impatient(_SECONDS_FOR_READERS):
             written, done = self._link.connection.wal_checkpoint(mode=mode)
             if written == done:

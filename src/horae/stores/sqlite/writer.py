@@ -96,7 +96,9 @@ class Writer:
                 answers = self._group(link)
                 self.statements = link.statements
                 deliver(answers)
-                checkpoints.after_group()
+                if not self._urgent:
+                    self._take_in(0)
+                checkpoints.after_group(waited_for=bool(self._urgent))
             elif self._more_may_come:
                 checkpoints.when_idle()
         checkpoints.last()

@@ -56,7 +56,7 @@ def test_names_are_ordered_by_time(one: datetime, other: datetime) -> None:
 
 @given(st.integers())
 def test_names_that_are_made_together_rise(seed: int) -> None:
-    names = list(islice(rising("tsk", NOON, Random(seed).randbytes), 50))  # noqa: S311 - repeatable chance, for a test
+    names = list(islice(rising("tsk", NOON, Random(seed).randbytes), 50))
     assert names == sorted(set(names))
     assert {len(name) for name in names} == {len(named("tsk", NOON, bytes(ENTROPY)))}
     assert {name[:16] for name in names} == {named("tsk", NOON, bytes(ENTROPY))[:16]}

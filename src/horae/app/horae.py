@@ -228,7 +228,11 @@ class Horae:
         store = make_store(self.url)
         if self._surroundings is not None:
             store = self._surroundings.store(store)
-        await store.open()
+        try:
+            await store.open()
+        except BaseException:
+            await store.close()
+            raise
         self._store = store
         interpreter.opened()
         await self.begin()

@@ -15,12 +15,16 @@ _SOON: Final = 0.0005
 
 
 class Interpreter:
-    """Shared by all apps of a process, as these settings are. Who has chosen numbers of their own keeps them."""
+    """Shared by all apps of a process, as these settings are: there is no smaller place for them.
+
+    Who has chosen numbers of their own keeps them.
+    """
 
     def __init__(self) -> None:
         self._apps = 0
-        self._garbage: tuple[int, int, int] | None = None
-        self._switch: float | None = None
+        # Each as it was before, and as it became.
+        self._garbage: tuple[tuple[int, int, int], tuple[int, int, int]] | None = None
+        self._switch: tuple[float, float] | None = None
         self._undisturbed = 0
 
     def opened(self) -> None:
@@ -29,20 +33,21 @@ class Interpreter:
             return
         garbage, switch = gc.get_threshold(), sys.getswitchinterval()
         if gc.isenabled() and 0 < garbage[0] < _SELDOM[0]:
-            self._garbage = garbage
             gc.set_threshold(*_SELDOM)
+            self._garbage = garbage, gc.get_threshold()
         if switch > _SOON:
-            self._switch = switch
             sys.setswitchinterval(_SOON)
+            self._switch = switch, sys.getswitchinterval()
 
     def closed(self) -> None:
         self._apps -= 1
         if self._apps:
             return
-        if self._garbage is not None and gc.get_threshold() == _SELDOM:
-            gc.set_threshold(*self._garbage)
-        if self._switch is not None and round(sys.getswitchinterval(), 6) == _SOON:
-            sys.setswitchinterval(self._switch)
+        # As Python tells it, which is not always as it was told.
+        if self._garbage is not None and gc.get_threshold() == self._garbage[1]:
+            gc.set_threshold(*self._garbage[0])
+        if self._switch is not None and sys.getswitchinterval() == self._switch[1]:
+            sys.setswitchinterval(self._switch[0])
         self._garbage = self._switch = None
 
     @contextmanager

@@ -31,16 +31,17 @@ class CorrectedClock:
     async def pause(self, seconds: float) -> None:
         await self._machine.pause(seconds)
 
-    def compare(self, asked: datetime, store: datetime, answered: datetime) -> None:
+    def compare(self, asked: datetime, store: datetime, answered: datetime) -> bool:
         """The store read its clock between a question and its answer, both by this clock: only what lies outside differs.
 
-        So a slow answer, or a clock that is right, moves nothing.
+        So a slow answer, or a clock that is right, moves nothing. Whether it was moved.
         """
         if asked <= store <= answered:
-            return
+            return False
         self.offset += store - (asked if store < asked else answered)
         if abs(self.offset) >= NOTEWORTHY:
             LOG.warning(
                 "this machine's clock differs from the store's, and is corrected by %+.3f s",
                 self.offset.total_seconds(),
             )
+        return True

@@ -110,8 +110,9 @@ class Keeper:
         asked = self._asked = self._clock.steady()
         at = self._clock.now()
         extension = await self._store.extend(self._lease.node, at)
-        if extension.now is not None:
-            self._clock.compare(at, extension.now, self._clock.now())
+        if extension.now is not None and self._clock.compare(at, extension.now, self._clock.now()):
+            # Whoever sleeps until an instant has to look again how far away that is.
+            self._signals.recovered()
         self._next_renewal = asked + self._terms.renewal.total_seconds()
         if not extension.held:
             # Others took this node for dead, so nothing that it carries is its own any more.

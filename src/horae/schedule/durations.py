@@ -33,7 +33,8 @@ def parse_duration(text: str) -> timedelta:
     return timedelta(microseconds=microseconds)
 
 
-_SPOKEN: Final = re.compile(r"(\d{1,9})(?:\.(\d+))?([a-z]+)", re.ASCII)
+_SPOKEN: Final = re.compile(r"(\d+)(?:\.(\d+))?([a-z]+)", re.ASCII)
+_MOST_DIGITS: Final = 15
 _SPOKEN_UNITS: Final = dict(zip("wdhms", _UNITS, strict=False))
 _MILLISECOND: Final = re.compile(r"ms|milli")
 
@@ -44,15 +45,18 @@ def exact(text: str, place: int) -> timedelta:
         raise refuse("bad_duration", place, value=text)
     if re.fullmatch(r"\d+M", text):
         raise refuse("month_or_minute", place, value=text)
-    text, microseconds, end = text.lower(), 0, 0
+    text, microseconds, end, finer = text.lower(), 0, 0, False
     for match in _SPOKEN.finditer(text):
         whole, fraction, unit = match.groups()
+        if match.start() != end or len(whole) > _MOST_DIGITS:
+            raise refuse("bad_duration", place, value=text)
         length = 1 if _MILLISECOND.match(unit) else _SPOKEN_UNITS[unit[0]]
+        finer = finer or bool((fraction or "")[6:].strip("0"))
         microseconds += _microseconds(f"{whole}.{(fraction or '0')[:6]}") * length // 1000
         end = match.end()
     if end != len(text) or microseconds > _LONGEST * 1_000_000:
         raise refuse("bad_duration", place, value=text)
-    if microseconds % 1000 or not microseconds:
+    if finer or microseconds % 1000 or not microseconds:
         raise refuse("sub_millisecond", place, value=re.sub(r"(?<=\d)(?=[a-z]{2})", " ", text))
     return timedelta(microseconds=microseconds)
 

@@ -48,6 +48,8 @@ class Times(Cursor):
     def _duration_part(self, match: re.Match[str]) -> timedelta:
         number, fraction, middle_half, leading_half, unit, trailing_half = match.groups()
         millionths = 0 if leading_half else self.number(number) * 1_000_000
+        if (fraction or "")[6:].strip("0"):
+            raise refuse("sub_millisecond", self.place, value=match.group())
         millionths += int((fraction or "")[:6].ljust(6, "0"))
         if middle_half or leading_half or trailing_half:
             millionths += 500_000

@@ -61,8 +61,12 @@ def _resolve(told: list[_Told]) -> None:
 
 def _in_our_words(error: BaseException) -> BaseException:
     """Each who waits gets an exception of their own: one that is shared would collect the traces of all."""
-    if not isinstance(error, apsw.Error):
+    if isinstance(error, StopIteration):
+        # No future takes this one, and whoever comes after it would wait for ever.
+        told: Exception = RuntimeError("a decision ran out of something to look at")
+    elif isinstance(error, apsw.Error):
+        told = translated(error)
+    else:
         return error
-    told = translated(error)
     told.__cause__ = error
     return told

@@ -15,6 +15,7 @@ _IDLE_SECONDS: Final = 0.004
 _BETWEEN_GROUPS: Final = 1_000
 """About 4 MB, ten milliseconds. The log is not cut: to write over what is there is faster than to let a file grow."""
 _EVEN_IF_WAITED_FOR: Final = 4_000
+"""About 16 MB: longer than this it is not put off for somebody who waits."""
 _AT_ALL_COSTS: Final = 16_000
 """About 64 MB: now it waits for readers, though not long, and the file is cut."""
 _SECONDS_FOR_READERS: Final = 0.05

@@ -28,7 +28,8 @@ class SQLiteJournal:
     async def write_lines(self, lines: Sequence[Line]) -> None:
         given = tuple(lines)
         if given:
-            await self._writer.do(lambda link: _write(link, given), urgent=False)
+            # Urgent, because a run that has said something is settled after it.
+            await self._writer.do(lambda link: _write(link, given))
 
     async def lines(self, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
         rows = await self._readers.do(lambda link: link.query(_LINES, (run_id, after, limit)))

@@ -23,11 +23,18 @@ class Link:
     def __init__(self, path: str, *, vfs: str | None = None, cache_kilobytes: int, read_only: bool = False) -> None:
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self.connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=_KEPT_STATEMENTS)
+        self.statements = 0
+        self._cursor = self.connection.cursor()
+        try:
+            self._set_up(cache_kilobytes)
+        except BaseException:
+            self.connection.close()
+            raise
+
+    def _set_up(self, cache_kilobytes: int) -> None:
         self.connection.set_busy_timeout(_BUSY_MILLISECONDS)
         # Plans that may depend on what is bound are made again for every binding, and cost more than the statement.
         self.connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        self.statements = 0
-        self._cursor = self.connection.cursor()
         self.query(f"PRAGMA cache_size = -{cache_kilobytes}")
         # What a statement may have to take back is kept in memory: on the disk it would be half of all that is written.
         self.query("PRAGMA temp_store = MEMORY")

@@ -76,10 +76,10 @@ class Readers:
             return self._connect()
 
     async def stop(self) -> None:
-        for threads in (self._threads, self._long):
+        ending, self._threads, self._long = (self._threads, self._long), None, None
+        for threads in ending:
             if threads is not None:
                 await asyncio.get_running_loop().run_in_executor(None, threads.shutdown)
-        self._threads = self._long = None
         while not self._idle.empty():
             self._idle.get().close()
 

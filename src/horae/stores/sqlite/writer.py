@@ -22,6 +22,8 @@ _T = TypeVar("_T")
 
 _GROUP_SECONDS: Final = 0.005
 """So long may the requests of one transaction take together, so that nobody waits for a long queue."""
+_PATIENCE: Final = 4
+"""So many groups of urgent ones may go before a patient one."""
 
 
 class Writer:
@@ -37,6 +39,7 @@ class Writer:
         self._door = Lock()
         self._closing = False
         self._more_may_come = True
+        self._passed_over = 0
         self.statements = 0
         self.transactions = 0
 
@@ -45,7 +48,14 @@ class Writer:
         ready: asyncio.Future[None] = loop.create_future()
         self._thread = Thread(target=self._live, args=(loop, ready), name="horae-sqlite-writer", daemon=True)
         self._thread.start()
-        await ready
+        try:
+            await ready
+        except asyncio.CancelledError:
+            # Who does not wait for it any more does not want it either.
+            with self._door:
+                self._closing = True
+                self._inbox.put(None)
+            raise
 
     async def do(
         self,
@@ -121,14 +131,20 @@ class Writer:
         """
         answers: list[Answer] = []
         in_a_hurry = False
+        self._let_one_patient_in()
         until = perf_counter() + _GROUP_SECONDS
         try:
-            while (self._urgent or (self._patient and not in_a_hurry)) and perf_counter() < until:
+            while self._urgent or (self._patient and not in_a_hurry):
+                if answers and perf_counter() > until:
+                    break
                 request = self._urgent.popleft() if self._urgent else self._patient.popleft()
                 in_a_hurry = in_a_hurry or request.urgent
                 alone = not (answers or self._urgent or self._patient)
                 answers.append(Answer(request))
                 answers[-1] = self._answer(link, request, alone=alone)
+                if not link.in_transaction:
+                    # Answered, whatever becomes of others: nobody may join it.
+                    break
                 if not self._urgent:
                     # Whoever asked meanwhile comes along: one commit more would cost all of them more than the wait.
                     self._take_in(0)
@@ -138,6 +154,16 @@ class Writer:
         except BaseException as error:  # noqa: BLE001 - nobody who waits may be left without an answer
             return self._all_lost(link, answers, error)
         return answers
+
+    def _let_one_patient_in(self) -> None:
+        """Patience has an end: where somebody urgent is always there, every fifth group begins with a patient one."""
+        if not self._patient or not self._urgent:
+            self._passed_over = 0
+            return
+        self._passed_over += 1
+        if self._passed_over > _PATIENCE:
+            self._urgent.appendleft(self._patient.popleft())
+            self._passed_over = 0
 
     def _answer(self, link: Link, request: Request, *, alone: bool) -> Answer:
         """Done inside the transaction that is open, or in a new one if there is none."""

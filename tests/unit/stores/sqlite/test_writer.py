@@ -16,7 +16,8 @@ from horae.model.change import Change, Facts
 from horae.model.reason import Reason
 from horae.model.task import FRESH
 from horae.stores.sqlite import SQLiteStore, writer
-from horae.stores.sqlite.link import Link
+from horae.stores.sqlite.answers import Request
+from horae.stores.sqlite.link import Link, Row
 from horae.testing.contracts.scenes import a_running, claim, claim_all, facts_of, keep, settle
 from horae.testing.decisions import PlannedFailure, cancelling, fail
 from horae.testing.factories import NODE, NOON, SECOND, a_new_task, a_node, a_task, an_entry, an_extra_entry
@@ -126,6 +127,67 @@ def test_who_claims_or_settles_overtakes_who_adds(tmp_path: Path) -> None:
         await asyncio.gather(*calls)
         assert done == ["settle 1", "settle 2", "add 1", "add 2", "add 3"]
         assert store.transactions == before + 2, "who is urgent is answered before anybody adds"
+
+    with_store(tmp_path, scene)
+
+
+def test_patience_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "_GROUP_SECONDS", 0.0)
+
+    async def scene(store: SQLiteStore) -> None:
+        done: list[str] = []
+        async with held_up(store):
+            names = ("add", *(f"settle {number}" for number in range(20)))
+            calls = [
+                asyncio.create_task(store._writer.do(partial(note, done, name), urgent="settle" in name))
+                for name in names
+            ]
+            await asked(store, len(calls))
+        await asyncio.gather(*calls)
+        assert done.index("add") == writer._PATIENCE
+
+    with_store(tmp_path, scene)
+
+
+def test_what_was_answered_alone_is_not_taken_back_with_others(tmp_path: Path) -> None:
+    """A single statement is written at once: the failure of a transaction that comes after it is none of its own."""
+
+    async def scene(store: SQLiteStore) -> None:
+        await store.join(a_node())
+        loop = asyncio.get_running_loop()
+        other: asyncio.Future[None] = loop.create_future()
+
+        def cannot_commit(link: Link) -> None:
+            link.query("UPDATE tokens SET last = last")
+            link.connection.set_commit_hook(lambda: True)
+
+        def extend(link: Link) -> None:
+            link.query("UPDATE nodes SET renewals = renewals + 1")
+            store._writer._inbox.put(Request(cannot_commit, True, None, False, loop, other))  # noqa: FBT003 - its fields
+
+        def renewals(link: Link) -> list[Row]:
+            link.connection.set_commit_hook(None)
+            return link.query("SELECT renewals FROM nodes")
+
+        await store._writer.do(extend, single=True)
+        with pytest.raises(StoreError):
+            await other
+        assert await store._writer.do(renewals) == [(1,)]
+
+    with_store(tmp_path, scene)
+
+
+def test_what_no_future_takes_is_told_all_the_same(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        def ran_out(_: Link) -> None:
+            raise StopIteration
+
+        async with held_up(store):
+            calls = [asyncio.create_task(store._writer.do(work)) for work in (ran_out, lambda _: "done")]
+            await asked(store, len(calls))
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert isinstance(answers[0], RuntimeError)
+        assert answers[1] == "done"
 
     with_store(tmp_path, scene)
 

@@ -52,11 +52,13 @@ WHERE task IN carray(?) AND state IN ('completed', 'failed', 'cancelled') AND en
 
 -- name: surplus
 -- The oldest of those that have ended and are not among the newest.
-SELECT seq, id FROM (
-  SELECT seq, id, planned, attempt, row_number() OVER (ORDER BY planned DESC, attempt DESC, id DESC) AS place
-  FROM runs INDEXED BY runs_of_task WHERE task = :task AND live = 0
-)
-WHERE place > :keep ORDER BY planned, attempt, id LIMIT :limit
+-- How many those are is counted in the index, so that a task that is far behind costs no more than one that is not.
+SELECT seq, id FROM runs INDEXED BY runs_of_task WHERE task = :task AND live = 0 ORDER BY planned, attempt, id
+LIMIT max(0, min(:limit,
+  (SELECT count(*) FROM runs INDEXED BY runs_of_task WHERE task = :task)
+  - (SELECT count(*) FROM runs INDEXED BY runs_live WHERE live = 1 AND task = :task)
+  - :keep
+))
 
 -- name: drop_run
 DELETE FROM runs WHERE seq = ? AND id = ? AND live = 0

@@ -54,4 +54,4 @@ def make_wakeup(url: str, *, precise: bool) -> Wakeup:
 
 def sqlite_path(url: str) -> str | None:
     scheme, found, path = url.partition(":///")
-    return unquote(path) if found and scheme == "sqlite" and path else None
+    return unquote(path) if found and scheme == "sqlite" and path not in ("", ":memory:") else None

@@ -306,3 +306,46 @@ def test_why_wants_one_instant(at: Any) -> None:
                 await app.why("tsk_nobody", NOON)
 
     with_app(scene, engine=False)
+
+
+def test_what_was_not_decorated_is_refused_by_name() -> None:
+    async def plain() -> None: ...
+
+    async def scene(app: Horae, _: VirtualClock) -> None:
+        async with app:
+            with pytest.raises(InvalidTask, match="plain") as refusal:
+                await app.schedule(plain, "now")  # type: ignore[arg-type]
+            assert refusal.value.code == "unknown_function"
+
+    with_app(scene, engine=False)
+
+
+def test_a_payload_is_a_dictionary() -> None:
+    async def scene(app: Horae, _: VirtualClock) -> None:
+        send, _calls = a_function(app)
+        async with app:
+            with pytest.raises(InvalidTask) as refusal:
+                await app.schedule(send, "now", 3)  # type: ignore[arg-type]
+            assert refusal.value.code == "bad_payload"
+
+    with_app(scene, engine=False)
+
+
+def test_a_task_that_waits_can_be_told_to_run_now() -> None:
+    """And to say so twice changes nothing."""
+
+    async def scene(app: Horae, _: VirtualClock) -> None:
+        send, calls = a_function(app)
+        async with app:
+            payload = {"parcel": {"to": "ada"}}
+            await app.schedule(send, "in 2h", payload, key="parcel")
+            task = await app.schedule(send, "now", payload, key="parcel")
+            await task.wait()
+            assert len(calls) == 1
+            first = await app.schedule(send, "now", payload, key="other")
+            await first.wait()
+            again = await app.schedule(send, "now", payload, key="other")
+            assert again.id == first.id
+            assert await again.next_due() is None
+
+    with_app(scene)

@@ -321,11 +321,15 @@ class Horae:
         options: Options | None,
         owner: str | None = None,
     ) -> Wish:
+        if not isinstance(target, str | TaskFunction):
+            raise refuse("unknown_function", name=getattr(target, "__name__", target))
         name = target if isinstance(target, str) else target.name
         function = self.registry.find(name)
         declared = self._declared.get(name)
         if function is None or declared is None:
             raise refuse("unknown_function", name=name)
+        if payload is not None and not isinstance(payload, Mapping):
+            raise refuse("bad_payload", value=f"{payload!r} is no dictionary of arguments")
         text = "{}" if not payload else encode_arguments(payload)
         if not function.plain or text != "{}":
             check_payload(function, text)

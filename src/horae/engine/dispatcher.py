@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from ..clock import Clock
@@ -48,6 +48,8 @@ class Dispatcher:
         self._closing = False
         self._careful = False
         self._others_ran = False
+        self.on_orders: Callable[[], None] = lambda: None
+        """Called when a claim has asked for the end of a run, which may be one of ours."""
 
     async def step(self) -> Claim:
         """One slice. The instant is read before the store is asked, so nothing is ever claimed early."""
@@ -101,9 +103,17 @@ class Dispatcher:
     async def _claim(self, claimant: Claimant, room: int) -> Claim:
         self._others_ran = False
         asyncio.get_running_loop().call_soon(self._now_others_run)
-        decide = partial(_decided_or_set_aside if self._careful else fire, claim=claimant)
+        orders: list[str] = []
+        answer = _decided_or_set_aside if self._careful else fire
+
+        def decide(facts: Facts, entry: Entry, token: int) -> Change:
+            change = answer(facts, entry, token, claimant)
+            if change.cancelled:
+                orders.append(facts.task.id)
+            return change
+
         try:
-            return await self._store.claim_due(claimant.now, claimant.node, room, decide)
+            claim = await self._store.claim_due(claimant.now, claimant.node, room, decide)
         except StoreError:
             # It may have been written all the same, and only its answer got lost.
             self._doubtful = True
@@ -112,6 +122,9 @@ class Dispatcher:
             # From here on, what cannot be decided is set aside: it must not keep everything else from being claimed.
             self._careful = True
             raise
+        if orders:
+            self.on_orders()
+        return claim
 
 
 def _decided_or_set_aside(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:

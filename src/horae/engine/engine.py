@@ -78,6 +78,7 @@ class Engine:
         self.runner.on_room = self.alarm.rouse
         self.runner.hand_back = self.releaser.add
         self.settler.on_settled = self._settled
+        self.dispatcher.on_orders = self._ask_for_orders
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self._actors: dict[str, asyncio.Task[None]] = {}
         self._thread: OwnThread | None = None
@@ -119,6 +120,10 @@ class Engine:
     def ring(self) -> None:
         """Something was added, or somebody wants a run to end."""
         self.alarm.ring()
+        self._ask_for_orders()
+
+    def _ask_for_orders(self) -> None:
+        """Renew the lease now: the answer says which of our runs somebody wants to end."""
         if self.keeper is not None:
             if self._thread is None:
                 self.keeper.ring()

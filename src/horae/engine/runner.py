@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ..clock import Clock
-from ..model.outcome import Cancelled, Outcome, Settlement
+from ..model.outcome import Cancelled, Failed, Outcome, Settlement, TimedOut
 from ..model.reason import Reason
 from ..model.run import RunState
 from ..ports.store import Agenda, Claimed
@@ -132,6 +132,7 @@ class Runner:
     def hand_back_all(self) -> None:
         """Nobody waits any longer for what was abandoned and does not listen."""
         for carried in tuple(self._leaving.values()):
+            LOG.warning("%s goes on after its node has stopped, and is handed back", carried.task.name)
             self._leave(carried)
 
     def _let_go(self) -> tuple[Carried, ...]:
@@ -203,6 +204,8 @@ class Runner:
     def _settle(self, carried: Carried, outcome: Outcome) -> None:
         if self._forget(carried):
             run, now = carried.run, self.clock.now()
+            if isinstance(outcome, Failed | TimedOut):
+                LOG.warning("%s, attempt %d of %s: %s", carried.task.name, run.attempt, run.planned, outcome.error)
             self._settler.add(Settlement(run.id, run.token, outcome, carried.started, now))
         else:
             self._leave(carried)

@@ -22,6 +22,7 @@ from ..simulation.virtual import VirtualClock, VirtualLoop
 _T = TypeVar("_T")
 _PAGE: Final = 1_000
 _FOR_EVER: Final = timedelta(days=36_500)
+_ANY_NUMBER: Final = 10**9
 
 
 class TimeTravel:
@@ -96,9 +97,13 @@ class TimeTravel:
         return _Outside(store, self._loop)  # it is the store, call by call
 
     def settings(self, settings: EngineSettings) -> EngineSettings:
-        """One process in its own time needs no heartbeat: nobody else could take over, and nobody else adds tasks."""
+        """One process in its own time needs no heartbeat: nobody else could take over, and nobody else adds tasks.
+
+        Nothing is forgotten either: a test asks what happened in a year.
+        """
         terms = settings.terms._replace(lease=_FOR_EVER)
-        return replace(settings, own_thread=False, fine_timer=False, terms=terms, look_every=_FOR_EVER)
+        waking = replace(settings, own_thread=False, fine_timer=False, terms=terms, look_every=_FOR_EVER)
+        return replace(waking, keep_for=_FOR_EVER, keep_runs=_ANY_NUMBER, upkeep_every=_FOR_EVER)
 
     def home(self) -> str:
         self._lives += 1

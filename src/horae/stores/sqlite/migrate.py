@@ -12,11 +12,15 @@ from typing import Final
 
 import apsw
 
+from ...clock import SystemClock
 from ...errors import StoreDamaged
 from .link import Link
 
 APPLICATION: Final = 0x486F7261
 """What marks a file as a store of Horae: its first four letters."""
+
+_PATIENCE_SECONDS: Final = 10.0
+_BETWEEN_TRIES: Final = 0.01
 
 
 def steps() -> list[tuple[int, str]]:
@@ -47,7 +51,7 @@ def make_file(path: str) -> None:
 def bring_up_to_date(link: Link) -> None:
     """Safe when several processes do it at once: each step is looked at again inside its own transaction."""
     _refuse_what_is_not_ours(link)
-    link.query("PRAGMA journal_mode = WAL")
+    _use_a_write_ahead_log(link)
     link.query("PRAGMA synchronous = FULL")
     for number, script in steps():
         if _version(link) < number:
@@ -56,6 +60,21 @@ def bring_up_to_date(link: Link) -> None:
                     link.query(script)
                     link.query(f"PRAGMA application_id = {APPLICATION}")
                     link.query(f"PRAGMA user_version = {number}")
+
+
+def _use_a_write_ahead_log(link: Link) -> None:
+    """Here SQLite does not wait for another process that is doing the same, so we do."""
+    clock = SystemClock()
+    until = clock.steady() + _PATIENCE_SECONDS
+    while True:
+        try:
+            link.query("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if clock.steady() > until:
+                raise
+            clock.sleep(_BETWEEN_TRIES)
+        else:
+            return
 
 
 def _refuse_what_is_not_ours(link: Link) -> None:

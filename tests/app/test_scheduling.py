@@ -332,7 +332,7 @@ def test_a_payload_is_a_dictionary() -> None:
 
 
 def test_a_task_that_waits_can_be_told_to_run_now() -> None:
-    """And to say so twice changes nothing."""
+    """And what was made by saying so is not made again by saying it twice."""
 
     async def scene(app: Horae, _: VirtualClock) -> None:
         send, calls = a_function(app)

@@ -205,7 +205,10 @@ class Runner:
         if self._forget(carried):
             run, now = carried.run, self.clock.now()
             if isinstance(outcome, Failed | TimedOut):
-                LOG.warning("%s, attempt %d of %s: %s", carried.task.name, run.attempt, run.planned, outcome.error)
+                # Who asks for another try has said when: that is no trouble yet.
+                asked = isinstance(outcome, Failed) and outcome.retry_after is not None
+                level = logging.INFO if asked else logging.WARNING
+                LOG.log(level, "%s, attempt %d of %s: %s", carried.task.name, run.attempt, run.planned, outcome.error)
             self._settler.add(Settlement(run.id, run.token, outcome, carried.started, now))
         else:
             self._leave(carried)

@@ -14,7 +14,7 @@ from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.run import Origin, Run
 from ..model.task import Standing, Task, TaskState, past_of
-from ..schedule import count, next  # noqa: A004 - the product's own question
+from ..schedule import Now, Once, count, next  # noqa: A004 - the product's own question
 from .agenda import next_entry, resting, waiting_entry
 from .conclude import conclude, occurrence_goes_on
 from .leaving import account_for
@@ -31,8 +31,15 @@ def edit(facts: Facts, edited: Task, now: datetime) -> Change:
         raise refuse("task_cancelled")
     task = edited._replace(id=before.id, owner=before.owner, created=before.created, version=before.version + 1)
     if task.schedule != before.schedule:
-        return _reschedule(facts, task, now)
+        return _reschedule(facts, _said_now(task, now), now)
     return Change(task=task, put=_moved(facts, task), events=(task_event(EventKind.TASK_EDITED, task, now),))
+
+
+def _said_now(task: Task, now: datetime) -> Task:
+    """Of a task that is there already, "now" is the next moment from this one, not the one at which it was made."""
+    if isinstance(task.schedule, Now):
+        return task._replace(schedule=Once(at=now + MICROSECOND, zone=task.schedule.zone))
+    return task
 
 
 def replan(facts: Facts, now: datetime) -> Change:

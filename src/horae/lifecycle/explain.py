@@ -73,6 +73,9 @@ class Explanation(NamedTuple):
     reason: Reason | None = None
     runs: tuple[Run, ...] = ()
 
+    def __str__(self) -> str:
+        return self.english
+
     def in_language(self, language: Language) -> str:
         return self.english if language == "en" else self.chinese
 

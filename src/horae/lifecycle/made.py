@@ -6,13 +6,10 @@ An occurrence happens once. What was to be done about it again is left out, and 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
 
 from ..model.change import Change, Facts
-from ..model.event import EventKind
+from ..model.event import OF_BIRTH
 from .conclude import conclude
-
-OF_BIRTH: Final = frozenset({EventKind.RUN_STARTED, EventKind.RUN_SKIPPED})
 
 
 def without_made(facts: Facts, change: Change, now: datetime) -> Change:

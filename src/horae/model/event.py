@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class EventKind(StrEnum):
@@ -26,6 +26,10 @@ class EventKind(StrEnum):
     RUN_CANCELLED = "run.cancelled"
     RUN_SKIPPED = "run.skipped"
     RUN_RETRYING = "run.retrying"
+
+
+OF_BIRTH: Final = frozenset({EventKind.RUN_STARTED, EventKind.RUN_SKIPPED})
+"""What tells that there is a run. How the same run ended may be told beside it."""
 
 
 class Event(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final, TypeVar
 
 from ..clock import Clock
@@ -20,12 +20,11 @@ from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..model.task import PauseCause, Task
 from ..ports.store import Book
-from ..schedule import Now, Once, Schedule
+from ..schedule import Schedule
 from .wishes import Wish, read_policies, read_when
 
 _T = TypeVar("_T")
 
-_MICROSECOND: Final = timedelta(microseconds=1)
 _BETWEEN_TURNS: Final = 64
 """So many tasks are planned before others have their turn: about two milliseconds."""
 
@@ -175,9 +174,6 @@ def _declared(found: Facts | None, draft: Draft, task_id: str, now: datetime) ->
     if found is None:
         return plan(draft, task_id, now)
     before = found.task
-    if isinstance(draft.schedule, Now) and not isinstance(before.schedule, Now):
-        # Of a task that is there already, "now" is not the moment at which it was made, but the first after this one.
-        draft = draft._replace(schedule=Once(at=now + _MICROSECOND, zone=draft.schedule.zone))
     wanted = drafted(draft, before.id, before.created)._replace(version=before.version)
     return Change() if wanted == before else editing.edit(found, wanted, now)
 

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from ..model.change import Change
-from ..model.event import Event, EventKind
+from ..model.event import OF_BIRTH, Event
 from ..model.run import Run
-
-_OF_BIRTH = frozenset({EventKind.RUN_STARTED, EventKind.RUN_SKIPPED})
 
 
 def only_new(change: Change, is_made: Callable[[Run], bool]) -> Change:
@@ -31,7 +29,7 @@ def _told_once(events: tuple[Event, ...], again: set[str], born: dict[str, Run])
     kept: list[Event] = []
     told: Counter[str] = Counter()
     for event in events:
-        if event.run_id in again and event.kind in _OF_BIRTH:
+        if event.run_id in again and event.kind in OF_BIRTH:
             told[event.run_id] += 1
             if told[event.run_id] > (event.run_id in born):
                 continue

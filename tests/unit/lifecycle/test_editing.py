@@ -15,7 +15,7 @@ from horae.model.outcome import Waiting
 from horae.model.policy import Missed, Policies, Retry
 from horae.model.run import Origin
 from horae.model.task import TaskState
-from horae.schedule import Cron, Every, Once
+from horae.schedule import Cron, Every, Now, Once
 
 from .world import HOUR, MICROSECOND, MINUTE, SECOND, World, hour
 
@@ -31,6 +31,16 @@ def test_a_new_schedule_starts_from_now() -> None:
     assert (world.ledger, world.agenda) == ([], ["next 12:30 timed"])
     assert world.task.version == 2
     assert world.events[-1].kind is EventKind.TASK_EDITED
+
+
+def test_now_is_when_it_was_said_and_not_when_the_task_was_made() -> None:
+    world = World().at(hour(12.25))
+    world.edit(schedule=Now())
+    assert world.next is not None
+    assert world.next.due == hour(12.25) + MICROSECOND
+    world.claim_at(hour(12.25) + SECOND).settle()
+    assert world.ledger == ["12:15.000001 succeeded"]
+    assert (world.agenda, world.standing.state) == ([], TaskState.COMPLETED)
 
 
 def test_it_accounts_for_what_was_due_and_fires_nothing_retroactively() -> None:

@@ -142,7 +142,7 @@ def retry_only() -> World:
 )  # fmt: skip
 def test_why(world: Callable[[], World], at: datetime, verdict: Verdict, english: str) -> None:
     answer = why(world(), at)
-    assert (answer.verdict, answer.english) == (verdict, english)
+    assert (answer.verdict, answer.english, str(answer)) == (verdict, english, english)
     assert answer.in_language("en") == english
     assert answer.in_language("zh") == answer.chinese
     assert any("一" <= letter <= "鿿" for letter in answer.chinese)

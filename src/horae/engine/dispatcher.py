@@ -14,6 +14,7 @@ from ..lifecycle.fire import fire
 from ..lifecycle.start import Claimant
 from ..model.change import Change, Facts
 from ..model.entry import Entry, Stand
+from ..model.route import is_route
 from ..ports.store import Agenda, Claim, Terms
 from .alarm import Alarm
 from .doubts import Doubts
@@ -36,6 +37,7 @@ class Dispatcher:
         terms: Terms,
         *,
         doubts: Doubts,
+        routes: Callable[[], frozenset[str] | None] = lambda: None,
     ) -> None:
         self._store = store
         self._runner = runner
@@ -48,8 +50,15 @@ class Dispatcher:
         self._closing = False
         self._careful = False
         self._others_ran = False
+        self._routes = routes
+        self._doors_asked = float("-inf")
+        self._rung = True
+        self.company = False
+        """Whether other nodes are there, who may leave at the door what they cannot run."""
         self.on_orders: Callable[[], None] = lambda: None
         """Called when a claim has asked for the end of a run, which may be one of ours."""
+        self.on_stranded: Callable[[], None] = lambda: None
+        """Called when something came due that this node cannot run: another one may."""
 
     async def step(self) -> Claim:
         """One slice. The instant is read before the store is asked, so nothing is ever claimed early."""
@@ -59,13 +68,29 @@ class Dispatcher:
         if self._doubtful:
             await self._doubts.step()
             self._doubtful = False
-        claimant = Claimant(self._lease.node, self._clock.now(), self._ceiling)
+        routes = self._routes()
+        if routes is not None and self._somebody_may_be_at_the_door():
+            await self._store.admit(routes)
+        claimant = Claimant(self._lease.node, self._clock.now(), self._ceiling, routes)
         claim = await self._claim(claimant, room)
         if self._may_carry(claimant.node):
             self._runner.carry(claim.runs)
         else:
             self._runner.hand_back([(run.id, run.token) for _, run in claim.runs])
         return claim
+
+    def rung(self) -> None:
+        """Something was said by somebody: perhaps that there is work at the door."""
+        self._rung = True
+
+    def _somebody_may_be_at_the_door(self) -> bool:
+        """After a ring; and, since one may get lost, now and then while there are others who could leave something."""
+        steady = self._clock.steady()
+        late = self.company and steady - self._doors_asked >= self._ceiling.total_seconds()
+        if not (self._rung or late):
+            return False
+        self._rung, self._doors_asked = False, steady
+        return True
 
     def close(self) -> None:
         """Claim nothing more; what an answer still brings is handed back, and `run` returns."""
@@ -74,6 +99,7 @@ class Dispatcher:
 
     def reopen(self) -> None:
         self._closing = False
+        self._rung = True
 
     async def run(self) -> None:
         while not self._closing:
@@ -104,12 +130,15 @@ class Dispatcher:
         self._others_ran = False
         asyncio.get_running_loop().call_soon(self._now_others_run)
         orders: list[str] = []
+        left: list[str] = []
         answer = _decided_or_set_aside if self._careful else fire
 
         def decide(facts: Facts, entry: Entry, token: int) -> Change:
             change = answer(facts, entry, token, claimant)
             if change.cancelled:
                 orders.append(facts.task.id)
+            if change.put and is_route(change.put[0].lane):
+                left.append(facts.task.id)
             return change
 
         try:
@@ -124,6 +153,8 @@ class Dispatcher:
             raise
         if orders:
             self.on_orders()
+        if left:
+            self.on_stranded()
         return claim
 
 

@@ -54,6 +54,7 @@ class Engine:
         version: str,
         home: str | None = None,
         is_gone: Callable[[str], bool] = is_gone,
+        routes: Callable[[], frozenset[str] | None] = lambda: None,
         entropy: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self._store = store
@@ -72,7 +73,9 @@ class Engine:
         self.runner = Runner(store, targets, self.settler, self.scribe, clock, settings.capacity)
         self.releaser = Releaser(store, self.alarm, clock)
         doubts = Doubts(store, self.lease, self.runner, self.settler, self.releaser)
-        self.dispatcher = Dispatcher(store, self.runner, self.alarm, self.lease, clock, terms, doubts=doubts)
+        self.dispatcher = Dispatcher(
+            store, self.runner, self.alarm, self.lease, clock, terms, doubts=doubts, routes=routes
+        )
         self.janitor = Janitor(store, store, clock, settings)
         self.keeper: Keeper | None = None
         self.runner.on_room = self.alarm.rouse
@@ -118,7 +121,8 @@ class Engine:
             }
 
     def ring(self) -> None:
-        """Something was added, or somebody wants a run to end."""
+        """Something was added, or somebody wants a run to end, or has left what it cannot run."""
+        self.dispatcher.rung()
         self.alarm.ring()
         self._ask_for_orders()
 
@@ -241,6 +245,7 @@ class Engine:
             orders=lambda orders: call(self._obey, orders),
             lost=lambda: call(self._let_go),
             looked=lambda head: call(self.alarm.glimpsed, head),
+            company=lambda others: call(self._met, others),
             recovered=lambda: call(self.alarm.ring),
         )
         return Keeper(
@@ -256,6 +261,9 @@ class Engine:
     def _new_node(self) -> Node:
         now = self._clock.now()
         return Node(named("nod", now, self._entropy(ENTROPY)), self._home, self._version, now, now)
+
+    def _met(self, others: bool) -> None:  # noqa: FBT001 - a signal with one word
+        self.dispatcher.company = others
 
     def _obey(self, orders: tuple[Order, ...]) -> None:
         for order in orders:

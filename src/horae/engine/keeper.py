@@ -30,6 +30,8 @@ class Signals:
     lost: Callable[[], None]
     looked: Callable[[datetime | None], None]
     recovered: Callable[[], None]
+    company: Callable[[bool], None] = lambda _others: None
+    """Whether any other node holds a lease."""
 
 
 class Keeper:
@@ -54,6 +56,7 @@ class Keeper:
         self._new_node = new_node
         self._is_gone = is_gone
         self._seen: dict[str, tuple[int, float]] = {}
+        self._in_company = False
         self._bell = asyncio.Event()
         self._rung = False
         self._asked = float("-inf")
@@ -131,6 +134,9 @@ class Keeper:
         if extension.orders:
             self._signals.orders(extension.orders)
         self._signals.looked(extension.next_due)
+        if bool(extension.nodes) is not self._in_company:
+            self._in_company = bool(extension.nodes)
+            self._signals.company(self._in_company)
         steady = self._clock.steady()
         known, self._seen = self._seen, {}
         for node in extension.nodes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import assert_never
+from typing import Final, assert_never
 
 from ..model.change import Change, Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
@@ -23,12 +23,19 @@ from .replacing import replacing
 from .resuming import awake
 from .settle import settle
 from .start import Claimant, born, full_lane, started
+from .stranding import stranded
 from .telling import told
+
+_MAY_TRY_AGAIN: Final = frozenset({TaskState.ACTIVE, TaskState.FAILED, TaskState.COMPLETED})
 
 
 def fire(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
     """What becomes of a due entry: nearly always the ordinary thing, and otherwise what the rules say at length."""
-    change = ordinary_claim(facts, entry, token, claim) or fire_at_length(facts, entry, token, claim)
+    change = (
+        stranded(facts, entry, claim)
+        or ordinary_claim(facts, entry, token, claim)
+        or fire_at_length(facts, entry, token, claim)
+    )
     return without_made(facts, change, claim.now) if facts.made else change
 
 
@@ -59,6 +66,9 @@ def _may_run(facts: Facts, entry: Entry) -> bool:
     if facts.barred is not None and entry.kind is not EntryKind.NEXT:
         return False
     match entry.origin:
+        case Origin.SCHEDULED if entry.kind is EntryKind.RETRY:
+            # Of a task that is over there is a retry only where somebody has asked for it.
+            return facts.standing.state in _MAY_TRY_AGAIN
         case Origin.SCHEDULED:
             return facts.standing.state is TaskState.ACTIVE
         case Origin.BACKFILL:

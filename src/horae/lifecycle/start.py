@@ -16,11 +16,15 @@ DEATHS_BEFORE_ALONE: Final = 2
 
 
 class Claimant(NamedTuple):
-    """Who claims, at which instant, and how late is late: beyond the poll ceiling an occurrence was missed."""
+    """Who claims, at which instant, and how late is late: beyond the poll ceiling an occurrence was missed.
+
+    `routes` are the doors whose targets this node can run; None: all of them.
+    """
 
     node: str
     now: datetime
     poll_ceiling: timedelta
+    routes: frozenset[str] | None = None
 
 
 def born(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Run:

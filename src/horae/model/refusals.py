@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ..errors import Conflict, InvalidTask, NotFound, Refusal, Sentence
@@ -10,6 +11,8 @@ _LONGEST_FACT: Final = 80
 
 
 class Entry(NamedTuple):
+    """One way to be refused, as a catalogue keeps it. Each room that refuses things has a catalogue of its own."""
+
     kind: type[Refusal]
     message: str
     hint: str
@@ -186,6 +189,83 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "该运行已以 {state} 结束。",
         "终态不可更改;如需再次运行请使用“立即运行”。",
     ),
+    "run_going": Entry(
+        Conflict,
+        "The run '{id}' is still going.",
+        "Wait for it, or cancel it first.",
+        "运行“{id}”仍在进行。",
+        "请等待它结束,或先取消它。",
+    ),
+    "task_paused": Entry(
+        Conflict,
+        "The task is paused.",
+        "Resume it first, or use 'run now' for one extra run.",
+        "任务已暂停。",
+        "请先恢复它,或使用“立即运行”额外运行一次。",
+    ),
+    "nothing_to_retry": Entry(
+        Conflict,
+        "The run ended as {state}, so there is nothing to try again.",
+        "Use 'run now' for one extra run, or 'backfill' for an instant that was skipped.",
+        "该运行以 {state} 结束,没有可以重试的内容。",
+        "可以“立即运行”额外运行一次,或对被跳过的时刻使用“回填”。",
+    ),
+    "bad_answer": Entry(
+        NotFound,
+        "There is no run '{id}' that waits for this answer.",
+        "Check the address and the token that came with the call; the run may have timed out.",
+        "没有等待此答复的运行“{id}”。",
+        "请检查随调用给出的地址和令牌;该运行可能已经超时。",
+    ),
+    "stale_version": Entry(
+        Conflict,
+        "The task has changed since: it is at version {version} now, not {expected}.",
+        "Look at it again, and repeat the edit.",
+        "任务在此期间已被修改:当前版本为 {version},而不是 {expected}。",
+        "请重新查看后再次修改。",
+    ),
+    "bad_page": Entry(
+        InvalidTask,
+        "'{value}' cannot be asked for: {wanted}.",
+        "Ask for 1 to {most} at a time, and go on with the 'after' of the page before.",
+        "无法按“{value}”查询:{wanted}。",
+        "每次请求 1 到 {most} 条,并用上一页的 after 继续。",
+    ),
+    "ambiguous_name": Entry(
+        Conflict,
+        "'{name}' could be several tasks: {found}.",
+        "Give more of the id.",
+        "“{name}”可能指多个任务:{found}。",
+        "请给出更完整的标识。",
+    ),
+    "unknown_target": Entry(
+        InvalidTask,
+        "There is no kind of target called '{kind}'.",
+        "The kinds are: {kinds}.",
+        "没有名为“{kind}”的目标类型。",
+        "可用的类型:{kinds}。",
+    ),
+    "unknown_field": Entry(
+        InvalidTask,
+        "'{name}' is not a field here.",
+        "The fields are: {allowed}.",
+        "这里没有字段“{name}”。",
+        "可用的字段:{allowed}。",
+    ),
+    "missing_field": Entry(
+        InvalidTask,
+        "The field '{name}' is missing.",
+        "Every task needs a name, a 'when' and a target.",
+        "缺少字段“{name}”。",
+        "每个任务都需要 name、when 和 target。",
+    ),
+    "missing_part": Entry(
+        InvalidTask,
+        "This needs the library '{library}', which is not installed.",
+        "Install it with: pip install 'horae[{extra}]'",
+        "此功能需要未安装的库“{library}”。",
+        "请安装:pip install 'horae[{extra}]'",
+    ),
     "backfill_from_end": Entry(
         Conflict,
         "A schedule that counts from the end of the last run has no past instants to backfill.",
@@ -261,7 +341,11 @@ CATALOGUE: Final[dict[str, Entry]] = {
 
 def refuse(code: str, **facts: object) -> Refusal:
     """Build the refusal for `code`; the caller raises it."""
-    entry = CATALOGUE[code]
+    return refusal(code, CATALOGUE[code], facts)
+
+
+def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
+    """The refusal that an entry of any catalogue describes, with these facts in its sentences."""
     told = {name: _shorten(str(fact)) for name, fact in facts.items()}
     return entry.kind(
         code,

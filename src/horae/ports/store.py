@@ -11,16 +11,18 @@ Losing a race is an answer. Exceptions (`StoreError`) are for broken promises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from ..model.event import Numbered
+from ..model.lane import LaneUse
 from ..model.outcome import Settlement
 from ..model.page import Page
 from ..model.reason import Reason
 from ..model.run import Run, RunState
+from ..model.tally import Counts
 from ..model.task import Task, TaskState
 
 
@@ -104,6 +106,12 @@ class Agenda(Protocol):
         The number of runs that were recovered; None when the node has renewed since, or is gone already.
         """
 
+    async def admit(self, routes: Collection[str]) -> int:
+        """What waits at these doors for a node that can run it is claimable again: a node that can is here. How many.
+
+        Asked again and again, so it must cost next to nothing when nobody waits.
+        """
+
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
         """What a node carries as the store sees it: (run, token), by run. It grows with what is live, not with the ledger."""
 
@@ -128,6 +136,12 @@ class TaskFilter(NamedTuple):
     name: str | None = None
     lane: str | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    text: str | None = None
+    """Somewhere in the name, in upper or lower case alike."""
+    kind: str | None = None
+    """The kind of its target."""
+    prefix: str | None = None
+    """How its id begins."""
 
 
 class RunFilter(NamedTuple):
@@ -138,6 +152,18 @@ class RunFilter(NamedTuple):
     """Planned at or after this instant; a stretch counts by its last one."""
     until: datetime | None = None
     """Planned at or before this instant; a stretch counts by its first one."""
+
+
+class Waiting(NamedTuple):
+    """`overdue` could be claimed and was not, `parked` waits for a seat in a lane, `stranded` for a node that can run it.
+    Each is counted up to a bound."""
+
+    overdue: int = 0
+    parked: int = 0
+    stranded: int = 0
+
+
+COUNTED_UP_TO: Final = 1_000
 
 
 class Book(Protocol):
@@ -166,6 +192,24 @@ class Book(Protocol):
 
     async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         """Newest planned first."""
+
+    async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
+        """The tasks of which something comes due next, soonest first; the facts carry no lanes."""
+
+    async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
+        """The newest row of each of these tasks, as far as they have one; who asks may see the tasks."""
+
+    async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
+        """The running counts (`model/tally.py`) of one owner, or (None) of everybody, in these hours."""
+
+    async def waiting(self, owner: str | None, now: datetime) -> Waiting:
+        """What is due and does not start, counted up to a bound."""
+
+    async def lanes(self) -> tuple[LaneUse, ...]:
+        """Every lane that has a limit or somebody in it, by name."""
+
+    async def nodes(self) -> tuple[Node, ...]:
+        """Every node that holds a lease, as of its last renewal."""
 
     async def set_lane(self, name: str, limit: int) -> None:
         """At most so many at once from now on; what goes on already may end first."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
+from ..clock import Clock
 from ..model.outcome import Outcome
 from ..model.run import Run
 from ..model.task import Task
+from .secrets import Secrets
 
 
 class Invocation(Protocol):
@@ -50,3 +52,41 @@ class Invocation(Protocol):
 class Target(Protocol):
     async def execute(self, invocation: Invocation) -> Outcome:
         """Do it. A cancelled coroutine must stop what it started before it ends."""
+
+
+class Closable(Protocol):
+    """A target that keeps something open, such as connections, also has this."""
+
+    async def aclose(self) -> None:
+        """Let go of it; every run that it carried has ended before."""
+
+
+class Tools(NamedTuple):
+    """What a target is made with. `settings` are the operator's for its kind, read from files and environment.
+
+    `publish` tells those who listen in this process (a topic, and a JSON object); it returns at once.
+    """
+
+    clock: Clock
+    secrets: Secrets
+    settings: Mapping[str, Any]
+    publish: Callable[[str, Mapping[str, Any]], None]
+
+
+class TargetKind(Protocol):
+    """One kind of target, as a deployment knows it: checked when a task is made, opened when a node starts.
+
+    Other packages offer theirs under the entry point group `horae.targets`; the name of the entry point is the kind.
+    """
+
+    @property
+    def kind(self) -> str: ...
+
+    def check(self, spec: Mapping[str, Any], payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The spec as it is to be kept, complete and canonical; a `Refusal` when it could never work.
+
+        Pure but for reading the machine's own state (is this program on the list?); it never opens a connection.
+        """
+
+    def open(self, tools: Tools) -> Target:
+        """Ready to carry runs; called on the node's event loop."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from ...errors import StoreError
@@ -128,6 +128,14 @@ class MemoryAgenda:
             if len(carried) <= limit:
                 data.nodes.write(node, None)
             return min(len(carried), limit)
+
+    async def admit(self, routes: Collection[str]) -> int:
+        entries = self._data.entries
+        with self._data.writing():
+            waiting = [entry for route in sorted(routes) for entry in entries.first_parked(route, len(entries))]
+            for entry in waiting:
+                entries.write(key_of(entry), entry._replace(stand=Stand.TIMED, lane=None))
+            return len(waiting)
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
         with self._data.lock:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
 from ...errors import StoreError
 from ...model.change import Change, ControlDecision, Facts
+from ...model.entry import CLAIMABLE, Stand
 from ...model.ids import instant, microseconds
+from ...model.lane import LaneUse
 from ...model.page import LARGEST_PAGE, Page
 from ...model.reason import Reason
+from ...model.route import is_route
 from ...model.run import Run
-from ...ports.store import RunFilter, TaskFilter
+from ...model.tally import EVERYBODY, Counts
+from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from .data import Data
 from .ordered import RunRank
 from .runs import rank_of
@@ -83,6 +87,40 @@ class MemoryBook:
             found = (run for *_, each in newest_first if _run_is_wanted(run := runs[each], wanted))
             return _page(found, limit, lambda run: _written(rank_of(run)))
 
+    async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
+        with self._data.lock:
+            mine = (each for each in self._data.entries if owner in (None, each.owner) and each.stand in CLAIMABLE)
+            ids = dict.fromkeys(each.task_id for each in sorted(mine, key=lambda each: (each.due, each.task_id)))
+            found = (self._data.facts(each, lanes=False) for each in islice(ids, min(limit, LARGEST_PAGE)))
+            return tuple(facts for facts in found if facts is not None)
+
+    async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
+        with self._data.lock:
+            runs = self._data.runs
+            newest = ((each, next(iter(runs.history(each).downwards(None)), None)) for each in task_ids)
+            return {task_id: runs[rank[2]] for task_id, rank in newest if rank is not None}
+
+    async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
+        with self._data.lock:
+            return self._data.tallies.of(EVERYBODY if owner is None else owner, frozenset(hours))
+
+    async def waiting(self, owner: str | None, now: datetime) -> Waiting:
+        with self._data.lock:
+            mine = [each for each in self._data.entries if owner in (None, each.owner)]
+            parked = [is_route(each.lane) for each in mine if each.stand is Stand.PARKED]
+            overdue = sum(each.stand in CLAIMABLE and each.due <= now for each in mine)
+            counted = (overdue, len(parked) - sum(parked), sum(parked))
+            return Waiting(*(min(each, COUNTED_UP_TO) for each in counted))
+
+    async def lanes(self) -> tuple[LaneUse, ...]:
+        with self._data.lock:
+            names = {*self._data.limits.all_keys(), *self._data.runs.seats.sizes()}
+            return tuple(LaneUse(each, self._data.limit(each), self._data.taken(each)) for each in sorted(names))
+
+    async def nodes(self) -> tuple[Node, ...]:
+        with self._data.lock:
+            return tuple(sorted(self._data.nodes, key=lambda node: node.id))
+
     async def set_lane(self, name: str, limit: int) -> None:
         with self._data.writing():
             self._data.limits.write(name, limit)
@@ -100,8 +138,16 @@ def _is_wanted(facts: Facts, wanted: TaskFilter) -> bool:
         and (wanted.states is None or facts.standing.state in wanted.states)
         and wanted.name in (None, task.name)
         and wanted.lane in (None, task.lane)
+        and wanted.kind in (None, task.target.kind)
+        and (wanted.text is None or _plain(wanted.text) in _plain(task.name))
+        and (wanted.prefix is None or task.id.startswith(wanted.prefix))
         and set(wanted.labels) <= set(task.labels)
     )
+
+
+def _plain(text: str) -> str:
+    """Without capitals, but only those that every store knows."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
 def _run_is_wanted(run: Run, wanted: RunFilter) -> bool:

@@ -12,6 +12,7 @@ from ...model.lane import DEFAULT_LIMIT, LaneUse, owner_lane
 from ...model.reason import Reason
 from ...model.refusals import refuse
 from ...model.run import Run
+from ...model.tally import added
 from ...model.task import FRESH, Standing, Task
 from ...ports.journal import Line
 from ...ports.records import Record
@@ -21,6 +22,7 @@ from .entries import Entries, key_of
 from .events import Events
 from .runs import Runs
 from .table import Table, Transaction
+from .tallies import Tallies
 from .tasks import Tasks
 
 
@@ -34,6 +36,7 @@ class Data:
         self.entries = Entries(self._transaction, self.numbers)
         self.runs = Runs(self._transaction)
         self.events = Events(self._transaction)
+        self.tallies = Tallies(self._transaction)
         self.limits: Table[str, int] = Table(self._transaction)
         self.barred: Table[str, Reason] = Table(self._transaction)
         self.nodes: Table[str, Node] = Table(self._transaction)
@@ -97,6 +100,7 @@ class Data:
 
     def apply(self, task_id: str, change: Change) -> None:
         change = self.only_new(change)
+        self._count(task_id, change)
         if change.deleted:
             self._delete(task_id)
         else:
@@ -110,6 +114,12 @@ class Data:
                 self._replace_entry(task_id, put.slot, put)
         for event in change.events:
             self.events.append(event)
+
+    def _count(self, task_id: str, change: Change) -> None:
+        task, before = self.tasks.get(task_id) or change.task, self.standings.get(task_id)
+        if task is not None:
+            standing = change.standing or before or FRESH
+            self.tallies.add(task.owner, added(before, change._replace(standing=standing)))
 
     def _define(self, task_id: str, task: Task | None, standing: Standing | None) -> None:
         if task is not None:
@@ -157,10 +167,14 @@ class Data:
             self.forget_run(run_id)
         for entry in self.entries.of_task(task_id):
             self._replace_entry(task_id, entry.slot, None)
-        self.forget_task(task_id)
+        self._remove(task_id)
 
     def forget_task(self, task_id: str) -> None:
         """Nothing else of it is left."""
+        self._count(task_id, Change(deleted=True))
+        self._remove(task_id)
+
+    def _remove(self, task_id: str) -> None:
         self.standings.write(task_id, None)
         self.tasks.write(task_id, None)
         self.numbers.write(task_id, None)

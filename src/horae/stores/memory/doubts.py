@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ...model.tally import EVERYBODY, STATE
 from ...model.task import TaskState
 from .data import Data
 
@@ -13,6 +14,7 @@ def doubts(data: Data) -> Iterator[str]:
     yield from _orphans(data)
     yield from _seats(data)
     yield from _forgotten_tasks(data)
+    yield from _counts(data)
 
 
 def _orphans(data: Data) -> Iterator[str]:
@@ -41,3 +43,19 @@ def _forgotten_tasks(data: Data) -> Iterator[str]:
         standing = data.standings.get(task.id)
         if standing is not None and standing.state is TaskState.ACTIVE and task.id not in cared_for:
             yield f"The task {task.id} is active, but nothing of it is queued or running."
+
+
+def _counts(data: Data) -> Iterator[str]:
+    there: Counter[tuple[str, str]] = Counter()
+    for task in data.tasks:
+        standing = data.standings.get(task.id)
+        if standing is not None:
+            there[task.owner, STATE + standing.state] += 1
+            there[EVERYBODY, STATE + standing.state] += 1
+    told = Counter(
+        {(who, name): data.tallies[who, hour, name] for who, hour, name in data.tallies.all_keys() if not hour}
+    )
+    for owner, name in sorted(there | told):
+        if there[owner, name] != told[owner, name]:
+            found, counted = there[owner, name], told[owner, name]
+            yield f"{counted} tasks of {owner or 'all owners'} are counted as {name}, but there are {found}."

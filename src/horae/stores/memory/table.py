@@ -54,6 +54,9 @@ class Table(Generic[_K, _V]):
     def __getitem__(self, key: _K) -> _V:
         return self._rows[key]
 
+    def all_keys(self) -> tuple[_K, ...]:
+        return tuple(self._rows)
+
     def get(self, key: _K) -> _V | None:
         return self._rows.get(key)
 

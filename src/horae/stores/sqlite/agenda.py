@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -16,10 +16,13 @@ from .claim import Claimer
 from .link import Link
 from .readers import Readers
 from .statements import sql
+from .surroundings import named
 from .texts import decode, instants
 from .writer import Writer
 
 _HEAD: Final = sql("head")
+_SOMEBODY: Final = sql("somebody_at_the_door")
+_ADMIT: Final = sql("admit")
 _CARRIED_BY: Final = sql("carried_by")
 _JOIN: Final = sql("join")
 _EXTEND: Final = sql("extend")
@@ -59,6 +62,17 @@ class SQLiteAgenda:
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         return await self._writer.do(lambda link: self._carrier.recover(link, node, renewals, decide, limit))
+
+    async def admit(self, routes: Collection[str]) -> int:
+        doors = named(sorted(routes))
+        if not routes or not (await self._readers.ask(_SOMEBODY, (doors,)))[0][0]:
+            return 0
+
+        def work(link: Link) -> int:
+            link.query(_ADMIT, (doors,))
+            return link.changed
+
+        return await self._writer.do(work)
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
         return tuple((run_id, token) for run_id, token in await self._readers.ask(_CARRIED_BY, (node,)))

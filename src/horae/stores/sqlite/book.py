@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from typing import Final
 
 from ...errors import StoreError
 from ...model.change import Change, ControlDecision, Facts
+from ...model.ids import microseconds
+from ...model.lane import DEFAULT_LIMIT, LaneUse
 from ...model.page import Page
 from ...model.reason import Reason
 from ...model.run import Run
-from ...ports.store import RunFilter, TaskFilter
+from ...model.tally import EVERYBODY, Counts
+from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from .familiar import Familiar
-from .gather import everything_of, one_by_id, one_by_key
-from .ledger import read_run, read_runs, read_tasks
+from .gather import everything_of, one_by_id, one_by_key, these
+from .ledger import read_latest, read_run, read_runs, read_tasks, read_upcoming
 from .link import Link, Row
 from .pending import Pending
 from .readers import Readers
 from .sheets import Sheets
 from .statements import sql
+from .texts import instants
 from .writer import Writer
 
 _LAST_TASK: Final = sql("last_task")
+_COUNTS: Final = sql("counts")
+_WAITING: Final = sql("waiting")
+_ALL_LANES: Final = sql("all_lanes")
+_ALL_NODES: Final = sql("all_nodes")
 _SET_LANE: Final = sql("set_lane")
 _BAR: Final = sql("bar")
 _UNBAR: Final = sql("unbar")
@@ -95,6 +104,32 @@ class SQLiteBook:
 
     async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         return await self._readers.do(lambda link: read_runs(link, wanted, after, limit))
+
+    async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
+        return await self._readers.do(lambda link: read_upcoming(link, owner, limit))
+
+    async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
+        given = tuple(task_ids)
+        return await self._readers.do(lambda link: read_latest(link, given))
+
+    async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
+        rows = await self._readers.ask(_COUNTS, (these(hours), EVERYBODY if owner is None else owner))
+        return {(hour, name): number for hour, name, number in rows}
+
+    async def waiting(self, owner: str | None, now: datetime) -> Waiting:
+        bindings = {"owner": owner, "now": microseconds(now), "most": COUNTED_UP_TO}
+        timed, ready, parked, stranded = (await self._readers.ask(_WAITING, bindings))[0]
+        return Waiting(min(timed + ready, COUNTED_UP_TO), parked, stranded)
+
+    async def lanes(self) -> tuple[LaneUse, ...]:
+        rows = await self._readers.ask(_ALL_LANES)
+        return tuple(LaneUse(name, DEFAULT_LIMIT if seats is None else seats, taken) for name, seats, taken in rows)
+
+    async def nodes(self) -> tuple[Node, ...]:
+        return tuple(
+            Node(name, home, version, instants[joined], instants[renewed], renewals)
+            for name, home, version, joined, renewed, renewals in await self._readers.ask(_ALL_NODES)
+        )
 
     async def set_lane(self, name: str, limit: int) -> None:
         def work(link: Link) -> None:

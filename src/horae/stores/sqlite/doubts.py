@@ -16,6 +16,7 @@ _ORPHAN_RUNS: Final = sql("orphan_runs")
 _WITHOUT_STANDING: Final = sql("tasks_without_standing")
 _WRONG_SEATS: Final = sql("wrong_seats")
 _FORGOTTEN: Final = sql("forgotten_tasks")
+_MISCOUNTED_STATES: Final = sql("miscounted_states")
 _MISCOUNTED: Final = sql("miscounted_tasks")
 
 
@@ -38,5 +39,7 @@ def _contradictions(link: Link) -> Iterator[str]:
         yield f"The lane {lane} counts {taken} seats taken, but {sitting} live runs sit in it."
     for (task_id,) in link.query(_FORGOTTEN):
         yield f"The task {task_id} is active, but nothing of it is queued or running."
+    for owner, name, counted, found in link.query(_MISCOUNTED_STATES):
+        yield f"{counted} tasks of {owner or 'all owners'} are counted as {name}, but there are {found}."
     for (task_id,) in link.query(_MISCOUNTED):
         yield f"The task {task_id} does not know which of its runs go on."

@@ -8,22 +8,35 @@ from typing import Any, Final
 from ...model.change import Facts
 from ...model.ids import microseconds
 from ...model.page import LARGEST_PAGE, Page
-from ...model.run import Run
+from ...model.run import LIVE, Run, RunState
+from ...model.task import TaskState
 from ...ports.store import RunFilter, TaskFilter
 from .familiar import Familiar
 from .gather import Gathered
 from .link import Link, Row
 from .rows import RUN_WIDTH, run_from
 from .statements import sql
+from .surroundings import named
 from .texts import encode
 
 _TASKS_PAGE: Final = sql("tasks_page")
 _TASKS_PAGE_OF_OWNER: Final = sql("tasks_page_of_owner")
+_TASKS_PAGE_OF_NAME: Final = sql("tasks_page_of_name")
+_TASKS_PAGE_IN_TROUBLE: Final = sql("tasks_page_in_trouble")
+_UPCOMING: Final = sql("upcoming")
+_UPCOMING_OF_OWNER: Final = sql("upcoming_of_owner")
+_NEWEST: Final = sql("latest")
 _RUN_LIVE: Final = sql("run_live")
 _RUN_STRAY: Final = sql("run_stray")
 _RUN_AT: Final = sql("run_at")
 _RUNS_PAGE: Final = sql("runs_page")
 _RUNS_PAGE_OF_TASK: Final = sql("runs_page_of_task")
+_RUNS_PAGE_OF_OWNER: Final = sql("runs_page_of_owner")
+_RUNS_PAGE_LIVE: Final = sql("runs_page_live")
+_RUNS_PAGE_IN_TROUBLE: Final = sql("runs_page_in_trouble")
+
+_TROUBLED_TASKS: Final = frozenset({TaskState.PAUSED, TaskState.FAILED})
+_TROUBLED_RUNS: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
 
 _PREFIX: Final = "run_"
 _DIGITS: Final = 12
@@ -39,14 +52,39 @@ def read_tasks(link: Link, wanted: TaskFilter, after: str | None, limit: int) ->
         "name": wanted.name,
         "lane": wanted.lane,
         "labels": encode(wanted.labels),
+        "owner": wanted.owner,
+        "kind": wanted.kind,
+        "text": wanted.text,
+        "prefix": wanted.prefix,
         "limit": size + 1,
     }
-    if wanted.owner is None:
-        rows = link.query(_TASKS_PAGE, bindings)
-    else:
-        rows = link.query(_TASKS_PAGE_OF_OWNER, bindings | {"owner": wanted.owner})
+    if wanted.prefix is not None:
+        # What comes before it need not be looked at.
+        bindings["after"] = max(bindings["after"], wanted.prefix[:-1])
+    rows = link.query(_page_of(wanted), bindings)
     items = _facts_of(link, rows[:size])
     return Page(items, items[-1].task.id if items and len(rows) > size else None)
+
+
+def _page_of(wanted: TaskFilter) -> str:
+    """By whichever index leaves the least to look at."""
+    if wanted.name is not None:
+        return _TASKS_PAGE_OF_NAME
+    if wanted.states is not None and wanted.states <= _TROUBLED_TASKS:
+        return _TASKS_PAGE_IN_TROUBLE
+    return _TASKS_PAGE if wanted.owner is None else _TASKS_PAGE_OF_OWNER
+
+
+def read_upcoming(link: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
+    size = min(limit, LARGEST_PAGE)
+    # A task may have several entries, and counts once.
+    found = link.query(_UPCOMING, (2 * size,)) if owner is None else link.query(_UPCOMING_OF_OWNER, (owner, 2 * size))
+    return _facts_of(link, list(dict.fromkeys(found))[:size])
+
+
+def read_latest(link: Link, task_ids: Sequence[str]) -> dict[str, Run]:
+    rows = link.query(_NEWEST, (named(task_ids),)) if task_ids else []
+    return {row[RUN_WIDTH]: run_from(row, row[RUN_WIDTH]) for row in rows}
 
 
 def _facts_of(link: Link, rows: Sequence[Row]) -> tuple[Facts, ...]:
@@ -89,12 +127,21 @@ def read_runs(link: Link, wanted: RunFilter, after: str | None, limit: int) -> P
         "until": None if wanted.until is None else microseconds(wanted.until),
         "limit": size + 1,
     }
-    if wanted.task_id is None:
-        rows = link.query(_RUNS_PAGE, bindings)
-    else:
-        rows = link.query(_RUNS_PAGE_OF_TASK, bindings | {"task_id": wanted.task_id})
+    if wanted.task_id is not None:
+        bindings["task_id"] = wanted.task_id
+    rows = link.query(_runs_page_of(wanted), bindings)
     items = tuple(run_from(row, row[RUN_WIDTH]) for row in rows[:size])
     return Page(items, _key(items[-1]) if items and len(rows) > size else None)
+
+
+def _runs_page_of(wanted: RunFilter) -> str:
+    if wanted.task_id is not None:
+        return _RUNS_PAGE_OF_TASK
+    if wanted.states is not None and wanted.states <= LIVE:
+        return _RUNS_PAGE_LIVE
+    if wanted.owner is not None:
+        return _RUNS_PAGE_OF_OWNER
+    return _RUNS_PAGE_IN_TROUBLE if wanted.states is not None and wanted.states <= _TROUBLED_RUNS else _RUNS_PAGE
 
 
 def _key(run: Run) -> str:

@@ -24,6 +24,8 @@ class Link:
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self.connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=_KEPT_STATEMENTS)
         self.statements = 0
+        self.newest_hour = 0
+        """The last hour for which something was counted here: with each new one, old ones may be forgotten."""
         self._cursor = self.connection.cursor()
         try:
             self._set_up(cache_kilobytes)

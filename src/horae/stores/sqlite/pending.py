@@ -74,6 +74,8 @@ class Pending:
         ordinary = self._note_start(known, entries, change) if change[2] else self._note_end(known, change, gathered)
         if not ordinary:
             self._note_anything(known, entries, change, gathered)
+        if not ordinary or change[3]:
+            self._sheets.count(known.task.owner, known.standing, change)
         events = self._sheets.events
         for kind, at, owner, task_id, run_id, detail in change[7]:
             events += (kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail))

@@ -9,14 +9,17 @@ after the first time only those are counted; while nothing happens, one statemen
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Final, NamedTuple, Self
 
 from ...model.ids import microseconds
+from ...model.tally import NO_HOUR, STATE
 from ...ports.store import Trimmed
 from .gather import these
 from .link import Link, Row
 from .readers import Readers
+from .sheets import write_counts
 from .statements import sql
 from .surroundings import named
 from .texts import decode
@@ -121,9 +124,12 @@ def remove(link: Link, found: Found, before: datetime) -> Trimmed:
             link.query(_DROP_RUN, run)
             runs += link.changed
     over = link.query(_OVER, (these(found.tasks), microseconds(before))) if found.tasks else []
-    for task in over:
-        link.query(_DELETE_STANDING, task)
-        link.query(_DELETE_TASK, task)
+    gone: Counter[tuple[str, int, str]] = Counter()
+    for task, state, owner in over:
+        link.query(_DELETE_STANDING, (task,))
+        link.query(_DELETE_TASK, (task,))
+        gone[owner, NO_HOUR, STATE + state] -= 1
+    write_counts(link, gone)
     events = 0
     if found.events:
         link.query(_DROP_EVENTS, (found.events,))

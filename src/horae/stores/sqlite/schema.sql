@@ -22,6 +22,7 @@ CREATE TABLE tasks (
 CREATE UNIQUE INDEX tasks_by_id ON tasks (id);
 CREATE INDEX tasks_by_owner ON tasks (owner, id);
 CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
+CREATE INDEX tasks_by_name ON tasks (name);
 
 -- Where a task stands. Hot and small, and the only index is for what is over. `version` rises with every change of the
 -- definition, the standing, or a run that is live: who has read a task before sees in one number that it knows all of it.
@@ -45,6 +46,8 @@ CREATE TABLE standings (
   live         TEXT
 ) STRICT;
 CREATE INDEX standings_over ON standings (ended) WHERE ended IS NOT NULL;
+-- Only what is rare: an ordinary run enters none of them.
+CREATE INDEX standings_in_trouble ON standings (state, task) WHERE state IN ('paused', 'failed');
 
 -- The priority queue. `stand`: 0 timed, 1 ready, 2 held, 3 parked, 4 asleep.
 CREATE TABLE agenda (
@@ -116,6 +119,7 @@ CREATE INDEX runs_by_plan ON runs (planned, attempt, owner);
 CREATE UNIQUE INDEX runs_live ON runs (id) WHERE live = 1;
 CREATE UNIQUE INDEX runs_stray ON runs (id) WHERE stray = 1;
 CREATE INDEX runs_asked_to_end ON runs (node) WHERE live = 1 AND cancel IS NOT NULL;
+CREATE INDEX runs_in_trouble ON runs (planned, attempt, owner) WHERE state IN ('failed', 'timed_out', 'lost');
 
 CREATE TABLE seats (
   lane   TEXT NOT NULL,
@@ -170,6 +174,15 @@ CREATE TABLE records (
   version INTEGER NOT NULL,
   PRIMARY KEY (kind, key)
 ) STRICT;
+
+-- Running counts, for each owner and (with an empty name) for everybody: states under hour 0, what happened by its hour.
+CREATE TABLE tallies (
+  owner  TEXT NOT NULL,
+  hour   INTEGER NOT NULL,
+  name   TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  PRIMARY KEY (hour, owner, name)
+) STRICT, WITHOUT ROWID;
 
 -- Facts about the deployment.
 CREATE TABLE remembered (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -10,7 +11,8 @@ import apsw
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
 from ...model.refusals import refuse
-from ...model.task import FRESH
+from ...model.tally import EVERYBODY, KEPT_HOURS, NO_HOUR, STATE, added
+from ...model.task import FRESH, Standing, TaskState
 from .gather import one_by_id, one_by_key, these
 from .link import Link, Row
 from .rows import entry_values, event_values, standing_values, task_values
@@ -25,12 +27,15 @@ _INSERT_STARTED_RUNS: Final = Bulk("insert_started_runs", 13)
 _END_RUNS: Final = Bulk("end_runs", 8)
 _TAKE_SEATS: Final = Bulk("take_seats", 2)
 _INSERT_EVENTS: Final = Bulk("insert_events", 6)
+_PUT_TALLIES: Final = Bulk("put_tallies", 4)
+_DROP_TALLIES: Final = sql("drop_tallies")
 _UPDATE_TASK: Final = sql("update_task")
 _EMPTY_AGENDAS: Final = sql("empty_agendas")
 _MOVE_RUN: Final = sql("move_run")
 _LEAVE_SEAT: Final = sql("leave_seat")
 _ASK_TO_END: Final = sql("ask_to_end")
 _DELETIONS: Final = tuple(sql(name) for name in ("delete_lines", "delete_runs", "delete_standing", "delete_task"))
+_ACTIVE: Final = STATE + TaskState.ACTIVE
 _FRESH_VALUES: Final = standing_values(0, 1, FRESH)[2:]
 
 
@@ -56,16 +61,25 @@ class Sheets:
         self.emptied: dict[int, None] = {}
         """Tasks of which nothing is on the agenda any more, but for what is put there later."""
         self.deleted: list[int] = []
+        self.counts: Counter[tuple[str, int, str]] = Counter()
+        """What is added to the running counts: owner, hour, name."""
+
+    def count(self, owner: str, before: Standing | None, change: Change) -> None:
+        counts = self.counts
+        for hour, name, number in added(before, change):
+            counts[owner, hour, name] += number
 
     def add(self, number: int, change: Change, live: Sequence[int] = ()) -> None:
         """A new task, with its entries and events; `live` are the numbers of its runs that go on."""
         if change.task is None:
             raise StoreError("Only a change that defines a task can make one; nothing was written.")
         self.new_tasks += (number, *task_values(change.task))
-        if change.standing is FRESH and not live:
+        if change.standing is FRESH and not change.born:
             self.standings += (number, 1, *_FRESH_VALUES)
+            self.counts[change.task.owner, NO_HOUR, _ACTIVE] += 1
         else:
             self.standings += standing_values(number, 1, change.standing or FRESH, live)
+            self.count(change.task.owner, None, change._replace(standing=change.standing or FRESH))
         for entry in change.put:
             self.put += entry_values(number, entry)
         for event in change.events:
@@ -82,6 +96,7 @@ class Sheets:
         self._write_entries(link)
         self._write_runs(link)
         link.write_rows(_INSERT_EVENTS, self.events)
+        write_counts(link, self.counts)
         for number in self.deleted:
             for statement in _DELETIONS:
                 link.query(statement, (number,))
@@ -128,6 +143,21 @@ class Sheets:
         link.write_each(_LEAVE_SEAT, self.left)
         link.write_rows(_TAKE_SEATS, self.taken)
         link.write_each(_ASK_TO_END, self.asked)
+
+
+def write_counts(link: Link, counts: Counter[tuple[str, int, str]]) -> None:
+    """Once for each owner, and once for everybody."""
+    if not counts:
+        return
+    everybody: Counter[tuple[str, int, str]] = Counter()
+    for (_, hour, name), number in counts.items():
+        everybody[EVERYBODY, hour, name] += number
+    rows = [value for key, number in (*counts.items(), *everybody.items()) if number for value in (*key, number)]
+    link.write_rows(_PUT_TALLIES, rows)
+    hour = max(hour for _, hour, _ in counts)
+    if hour > link.newest_hour:
+        link.newest_hour = hour
+        link.query(_DROP_TALLIES, (hour - KEPT_HOURS,))
 
 
 def _is_anothers(found: Row | None, number: int) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 
 _NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^--.*$", re.MULTILINE)
-_SHARED: Final = re.compile(r"\{(\w+_columns)\}")
+_SHARED: Final = re.compile(r"\{(\w+_(?:columns|filter))\}")
 
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:

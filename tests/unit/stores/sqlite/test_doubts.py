@@ -44,7 +44,8 @@ def doubts_after(path: Path, damage: str) -> tuple[str, ...]:
     [
         ("UPDATE agenda SET task = 99", ["entry next belongs", "is active, but nothing"]),
         ("UPDATE runs SET task = 99 WHERE lanes IS NULL", ["run run_", "which of its runs"]),
-        ("DELETE FROM standings WHERE live IS NULL", ["has no standing"]),
+        ("DELETE FROM standings WHERE live IS NULL", ["has no standing", "of all owners", "of ada"]),
+        ("UPDATE tallies SET number = 7 WHERE owner = 'ada'", ["7 tasks of ada are counted as state:active"]),
         ("DELETE FROM seats", ["lane kitchen counts 0 seats taken, but 1"]),
         ("INSERT INTO seats VALUES ('garden', 'run_1')", ["lane garden counts 1 seats taken, but 0"]),
         ("DELETE FROM agenda", ["is active, but nothing"]),

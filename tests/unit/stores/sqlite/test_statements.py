@@ -12,7 +12,7 @@ import pytest
 from horae.stores.sqlite.statements import STATEMENTS, Bulk, blocks, sql
 
 ROOM = Path(str(resources.files("horae.stores.sqlite")))
-COLUMNS = {name for name in STATEMENTS if name.endswith("_columns")}
+COLUMNS = {name for name in STATEMENTS if name.endswith(("_columns", "_filter"))}
 LOOKS_AT_EVERYTHING = {
     "integrity",
     "orphan_entries",
@@ -21,11 +21,25 @@ LOOKS_AT_EVERYTHING = {
     "wrong_seats",
     "forgotten_tasks",
     "miscounted_tasks",
+    "miscounted_states",
 }
 """What an operator asks when in doubt; it may take its time."""
-SMALL = ("nodes", "tokens", "sqlite_sequence", "turns", "ended", "oldest", "events", "(subquery", "CONSTANT ROW")
+SMALL = (
+    "nodes",
+    "tokens",
+    "sqlite_sequence",
+    "turns",
+    "ended",
+    "oldest",
+    "events",
+    "(subquery",
+    "CONSTANT ROW",
+    "lanes",
+    "seats",
+    "named",
+)
 """What a scan may go over: a few rows, or as many as a LIMIT says."""
-PARTIAL = ("agenda_timed", "agenda_ready_due", "agenda_prioritised", "runs_live")
+PARTIAL = ("agenda_timed", "agenda_ready_due", "agenda_prioritised", "runs_live", "agenda_parked", "_in_trouble")
 """Indexes whose first row is all that is wanted, or which hold only what is going on."""
 
 

@@ -86,6 +86,12 @@ UPDATE agenda SET stand = 0 WHERE (task, slot) IN (
   )
 )
 
+-- name: somebody_at_the_door
+SELECT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE stand = 3 AND lane IN carray(?))
+
+-- name: admit
+UPDATE agenda SET stand = 0, lane = NULL WHERE stand = 3 AND lane IN carray(?)
+
 -- name: join
 REPLACE INTO nodes (id, home, version, joined, renewed, renewals) VALUES (?, ?, ?, ?, ?, ?)
 

@@ -4,28 +4,66 @@
 -- The index is said outright: the planner would rather sort a million rows than believe a filter that may be absent.
 SELECT tasks.seq, standings.version
 FROM tasks INDEXED BY tasks_by_id JOIN standings ON standings.task = tasks.seq
-WHERE tasks.id > :after
-  AND (:states IS NULL OR standings.state IN (SELECT value FROM json_each(:states)))
-  AND (:name IS NULL OR tasks.name = :name)
-  AND (:lane IS NULL OR tasks.lane = :lane)
-  AND NOT EXISTS (
-    SELECT 1 FROM json_each(:labels) AS wanted
-    WHERE NOT EXISTS (SELECT 1 FROM json_each(tasks.labels) AS label WHERE label.value = wanted.value)
-  )
-ORDER BY tasks.id LIMIT :limit
+WHERE tasks.id > :after AND {task_filter} ORDER BY tasks.id LIMIT :limit
 
 -- name: tasks_page_of_owner
 SELECT tasks.seq, standings.version
 FROM tasks INDEXED BY tasks_by_owner JOIN standings ON standings.task = tasks.seq
-WHERE tasks.owner = :owner AND tasks.id > :after
-  AND (:states IS NULL OR standings.state IN (SELECT value FROM json_each(:states)))
-  AND (:name IS NULL OR tasks.name = :name)
-  AND (:lane IS NULL OR tasks.lane = :lane)
-  AND NOT EXISTS (
-    SELECT 1 FROM json_each(:labels) AS wanted
-    WHERE NOT EXISTS (SELECT 1 FROM json_each(tasks.labels) AS label WHERE label.value = wanted.value)
-  )
-ORDER BY tasks.id LIMIT :limit
+WHERE tasks.owner = :owner AND tasks.id > :after AND {task_filter} ORDER BY tasks.id LIMIT :limit
+
+-- name: tasks_page_of_name
+SELECT tasks.seq, standings.version
+FROM tasks INDEXED BY tasks_by_name JOIN standings ON standings.task = tasks.seq
+WHERE tasks.name = :name AND tasks.id > :after AND {task_filter} ORDER BY tasks.id LIMIT :limit
+
+-- name: tasks_page_in_trouble
+SELECT tasks.seq, standings.version
+FROM standings INDEXED BY standings_in_trouble CROSS JOIN tasks ON tasks.seq = standings.task
+WHERE standings.state IN ('paused', 'failed') AND tasks.id > :after AND {task_filter} ORDER BY tasks.id LIMIT :limit
+
+-- name: upcoming
+SELECT agenda.task, standings.version FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
+WHERE agenda.stand = 0 ORDER BY agenda.due LIMIT ?
+
+-- name: upcoming_of_owner
+-- By way of the owner's tasks: others may have a million entries before the first of these.
+SELECT agenda.task, standings.version
+FROM tasks INDEXED BY tasks_by_owner CROSS JOIN agenda ON agenda.task = tasks.seq JOIN standings ON standings.task = tasks.seq
+WHERE tasks.owner = ? AND agenda.stand IN (0, 1) ORDER BY agenda.due LIMIT ?
+
+-- name: latest
+SELECT {run_columns}, tasks.id
+FROM carray(?) AS wanted CROSS JOIN tasks ON tasks.id = wanted.value CROSS JOIN runs ON runs.seq = (
+  SELECT newest.seq FROM runs AS newest INDEXED BY runs_of_task WHERE newest.task = tasks.seq
+  ORDER BY newest.planned DESC, newest.attempt DESC, newest.origin DESC LIMIT 1
+)
+
+-- name: counts
+SELECT hour, name, number FROM tallies WHERE hour IN carray(?) AND owner = ? AND number <> 0
+
+-- name: waiting
+SELECT
+  (SELECT count(*) FROM (
+    SELECT 1 FROM agenda INDEXED BY agenda_timed
+    WHERE stand = 0 AND due <= :now AND (:owner IS NULL OR owner = :owner) LIMIT :most)),
+  (SELECT count(*) FROM (
+    SELECT 1 FROM agenda INDEXED BY agenda_ready_due
+    WHERE stand = 1 AND (:owner IS NULL OR owner = :owner) LIMIT :most)),
+  (SELECT count(*) FROM (
+    SELECT 1 FROM agenda INDEXED BY agenda_parked
+    WHERE stand = 3 AND (:owner IS NULL OR owner = :owner)
+      AND lane NOT LIKE 'function:%' AND lane NOT LIKE 'target:%' LIMIT :most)),
+  (SELECT count(*) FROM (
+    SELECT 1 FROM agenda INDEXED BY agenda_parked
+    WHERE stand = 3 AND (:owner IS NULL OR owner = :owner)
+      AND (lane LIKE 'function:%' OR lane LIKE 'target:%') LIMIT :most))
+
+-- name: all_lanes
+SELECT name, (SELECT seats FROM lanes WHERE lanes.name = named.name), (SELECT count(*) FROM seats WHERE lane = named.name)
+FROM (SELECT name FROM lanes UNION SELECT lane FROM seats) AS named ORDER BY name
+
+-- name: all_nodes
+SELECT id, home, version, joined, renewed, renewals FROM nodes ORDER BY id
 
 -- name: run_live
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_live JOIN tasks ON tasks.seq = runs.task
@@ -41,20 +79,27 @@ WHERE runs.planned BETWEEN ? AND ? AND runs.id = ?
 
 -- name: runs_page
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_by_plan JOIN tasks ON tasks.seq = runs.task
-WHERE (runs.planned, runs.attempt, runs.id) < (:planned, :attempt, :id)
-  AND (:owner IS NULL OR runs.owner = :owner)
-  AND (:states IS NULL OR runs.state IN (SELECT value FROM json_each(:states)))
-  AND (:since IS NULL OR coalesce(runs.span_last, runs.planned) >= :since)
-  AND (:until IS NULL OR coalesce(runs.span_first, runs.planned) <= :until)
-ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+WHERE {run_filter} ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
 
 -- name: runs_page_of_task
 SELECT {run_columns}, tasks.id FROM tasks JOIN runs INDEXED BY runs_of_task ON runs.task = tasks.seq
-WHERE tasks.id = :task_id AND (runs.planned, runs.attempt, runs.id) < (:planned, :attempt, :id)
-  AND (:owner IS NULL OR runs.owner = :owner)
-  AND (:states IS NULL OR runs.state IN (SELECT value FROM json_each(:states)))
-  AND (:since IS NULL OR coalesce(runs.span_last, runs.planned) >= :since)
-  AND (:until IS NULL OR coalesce(runs.span_first, runs.planned) <= :until)
+WHERE tasks.id = :task_id AND {run_filter}
+ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+
+-- name: runs_page_of_owner
+-- By way of the owner's tasks, each of which keeps so many runs: others may have millions between two of these.
+SELECT {run_columns}, tasks.id
+FROM tasks INDEXED BY tasks_by_owner CROSS JOIN runs INDEXED BY runs_of_task ON runs.task = tasks.seq
+WHERE tasks.owner = :owner AND {run_filter}
+ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+
+-- name: runs_page_live
+SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_live JOIN tasks ON tasks.seq = runs.task
+WHERE runs.live = 1 AND {run_filter} ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
+
+-- name: runs_page_in_trouble
+SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_in_trouble JOIN tasks ON tasks.seq = runs.task
+WHERE runs.state IN ('failed', 'timed_out', 'lost') AND {run_filter}
 ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
 
 -- name: set_lane

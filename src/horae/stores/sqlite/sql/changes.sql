@@ -75,6 +75,13 @@ DELETE FROM seats WHERE lane = ? AND run_id = ?
 -- name: insert_events
 INSERT INTO events (kind, at, owner, task_id, run_id, detail) VALUES {rows}
 
+-- name: put_tallies
+INSERT INTO tallies (owner, hour, name, number) VALUES {rows}
+ON CONFLICT DO UPDATE SET number = number + excluded.number
+
+-- name: drop_tallies
+DELETE FROM tallies WHERE hour BETWEEN 1 AND ?
+
 -- name: delete_lines
 DELETE FROM lines WHERE run_id IN (SELECT id FROM runs WHERE task = ?)
 

@@ -18,3 +18,24 @@ tasks.policies, tasks.created, tasks.key, tasks.lane, tasks.labels, tasks.versio
 runs.seq, runs.id, runs.task, runs.owner, runs.origin, runs.planned, runs.due, runs.attempt, runs.state, runs.reason,
 runs.token, runs.node, runs.claimed, runs.started, runs.ended, runs.deadline, runs.span_first, runs.span_last,
 runs.span_count, runs.forgiven, runs.deaths, runs.alone, runs.in_order, runs.cancel, runs.lanes, runs.result, runs.error
+
+-- name: task_filter
+-- Every condition that is given must hold.
+(:states IS NULL OR standings.state IN (SELECT value FROM json_each(:states)))
+AND (:owner IS NULL OR tasks.owner = :owner)
+AND (:name IS NULL OR tasks.name = :name)
+AND (:lane IS NULL OR tasks.lane = :lane)
+AND (:kind IS NULL OR tasks.target_kind = :kind)
+AND (:text IS NULL OR instr(lower(tasks.name), lower(:text)))
+AND (:prefix IS NULL OR (tasks.id >= :prefix AND tasks.id < :prefix || '~'))
+AND NOT EXISTS (
+  SELECT 1 FROM json_each(:labels) AS wanted
+  WHERE NOT EXISTS (SELECT 1 FROM json_each(tasks.labels) AS label WHERE label.value = wanted.value)
+)
+
+-- name: run_filter
+(runs.planned, runs.attempt, runs.id) < (:planned, :attempt, :id)
+AND (:owner IS NULL OR runs.owner = :owner)
+AND (:states IS NULL OR runs.state IN (SELECT value FROM json_each(:states)))
+AND (:since IS NULL OR coalesce(runs.span_last, runs.planned) >= :since)
+AND (:until IS NULL OR coalesce(runs.span_first, runs.planned) <= :until)

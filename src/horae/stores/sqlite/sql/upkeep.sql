@@ -45,7 +45,7 @@ GROUP BY task HAVING count(*) > :keep ORDER BY task
 
 -- name: still_over
 -- Without a run as well: one that has ended since it was looked at is not to be forgotten yet.
-SELECT task FROM standings
+SELECT task, state, (SELECT owner FROM tasks WHERE tasks.seq = standings.task) FROM standings
 WHERE task IN carray(?) AND state IN ('completed', 'failed', 'cancelled') AND ended < ?
   AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.task = standings.task)
   AND NOT EXISTS (SELECT 1 FROM agenda WHERE agenda.task = standings.task)
@@ -102,3 +102,13 @@ WITH going (task, numbers) AS (
 SELECT tasks.id FROM tasks JOIN standings ON standings.task = tasks.seq LEFT JOIN going ON going.task = tasks.seq
 WHERE standings.live IS NOT going.numbers
 ORDER BY tasks.id
+
+-- name: miscounted_states
+SELECT owner, name, sum(counted), sum(found) FROM (
+  SELECT owner, name, number AS counted, 0 AS found FROM tallies WHERE hour = 0
+  UNION ALL
+  SELECT tasks.owner, 'state:' || standings.state, 0, count(*)
+  FROM tasks JOIN standings ON standings.task = tasks.seq GROUP BY tasks.owner, standings.state
+  UNION ALL
+  SELECT '', 'state:' || state, 0, count(*) FROM standings GROUP BY state
+) GROUP BY owner, name HAVING sum(counted) <> sum(found) ORDER BY owner, name

@@ -1,0 +1,42 @@
+"""Somebody wants an occurrence that has ended badly to be attempted once more."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from ..model.change import Change, Facts
+from ..model.entry import Entry, EntryKind, Stand
+from ..model.refusals import refuse
+from ..model.run import Run, RunState
+from ..model.task import TaskState
+from .agenda import retry_entry
+
+_AGAIN: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
+
+
+def try_again(facts: Facts, last: Run, now: datetime) -> Change:
+    """`last` is the last run of the occurrence. It is tried anew, with the same key and all attempts before it; an
+    attempt that waits for its time comes now. What succeeded, or never began, has nothing to be tried again."""
+    if facts.standing.state is TaskState.CANCELLED:
+        raise refuse("task_cancelled")
+    if last.live or any(run.id == last.id for run in facts.live):
+        raise refuse("run_going", id=last.id)
+    if facts.standing.state is TaskState.PAUSED:
+        raise refuse("task_paused")
+    waiting = _waiting(facts, last)
+    if waiting is not None:
+        return Change(put=(waiting._replace(due=now),) if waiting.due > now else ())
+    if last.state not in _AGAIN:
+        raise refuse("nothing_to_retry", state=last.state.value)
+    entry = retry_entry(facts.task, facts.standing, last, now)
+    # All attempts so far are forgiven: whoever asks has looked, and it may be tried as often as at first.
+    return Change(put=(entry._replace(forgiven=last.attempt, deaths=0),))
+
+
+def _waiting(facts: Facts, last: Run) -> Entry | None:
+    for entry in facts.entries:
+        same = (entry.origin, entry.planned) == (last.origin, last.planned)
+        if same and entry.kind is EntryKind.RETRY and entry.stand is Stand.TIMED:
+            return entry
+    return None

@@ -34,11 +34,10 @@ async def first_process() -> None:
 
 async def second_process() -> None:
     async with app:
-        facts = await app.store.find("local", "order-7")
-        assert facts is not None
-        run = await app.wait_for(facts.task.id, "30s")
+        task = await app.get("order-7")
+        run = await task.wait("30s")
         print(run.state, run.result)
-        for each in reversed((await app.ledger.runs(app.who, facts.task.id)).items):
+        for each in reversed(await task.runs()):
             print("attempt", each.attempt, each.state, each.reason or "")
     keys = {line.split()[1] for line in (folder / "effects").read_text().splitlines()}
     print("idempotency keys seen by the effect:", len(keys))

@@ -8,6 +8,7 @@ HoraeError
 │   └── Conflict            it is there, but its state does not allow this now
 └── StoreError              the store broke a promise, and nothing of the request was kept
     ├── StoreUnavailable    it cannot be reached, or is closed
+    │   └── UnknownStore    its address names no store (a Refusal too)
     ├── StoreFull           no space left for another write
     └── StoreDamaged        an integrity check failed, or the file is not ours
 """
@@ -104,6 +105,10 @@ class StoreError(HoraeError):
 
 class StoreUnavailable(StoreError):
     """It cannot be reached, or it is closed."""
+
+
+class UnknownStore(Refusal, StoreUnavailable):
+    """An address that names no store that there could be."""
 
 
 class StoreFull(StoreError):

@@ -1,15 +1,17 @@
-"""Frozen settings, read once: flag, then environment, then what the machine says."""
+"""Frozen settings, read once: flag, then environment, then `horae.toml`, then the user's file, then a default."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Final, Literal, NamedTuple
 
 Origin = Literal["flag", "environment", "machine", "nowhere"]
 
 _ZONE_VARIABLES = ("HORAE_ZONE", "TIMEZONE", "TZ")
+PROJECT_FILE: Final = "horae.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,204 @@ def _machine_zone(localtime: Path) -> str | None:
         return None
     _, found, name = str(localtime.resolve()).partition("/zoneinfo/")
     return name.removeprefix("posix/") if found else None
+
+
+class Setting(NamedTuple):
+    """One setting: where it stands in a file, which variables say it, what kind of value it is."""
+
+    path: str
+    variables: tuple[str, ...]
+    kind: Literal["text", "list", "number"]
+    default: Any
+    meaning: str
+    meaning_zh: str
+
+
+SETTINGS: Final[tuple[Setting, ...]] = (
+    Setting(
+        "store",
+        ("HORAE_STORE",),
+        "text",
+        None,
+        "Where tasks are kept: sqlite:///file.db",
+        "任务的存储位置:sqlite:///文件.db",
+    ),
+    Setting(
+        "zone", _ZONE_VARIABLES, "text", None, "The zone where a schedule names none", "计划未指明时区时使用的时区"
+    ),
+    Setting(
+        "wake",
+        ("HORAE_WAKE",),
+        "text",
+        "precise",
+        "precise: sleep to the next due instant; poll: look every ten seconds",
+        "precise:睡到下一个到期时刻;poll:每十秒查看一次",
+    ),
+    Setting(
+        "output", ("HORAE_OUTPUT",), "text", "text", "json: every command answers in JSON", "json:所有命令以 JSON 输出"
+    ),
+    Setting("key_file", ("HORAE_KEY_FILE",), "text", None, "The key that seals secrets", "加密机密的密钥文件"),
+    Setting(
+        "targets.command.allow",
+        ("HORAE_COMMAND_ALLOW",),
+        "list",
+        (),
+        "Programs that command targets may run; * allows all",
+        "命令目标可以运行的程序;* 表示全部允许",
+    ),
+    Setting(
+        "targets.command.directory", ("HORAE_COMMAND_DIRECTORY",), "text", None, "Where commands run", "命令的工作目录"
+    ),
+    Setting(
+        "targets.http.allow_networks",
+        ("HORAE_HTTP_ALLOW_NETWORKS",),
+        "list",
+        (),
+        "Private networks that HTTP targets may call, such as 10.0.0.0/8",
+        "HTTP 目标可以访问的私有网络,例如 10.0.0.0/8",
+    ),
+    Setting(
+        "targets.http.callback_url",
+        ("HORAE_HTTP_CALLBACK_URL",),
+        "text",
+        None,
+        "Where targets that answer 202 report back to",
+        "以 202 应答的目标回报结果的地址",
+    ),
+    Setting(
+        "targets.http.default_agent",
+        ("HORAE_HTTP_DEFAULT_AGENT", "SCHEDULER_DEFAULT_AGENT", "OPENCLAW_DEFAULT_AGENT"),
+        "text",
+        None,
+        "The agent that the orchestrator preset asks for",
+        "orchestrator 预设的默认代理",
+    ),
+    Setting(
+        "targets.http.mode",
+        ("HORAE_HTTP_MODE", "SCHEDULER_ROUTER_MODE", "ROUTER_MODE"),
+        "text",
+        None,
+        "The routing mode that the orchestrator preset asks for",
+        "orchestrator 预设的路由模式",
+    ),
+    Setting(
+        "targets.event.redis",
+        ("HORAE_EVENT_REDIS",),
+        "text",
+        None,
+        "Redis that events are published to",
+        "发布事件的 Redis 地址",
+    ),
+    Setting(
+        "targets.event.channel",
+        ("HORAE_EVENT_CHANNEL",),
+        "text",
+        None,
+        "The Redis channel for events",
+        "事件的 Redis 频道",
+    ),
+    Setting(
+        "targets.event.webhook",
+        ("HORAE_EVENT_WEBHOOK",),
+        "text",
+        None,
+        "URL that events are posted to",
+        "事件投递的地址",
+    ),
+)
+_KNOWN: Final = {setting.path: setting for setting in SETTINGS}
+
+
+class Chosen(NamedTuple):
+    """A value and where it came from: a flag, a variable, a file, or nowhere (the default)."""
+
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting by its path; what a file says of targets of other packages is there too."""
+
+    chosen: Mapping[str, Chosen]
+
+    def value(self, path: str) -> Any:
+        found = self.chosen.get(path)
+        return _KNOWN[path].default if found is None else found.value
+
+    def target(self, kind: str) -> dict[str, Any]:
+        """What is set for one kind of target; what is not is left out."""
+        start = f"targets.{kind}."
+        return {path.removeprefix(start): each.value for path, each in self.chosen.items() if path.startswith(start)}
+
+    @property
+    def target_kinds(self) -> frozenset[str]:
+        return frozenset(path.split(".")[1] for path in self.chosen if path.startswith("targets."))
+
+
+class BadSettings(Exception):  # noqa: N818 - it says what is bad
+    """A file of settings that cannot be read; the composition root turns it into a refusal."""
+
+    def __init__(self, file: str, problem: str) -> None:
+        self.file = file
+        self.problem = problem
+        super().__init__(f"{file}: {problem}")
+
+
+def read_settings(
+    environment: Mapping[str, str], files: tuple[Path, ...] = (), flags: Mapping[str, Any] | None = None
+) -> Settings:
+    """`files` from the least to the most important; a file that is not there says nothing."""
+    chosen: dict[str, Chosen] = {}
+    for file in files:
+        chosen |= {path: Chosen(value, str(file)) for path, value in _from_file(file).items()}
+    for setting in SETTINGS:
+        for variable in setting.variables:
+            value = environment.get(variable, "").strip()
+            if value:
+                chosen[setting.path] = Chosen(_spelled(setting, value), variable)
+                break
+    for path, value in (flags or {}).items():
+        if value is not None:
+            chosen[path] = Chosen(value, "flag")
+    return Settings(chosen)
+
+
+def _spelled(setting: Setting, value: str) -> Any:
+    if setting.kind == "list":
+        return tuple(part.strip() for part in value.replace(";", ",").split(",") if part.strip())
+    return value
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSettings(str(file), str(error)) from error
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadSettings(str(file), str(error)) from error
+    return dict(_checked(file, table))
+
+
+def _checked(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Flat, by path. A name that nobody knows is a mistake, except for targets: those may come from other packages."""
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        if name == "targets" and isinstance(value, Mapping):
+            for kind, part in value.items():
+                if not isinstance(part, Mapping):
+                    raise BadSettings(str(file), f"[targets.{kind}] must be a table")
+                found |= {f"targets.{kind}.{key}": each for key, each in part.items()}
+        elif name in _KNOWN:
+            found[name] = value
+        else:
+            known = ", ".join(path for path in _KNOWN if "." not in path)
+            raise BadSettings(str(file), f"{name!r} is not a setting; the settings are {known}, and [targets.…]")
+    return found
 
 
 def precise_wake(environment: Mapping[str, str]) -> bool:

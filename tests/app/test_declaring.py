@@ -96,12 +96,12 @@ def test_opening_again_changes_nothing_and_a_changed_declaration_is_an_edit() ->
             store = app.store
             second = an_app(clock, engine=False)
             second.task("every 1h", name="work")(work)
-            second._store = store
+            second._store, second._service = store, app.service
             await second.begin()
             assert await kept(app) == [first]
             third = an_app(clock, engine=False)
             third.task("every 2h", name="work")(work)
-            third._store = store
+            third._store, third._service = store, app.service
             await third.begin()
             (edited,) = await kept(app)
             assert (edited.id, edited.version) == (first.id, 2)
@@ -117,10 +117,10 @@ def test_what_somebody_cancelled_does_not_keep_the_app_from_opening(caplog: pyte
         app.task("every 1h", name="work")(work)
         async with app:
             (task,) = await kept(app)
-            await app.tasks.cancel(app.who, task.id)
+            await app.service.tasks.cancel(app.who, task.id)
             again = an_app(clock, engine=False)
             again.task("every 2h", name="work")(work)
-            again._store = app.store
+            again._store, again._service = app.store, app.service
             await again.begin()
             assert await kept(app) == [task]
 

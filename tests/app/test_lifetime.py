@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from horae import Conflict, Horae, InvalidTask, StoreError
+from horae import Conflict, Horae, StoreError
+from horae.errors import UnknownStore
 from horae.model.reason import Reason
 from horae.model.run import RunState
+from horae.ports.store import RunFilter
 from horae.simulation.virtual import VirtualClock
 from tests.app.stage import with_app
 
@@ -87,7 +89,7 @@ def test_a_store_that_nobody_knows_is_refused() -> None:
         async with Horae("mongodb://here"):
             pass
 
-    with pytest.raises(InvalidTask) as refusal:
+    with pytest.raises(UnknownStore) as refusal:
         asyncio.run(scene())
     assert refusal.value.code == "unknown_store"
 
@@ -117,7 +119,7 @@ def test_closing_hands_back_what_does_not_end(tmp_path: Path) -> None:
             await begun.wait()
         async with (second := app()):
             run = await second.wait_for(handle.id, timeout=60)
-            lost = (await second.ledger.runs(second.who, handle.id)).items[-1]
+            lost = (await second.service.runs.page(second.who, RunFilter(task_id=handle.id))).items[-1]
         assert (run.state, run.attempt, run.result) == (RunState.SUCCEEDED, 2, '"in the end"')
         assert (lost.state, lost.reason) == (RunState.LOST, Reason.RELEASED)
 

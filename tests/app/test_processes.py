@@ -40,7 +40,7 @@ from horae import Horae
 
 async def cancel() -> None:
     async with Horae(sys.argv[1], engine=False) as app:
-        await app.tasks.cancel(app.who, sys.argv[2])
+        await app.service.tasks.cancel(app.who, sys.argv[2])
 
 asyncio.run(cancel())
 """

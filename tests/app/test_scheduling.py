@@ -96,8 +96,8 @@ def test_the_call_has_the_last_word_over_the_decorator() -> None:
                 labels={"for": "ada"},
                 owner="bob",
             )
-            usual = (await app.tasks.get(app.who, plain.id)).task
-            task = (await app.tasks.get(app.who, chosen.id)).task
+            usual = (await app.service.tasks.get(app.who, plain.id)).task
+            task = (await app.service.tasks.get(app.who, chosen.id)).task
         assert (usual.policies.retry, usual.policies.priority) == (Retry(attempts=6), 7)
         assert (usual.lane, usual.schedule.zone, plain.name) == ("post", "Asia/Tokyo", "send")
         assert (task.policies.retry, task.policies.priority) == (Retry(attempts=2), 7)
@@ -146,7 +146,7 @@ def test_a_key_makes_it_once() -> None:
             first = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}}, key="daily")
             same = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}}, key="daily")
             other = await app.schedule(send, "every 1h", {"parcel": {"to": "bob"}}, key="daily")
-            task = (await app.tasks.get(app.who, first.id)).task
+            task = (await app.service.tasks.get(app.who, first.id)).task
         assert first.id == same.id == other.id
         assert (task.version, json.loads(task.payload)) == (2, {"parcel": {"to": "bob"}})
 
@@ -236,7 +236,7 @@ def test_skip_next_leaves_a_row() -> None:
         send, calls = a_function(app)
         async with app:
             handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
-            await handle.skip_next()
+            await handle.skip()
             await clock.pause(2 * 3_600 + 1)
             newest, oldest = await handle.runs()
         assert (oldest.state, oldest.reason) == (RunState.SKIPPED, Reason.SKIP_REQUESTED)
@@ -291,17 +291,21 @@ def test_a_lane_that_grows_lets_the_next_ones_in_at_once() -> None:
     with_app(scene)
 
 
-@pytest.mark.parametrize("at", ["2026-03-01", "2026-03-01T13:00:00", "yesterday", "", datetime(2026, 3, 1, 13)])
-def test_why_wants_one_instant(at: Any) -> None:
+@pytest.mark.parametrize(
+    ("at", "code"), [("", "bad_moment"), ("some day", "bad_moment"), (datetime(2026, 3, 1, 13), "naive_instant")]
+)
+def test_why_wants_a_moment(at: Any, code: str) -> None:
     async def scene(app: Horae, _: VirtualClock) -> None:
         send, _calls = a_function(app)
         async with app:
             handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
             with pytest.raises(InvalidTask) as refusal:
                 await app.why(handle, at)
-            assert refusal.value.code == "naive_instant"
-            assert (await app.why(handle.id, "2026-03-01T13:00:00+00:00")).verdict is Verdict.PENDING
+            assert refusal.value.code == code
+            for moment in ("2026-03-01T13:00:00+00:00", "2026-03-01T13:00", "13:00", "today 13:00", "2026-03-01", None):
+                assert (await app.why(handle.id, moment)).verdict is Verdict.PENDING, moment
             assert (await app.why(handle, datetime(2026, 3, 1, 13, tzinfo=UTC))).verdict is Verdict.PENDING
+            assert (await app.why(handle, "yesterday")).verdict is Verdict.NOT_CREATED
             with pytest.raises(NotFound):
                 await app.why("tsk_nobody", NOON)
 

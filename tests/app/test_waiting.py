@@ -143,7 +143,7 @@ def test_a_task_that_is_deleted_meanwhile_is_gone() -> None:
             handle = await app.schedule(never, "in 1h")
             waiting = asyncio.ensure_future(handle.wait())
             await clock.pause(10)
-            await app.tasks.delete(app.who, handle.id)
+            await app.service.tasks.delete(app.who, handle.id)
             with pytest.raises(NotFound):
                 await waiting
 

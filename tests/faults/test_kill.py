@@ -150,7 +150,7 @@ def test_f5_there_is_no_moment_without_a_next_occurrence(place: Place, workers: 
         assert (latest.state, _next_planned(place)) == ("running", None)
     workers.ready()
     until(has(place, "end", 4), LONG, "four ends")
-    ask(place, lambda app: app.tasks.cancel(app.who, handle.id))
+    ask(place, lambda app: app.service.tasks.cancel(app.who, handle.id))
     until_quiet(place, soon(0), LONG)
     occurrences = list({row.planned: row for row in gather(place).rows}.items())
     for (_, before), (planned, _) in pairwise(occurrences):

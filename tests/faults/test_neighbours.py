@@ -22,7 +22,7 @@ def unhurried(workers: Workers) -> None:
 
 
 async def cancel(app: Horae, task: str) -> None:
-    await app.tasks.cancel(app.who, task)
+    await app.service.tasks.cancel(app.who, task)
 
 
 def test_what_another_process_adds_starts_at_its_instant(place: Place, workers: Workers, measured: Measure) -> None:

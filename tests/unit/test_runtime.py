@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from horae.errors import InvalidTask
+from horae.errors import UnknownStore
 from horae.runtime import NoRing, make_store, make_wakeup, sqlite_path
 from horae.settings import precise_wake
 from horae.stores.memory import MemoryStore
@@ -42,7 +42,7 @@ def test_each_address_has_its_store(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["", "horae.db", "mongodb://x", "sqlite://", "memory:///"])
 def test_an_address_of_nothing_is_refused_with_a_hint(url: str) -> None:
-    with pytest.raises(InvalidTask) as refusal:
+    with pytest.raises(UnknownStore) as refusal:
         make_store(url)
     assert refusal.value.code == "unknown_store"
     assert "sqlite:///" in refusal.value.hint

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
-from typing import Generic, NamedTuple, ParamSpec, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
+from ..model.refusals import refuse
 from ..service.wishes import NO_OPTIONS, Options, When
+
+if TYPE_CHECKING:
+    from .handle import TaskHandle
+    from .horae import Horae
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,17 +30,40 @@ class Declaration(NamedTuple):
 
 
 class TaskFunction(Generic[P, R]):
-    def __init__(self, call: Callable[P, R], declaration: Declaration) -> None:
+    def __init__(self, call: Callable[P, R], declaration: Declaration, app: Horae) -> None:
         self.declaration = declaration
         self._call = call
+        self._app = app
         functools.update_wrapper(self, call)
 
     @property
     def name(self) -> str:
         return self.declaration.name
 
+    @property
+    def module(self) -> str:
+        """Where it is written; a script is known by its own name, not as `__main__`."""
+        module = getattr(self._call, "__module__", None) or "?"
+        script = getattr(sys.modules.get("__main__"), "__file__", None)
+        return Path(script).stem if module == "__main__" and script is not None else module
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._call(*args, **kwargs)
+
+    async def later(self, when: When, *args: Any, **kwargs: Any) -> TaskHandle:
+        """A task that calls it then, with these arguments: `await remind.later("in 20m", user=7)`."""
+        return await self._app.schedule(self, when, self._payload(args, kwargs))
+
+    async def now(self, *args: Any, **kwargs: Any) -> TaskHandle:
+        """A task that calls it at once, durably: it is on the disk before this returns."""
+        return await self._app.schedule(self, "now", self._payload(args, kwargs))
+
+    def _payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Arguments by name, as a payload has them; the context is not among them."""
+        names = self._app.argument_names(self)
+        if len(args) > len(names):
+            raise refuse("bad_payload", value=f"{self.name} takes {len(names)} arguments, not {len(args)}")
+        return {**dict(zip(names, args, strict=False)), **kwargs}
 
     def __repr__(self) -> str:
         return f"<task function {self.name}>"

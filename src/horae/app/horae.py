@@ -3,82 +3,47 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
-from types import TracebackType
-from typing import Any, Final, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import Any, Final, ParamSpec, TypeVar, Unpack, overload
 
-from ..clock import Clock, SystemClock
-from ..engine.engine import Engine
-from ..engine.settings import EngineSettings
-from ..errors import Conflict
 from ..lifecycle.explain import Explanation
 from ..model.checks import check_number
-from ..model.principal import LOCAL_OWNER, Principal
+from ..model.entry import Entry
+from ..model.ids import run_id
 from ..model.refusals import refuse
 from ..model.run import Run
 from ..model.task import Target as Where
-from ..ports.target import Target
-from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
-from ..service.ledger import Ledger
-from ..service.tasks import Tasks
+from ..model.task import TaskState
+from ..outgoing.callbacks import verify_callback_token
+from ..ports.store import TaskFilter
+from ..runtime.house import callback_key
+from ..service.code import CODE_KEY
+from ..service.runs import answered
 from ..service.wishes import Duration, Options, When, Wish, read_duration
-from ..settings import default_zone, precise_wake
-from ..targets.function.arguments.encode import encode_arguments
-from ..targets.function.origin import being_loaded
-from ..targets.function.registry import Isolation, Registry, check_payload, function_spec
-from ..targets.function.target import FunctionTarget
-from ..version import __version__
+from ..targets.function.arguments.encode import encode_arguments, encode_result
+from ..targets.function.registry import Isolation, check_payload, function_spec
 from .chosen import Chosen, options_of
 from .declared import Declaration, TaskFunction
-from .handle import TaskHandle
+from .handle import RunHandle, TaskHandle
 from .interpreter import interpreter
-from .surroundings import Surroundings
-from .waiting import Waiting
+from .listeners import Handler
+from .listing import Listing
+from .running import Running
+from .waiting import Occurrence
 
 P = ParamSpec("P")
 R = TypeVar("R")
+H = TypeVar("H", bound=Handler)
 Item = tuple["TaskFunction[Any, Any] | str", When, "Mapping[str, Any] | None"]
 
-LOG: Final = logging.getLogger("horae")
 MOST_IN_LANE: Final = 1_000_000
-CODE_KEY: Final = "code:"
-"""The natural key of a task that a decorator declares."""
 
 
-class Horae:
+class Horae(Running):
     """One deployment, seen from one process. Several may share a file: each occurrence still runs once."""
-
-    def __init__(
-        self,
-        store: str = DEFAULT_STORE,
-        *,
-        zone: str | None = None,
-        owner: str = LOCAL_OWNER,
-        engine: bool = True,
-        settings: EngineSettings | None = None,
-        clock: Clock | None = None,
-    ) -> None:
-        self.url = store
-        self.who = Principal(owner, admin=True)
-        self.zone = default_zone(zone, os.environ).name
-        self.clock: Clock = SystemClock() if clock is None else clock
-        chosen = EngineSettings() if settings is None else settings
-        self.settings = chosen if precise_wake(os.environ) else replace(chosen, precise=False)
-        self.registry = Registry()
-        self._with_engine = engine
-        self._declared: dict[str, TaskFunction[Any, Any]] = {}
-        self._store: Keeping | None = None
-        self._engine: Engine | None = None
-        self._functions: FunctionTarget | None = None
-        self._wakeup = make_wakeup(store, precise=self.settings.precise)
-        self._waiting = Waiting()
-        self._surroundings: Surroundings | None = None
-        self._entered = 0
 
     # --- what runs -------------------------------------------------------------------------------------------------
 
@@ -119,14 +84,19 @@ class Horae:
 
     def _declare(self, call: Callable[P, R], declaration: Declaration, isolate: Isolation | None) -> TaskFunction[P, R]:
         self.registry.register(declaration.name, call, isolate)
-        declared = self._declared[declaration.name] = TaskFunction(call, declaration)
+        declared = self._declared[declaration.name] = TaskFunction(call, declaration, self)
         return declared
+
+    def argument_names(self, declared: TaskFunction[Any, Any]) -> tuple[str, ...]:
+        """The arguments of a task function that a payload gives, in their order."""
+        function = self.registry.find(declared.name)
+        return () if function is None else tuple(function.binding.parts)
 
     # --- when it runs ----------------------------------------------------------------------------------------------
 
     async def schedule(  # noqa: PLR0913 - one call says all there is to say of a task
         self,
-        target: TaskFunction[Any, Any] | str,
+        target: TaskFunction[Any, Any] | str | Mapping[str, Any],
         when: When,
         payload: Mapping[str, Any] | None = None,
         *,
@@ -138,34 +108,79 @@ class Horae:
         labels: Mapping[str, str] | None = None,
         **options: Unpack[Chosen],
     ) -> TaskHandle:
-        """A task of its own. With a `key` it is made once, and edited when asked for again."""
+        """A task of its own. With a `key` it is made once, and edited when asked for again.
+
+        The target is a task function, its name, or what the wire says of a target: `{"kind": "http", "url": …}`.
+        """
         wish = self._wish(target, when, payload, options_of(options))
         wish = wish._replace(key=key, owner=owner, zone=zone or wish.zone, name=name or wish.name, labels=labels)
-        task = await self.tasks.create(self.who, wish if lane is None else wish._replace(lane=lane))
+        task = await self.service.tasks.create(self.who, wish if lane is None else wish._replace(lane=lane))
         return TaskHandle(self, task)
 
     async def schedule_many(self, items: Iterable[Item], *, owner: str | None = None) -> list[TaskHandle]:
         """Many at once: all or none up to a thousand, in chunks of that size above."""
         # One by one as they are planned: to look at all of them first would keep what comes due waiting.
-        wishes = (self._wish(target, when, payload, None, owner) for target, when, payload in items)
+        wishes = (self._wish(*_parts(item), None, owner) for item in items)
         with interpreter.undisturbed():
-            return await self.tasks.create_many(self.who, wishes, partial(TaskHandle, self))
+            return await self.service.tasks.create_many(self.who, wishes, partial(TaskHandle, self))
 
-    async def why(self, task: TaskHandle | str, at: datetime | str) -> Explanation:
-        """Why it did, or did not, run at that instant."""
-        try:
-            instant = datetime.fromisoformat(at) if isinstance(at, str) else at
-        except ValueError:
-            raise refuse("naive_instant", value=at) from None
-        if instant.tzinfo is None:
-            raise refuse("naive_instant", value=at)
+    async def get(self, task: str) -> TaskHandle:
+        """By id, name or key, or by as much of the id or name as is unique."""
+        return TaskHandle(self, (await self.service.tasks.named(self.who, task)).task)
+
+    def tasks(  # noqa: PLR0913 - one question, with everything that may qualify it
+        self,
+        *,
+        state: TaskState | str | Iterable[TaskState | str] | None = None,
+        labels: Mapping[str, str] | None = None,
+        name: str | None = None,
+        text: str | None = None,
+        lane: str | None = None,
+        owner: str | None = None,
+        limit: int | None = None,
+    ) -> Listing:
+        """Await it for a list, or go through it with `async for`, page by page; in order of creation."""
+        pairs = tuple(sorted((labels or {}).items()))
+        return Listing(self, TaskFilter(owner, _states(state), name, lane, pairs, text), limit)
+
+    def run(self, run: str, task: str) -> RunHandle:
+        """A run by its id, with that of its task."""
+        return RunHandle(self, task, run)
+
+    async def why(self, task: TaskHandle | str, at: datetime | str | None = None) -> Explanation:
+        """Why it did, or did not, run then: an instant, `2026-11-15 02:00` in the task's zone, `yesterday`, or the newest."""
         task_id = task if isinstance(task, str) else task.id
-        return await self.ledger.why(self.who, task_id, instant)
+        return (await self.service.ledger.explained(self.who, task_id, at, self.zone)).explanation
 
-    async def wait_for(self, task_id: str, timeout: Duration | None = None) -> Run:  # noqa: ASYNC109 - a wait has a timeout
+    async def wait_for(
+        self,
+        task_id: str,
+        timeout: Duration | None = None,  # noqa: ASYNC109 - a wait has a timeout
+        occurrence: Occurrence | None = None,
+    ) -> Run:
         seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
-        async with asyncio.timeout(seconds):
-            return await self._waiting.ended(lambda: self.store, task_id, self.who.scope)
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._waiting.ended(lambda: self.store, task_id, self.who.scope, occurrence)
+        except TimeoutError:
+            raise TimeoutError(f"nothing of the task {task_id} has ended within {seconds:g} s") from None
+
+    async def answer(
+        self,
+        run: str,
+        token: str,
+        *,
+        result: Any = None,
+        error: str | None = None,
+        until: datetime | None = None,
+    ) -> None:
+        """Somebody went on with a run and reports: a result, an error, or (`until`) that it needs more time.
+
+        `token` came with the call that handed it on, and proves that whoever answers was asked.
+        """
+        key = await callback_key(self.store)
+        outcome = answered(None if result is None else encode_result(result), error, until)
+        await self.service.runs.answer(run, lambda row: verify_callback_token(key, row.id, row.token, token), outcome)
 
     async def lane(self, name: str, limit: int) -> None:
         """At most so many runs of this lane at once, across all nodes; with 0 nothing of it starts."""
@@ -174,153 +189,51 @@ class Horae:
         # A higher limit may have let somebody in.
         self._told(None)
 
-    # --- its life --------------------------------------------------------------------------------------------------
+    # --- what is told ----------------------------------------------------------------------------------------------
 
-    @property
-    def store(self) -> Keeping:
-        if self._store is None:
-            raise refuse("not_open")
-        return self._store
+    def on(self, event: str, *, resume: str | None = None) -> Callable[[H], H]:
+        """`@app.on("task.failed")`: called with each such event while the app is open; `run.*` and `*` match many.
 
-    @property
-    def tasks(self) -> Tasks:
-        return Tasks(self.store, self.clock, self.zone, self._told)
+        With `resume`, a name, it goes on after the last event that was handled, also in another process later.
+        """
 
-    @property
-    def ledger(self) -> Ledger:
-        return Ledger(self.store, self.store, self.clock)
+        def listen(handler: H) -> H:
+            self._listeners.add(event, handler, resume)
+            return handler
 
-    @property
-    def engine(self) -> Engine | None:
-        return self._engine
+        return listen
 
-    def surround(self, surroundings: Surroundings) -> None:
-        """Live in another time than the machine's: for tests and simulation, before the app is opened."""
-        self._surroundings = surroundings
-        self.clock = surroundings.clock
-        self.settings = surroundings.settings(self.settings)
-        self._wakeup = NoRing()
-
-    async def __aenter__(self) -> Self:
-        """To open what is open already is no news: the last one to leave closes it."""
-        self._entered += 1
-        if self._entered == 1:
-            try:
-                await self._open()
-            except BaseException:
-                await self.__aexit__(None, None, None)
-                raise
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._entered = max(0, self._entered - 1)
-        if self._entered == 0:
-            try:
-                await self.end()
-            finally:
-                await self._close()
-
-    async def _open(self) -> None:
-        if being_loaded():
-            raise refuse("being_loaded")
-        store = make_store(self.url)
-        if self._surroundings is not None:
-            store = self._surroundings.store(store)
-        try:
-            await store.open()
-        except BaseException:
-            await store.close()
-            raise
-        self._store = store
-        interpreter.opened()
-        await self.begin()
-
-    async def _close(self) -> None:
-        store, self._store = self._store, None
-        self._waiting.look()
-        if store is not None:
-            interpreter.closed()
-            await store.close()
-
-    async def begin(self) -> None:
-        """Declare what the code declares, then start the engine."""
-        for declared in self._declared.values():
-            if declared.declaration.when is not None:
-                await self._keep_declared(declared)
-        if not self._with_engine:
-            return
-        self._functions = FunctionTarget(self.registry)
-        self._engine = self._make_engine(self._functions)
-        self._engine.on_settled = self._waiting.ended_of
-        await self._engine.start()
-        self._wakeup.listen(self._engine.ring)
-
-    async def _keep_declared(self, declared: TaskFunction[Any, Any]) -> None:
-        try:
-            await self.tasks.declare(self.who, self._declared_wish(declared))
-        except Conflict as conflict:
-            # Somebody has cancelled it for good, and code that says otherwise does not change that.
-            LOG.warning("the declared task %s stays as it is: %s", declared.name, conflict)
-
-    def _make_engine(self, functions: Target) -> Engine:
-        outer = self._surroundings
-        if outer is None:
-            return Engine(self.store, {"function": functions}, self.clock, self.settings, version=__version__)
-        return Engine(
-            self.store,
-            {"function": outer.functions(functions)},
-            self.clock,
-            self.settings,
-            version=__version__,
-            home=outer.home(),
-            is_gone=outer.is_gone,
-        )
-
-    def crash(self) -> None:
-        """As if the process had died: nothing is settled or handed back. `begin` starts a new node on what is left."""
-        if self._engine is not None:
-            self._engine.kill()
-            self._engine = None
-        self._end_functions()
-
-    async def end(self) -> None:
-        """Stop the engine, and leave the store open; safe to call twice."""
-        self._wakeup.close()
-        try:
-            if self._engine is not None:
-                await self._engine.stop()
-        finally:
-            self._engine = None
-            self._end_functions()
-
-    def _end_functions(self) -> None:
-        functions, self._functions = self._functions, None
-        if functions is not None:
-            functions.close()
+    @asynccontextmanager
+    async def lifespan(self, _app: object = None) -> AsyncIterator[None]:
+        """For Starlette and FastAPI: `FastAPI(lifespan=horae.lifespan)`. Safe under any number of web workers."""
+        async with self:
+            yield
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
-    def _told(self, due: datetime | None) -> None:
-        """Something was written: wake our own engine if it matters to it, and tell the other processes."""
-        if due is None:
-            self._waiting.look()
-        if self._engine is not None:
-            if due is None:
-                self._engine.ring()
-            else:
-                self._engine.alarm.expect(due)
-        self._wakeup.ring()
+    def run_id_of(self, entry: Entry) -> str:
+        return run_id(entry.task_id, entry.origin, entry.planned, entry.attempt)
+
+    async def _declare_all(self) -> None:
+        modules: dict[str, list[str]] = {}
+        for declared in self._declared.values():
+            names = modules.setdefault(declared.module, [])
+            if declared.declaration.when is not None:
+                names.append(declared.name)
+                await self._keep(declared.name, self._declared_wish(declared))
+        if modules:
+            await self.service.code.started(self.who, modules)
 
     def _wish(
         self,
-        target: TaskFunction[Any, Any] | str,
+        target: TaskFunction[Any, Any] | str | Mapping[str, Any],
         when: When,
         payload: Mapping[str, Any] | None,
         options: Options | None,
         owner: str | None = None,
     ) -> Wish:
+        if isinstance(target, Mapping):
+            return self._elsewhere(target, when, payload, options, owner)
         if not isinstance(target, str | TaskFunction):
             raise refuse("unknown_function", name=getattr(target, "__name__", target))
         name = target if isinstance(target, str) else target.name
@@ -336,6 +249,21 @@ class Horae:
         said = declared.declaration
         merged = said.options if options is None else options.over(said.options)
         return Wish(name, when, _target_for(name), text, owner, None, said.zone, said.lane, None, merged)
+
+    def _elsewhere(
+        self,
+        target: Mapping[str, Any],
+        when: When,
+        payload: Mapping[str, Any] | None,
+        options: Options | None,
+        owner: str | None,
+    ) -> Wish:
+        """A target that is no function of ours, as the wire says it."""
+        from ..wire.tasks import read_target  # noqa: PLC0415 - functions do without
+
+        read = read_target({"target": target} if "kind" in target else target)
+        text = "{}" if payload is None else encode_arguments(payload)
+        return Wish(read.kind, when, read, text, owner, options=Options() if options is None else options)
 
     def _declared_wish(self, declared: TaskFunction[Any, Any]) -> Wish:
         said = declared.declaration
@@ -360,3 +288,20 @@ def _name_of(call: Callable[..., Any]) -> str:
     module = getattr(call, "__module__", None) or "?"
     name = getattr(call, "__qualname__", None) or type(call).__qualname__
     return name if module == "__main__" else f"{module}.{name}"
+
+
+def _parts(item: Any) -> tuple[Any, Any, Any]:
+    """(target, when) or (target, when, payload)."""
+    if not isinstance(item, tuple | list) or not 2 <= len(item) <= 3:
+        raise refuse("bad_payload", value=f"{item!r}, where (target, when, payload) was expected")
+    return item[0], item[1], item[2] if len(item) == 3 else None
+
+
+def _states(state: TaskState | str | Iterable[TaskState | str] | None) -> frozenset[TaskState] | None:
+    if state is None:
+        return None
+    wanted = [state] if isinstance(state, str) else list(state)
+    try:
+        return frozenset(TaskState(each) for each in wanted)
+    except ValueError:
+        raise refuse("bad_choice", name="state", value=wanted, allowed=", ".join(TaskState)) from None

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from datetime import datetime
+from typing import Final, TypeAlias
 
 from ..model.change import Facts
-from ..model.entry import EntryKind
+from ..model.entry import EntryKind, Stand
 from ..model.refusals import refuse
-from ..model.run import Run
+from ..model.run import Origin, Run
 from ..ports.store import Book, RunFilter
 
+Occurrence: TypeAlias = tuple[Origin, datetime]
 _FIRST_LOOK_SECONDS: Final = 0.1
 _LAST_LOOK_SECONDS: Final = 1.0
 """Another process may do the work, so no wake-up is relied on; those who wait for long ask less and less often."""
@@ -35,10 +37,13 @@ class Waiting:
         """Something was changed by hand: all who wait look for themselves."""
         self.ended_of(tuple(self._bells))
 
-    async def ended(self, book: Callable[[], Book], task_id: str, owner: str | None) -> Run:
+    async def ended(
+        self, book: Callable[[], Book], task_id: str, owner: str | None, occurrence: Occurrence | None = None
+    ) -> Run:
         """The last run of the occurrence that ends next; when nothing is left to come, of the one that ended last.
 
-        The book is asked for anew at each look: in an app that was closed meanwhile, nothing ends any more.
+        With an `occurrence`, the last run of that one, also when it has ended before. The book is asked for anew at each
+        look: in an app that was closed meanwhile, nothing ends any more.
         """
         rows = RunFilter(owner, task_id)
         seconds = _FIRST_LOOK_SECONDS
@@ -51,11 +56,15 @@ class Waiting:
                 if facts is None:
                     raise refuse("no_such_task", id=task_id)
                 over = _over(facts, (await book().runs(rows, limit=_ROWS)).items)
-                fresh = [run for run in over if run.id not in known]
+                if occurrence is not None:
+                    fresh = [run for run in over if (run.origin, run.planned) == occurrence]
+                else:
+                    fresh = [run for run in over if run.id not in known]
                 if fresh:
                     return _first_ended(fresh)
-                if _nothing_left(facts):
+                if occurrence is None and _nothing_left(facts):
                     return _last_ended(facts, over)
+                _refuse_to_wait_for_ever(facts)
                 await _until(bell, seconds)
                 seconds = min(2 * seconds, _LAST_LOOK_SECONDS)
 
@@ -78,6 +87,14 @@ async def _until(bell: asyncio.Event, seconds: float) -> None:
         await bell.wait()
     finally:
         timer.cancel()
+
+
+def _refuse_to_wait_for_ever(facts: Facts) -> None:
+    """Of a task that is paused without an end, nothing ends until somebody resumes it."""
+    pause = facts.standing.pause
+    asleep = all(entry.stand is Stand.ASLEEP for entry in facts.entries)
+    if pause is not None and pause.until is None and asleep and not facts.live:
+        raise refuse("task_paused")
 
 
 def _nothing_left(facts: Facts) -> bool:

@@ -11,6 +11,7 @@ from ..choices import Language
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
 from ..model.reason import Reason, sentence
+from ..model.route import is_route
 from ..model.run import Run, RunState
 from ..model.task import Pause, past_of
 from ..schedule import next  # noqa: A004 - the product's own question
@@ -41,8 +42,8 @@ _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
     Verdict.PAUSED: ("The task has been paused since {detail}.", "任务自 {detail} 起暂停。"),
     Verdict.PENDING: ("It is still to come: {detail}.", "它尚未到期:{detail}。"),
     Verdict.NOT_PLANNED: (
-        "The schedule has no occurrence then; the nearest later one is {detail}.",
-        "计划在那一刻没有触发;之后最近的一次是 {detail}。",
+        "The schedule has no occurrence then; {detail}.",
+        "计划在那一刻没有触发;{detail}。",
     ),
     Verdict.NOT_CREATED: ("The task was created only at {detail}.", "任务在 {detail} 才创建。"),
     Verdict.OVER: ("The task is {detail}, so nothing of it starts any more.", "任务已处于 {detail} 状态,不会再启动。"),
@@ -57,7 +58,6 @@ _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
 }
 _WAITS: Final[dict[Stand, tuple[str, str]]] = {
     Stand.HELD: ("an earlier run of the task is still going", "该任务较早的一次运行仍在进行"),
-    Stand.PARKED: ("its lane is full", "它的通道已满"),
     Stand.ASLEEP: ("the task is paused", "任务已暂停"),
     Stand.TIMED: ("it is tried again soon", "很快会再次尝试"),
     Stand.READY: ("its owner's turn comes soon", "很快轮到其所有者"),
@@ -138,7 +138,16 @@ def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime) -> Expl
         return _told(Verdict.PENDING, _both(max(at, entry.due).isoformat()))
     if entry.kind is EntryKind.NEXT and entry.stand in CLAIMABLE:
         return _told(Verdict.OVERDUE)
-    return _told(Verdict.WAITING, _WAITS[entry.stand])
+    return _told(Verdict.WAITING, _waits_for(entry))
+
+
+def _waits_for(entry: Entry) -> tuple[str, str]:
+    if entry.stand is Stand.PARKED and is_route(entry.lane):
+        _, _, name = str(entry.lane).partition(":")
+        return f"no running node has its target '{name}'", f"没有正在运行的节点提供其目标“{name}”"
+    if entry.stand is Stand.PARKED:
+        return f"its lane '{entry.lane}' is full", f"它的通道“{entry.lane}”已满"
+    return _WAITS[entry.stand]
 
 
 def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
@@ -150,7 +159,10 @@ def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
         return _told(Verdict.OVER, _both(standing.state.value), reason=standing.reason)
     following = next(without_repeat(task.schedule), at - MICROSECOND, past_of(task, standing))
     if following != at:
-        return _told(Verdict.NOT_PLANNED, _both("-" if following is None else following.isoformat()))
+        if following is None:
+            return _told(Verdict.NOT_PLANNED, ("there is none after it", "之后也没有"))
+        later = following.isoformat()
+        return _told(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
     for entry in facts.entries:
         if _leads_to(entry, at):
             return _from_entry(facts, entry, at, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from ..errors import Conflict, InvalidTask, NotFound, Refusal, Sentence
+from ..errors import Conflict, InvalidTask, NotFound, Refusal, Sentence, UnknownStore
 
 _LONGEST_FACT: Final = 80
 
@@ -113,7 +113,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "省略所有者即代表你自己。",
     ),
     "unknown_store": Entry(
-        InvalidTask,
+        UnknownStore,
         "'{url}' does not name a store.",
         "Use 'sqlite:///file.db' or 'memory://'.",
         "“{url}”不是可用的存储地址。",
@@ -258,6 +258,27 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Every task needs a name, a 'when' and a target.",
         "缺少字段“{name}”。",
         "每个任务都需要 name、when 和 target。",
+    ),
+    "two_targets": Entry(
+        InvalidTask,
+        "A task has one target, not {names}.",
+        "Leave all but one of them out.",
+        "一个任务只有一个目标,不能同时有 {names}。",
+        "请只保留其中一个。",
+    ),
+    "bad_settings": Entry(
+        InvalidTask,
+        "The settings in {file} cannot be used: {problem}.",
+        "Correct the file; 'horae config' shows every setting.",
+        "无法使用 {file} 中的设置:{problem}。",
+        "请修正该文件;“horae config”会列出所有设置。",
+    ),
+    "bad_moment": Entry(
+        InvalidTask,
+        "'{value}' is not a moment that could be looked at.",
+        "Say it like 2026-11-15T02:00Z, '2026-11-15 02:00', 2026-11-15, 02:00, yesterday, or 'yesterday 02:00'.",
+        "“{value}”不是可以查询的时刻。",
+        "可以写成 2026-11-15T02:00Z、“2026-11-15 02:00”、2026-11-15、02:00、昨天,或“昨天 02:00”。",
     ),
     "missing_part": Entry(
         InvalidTask,

@@ -1,46 +1,104 @@
-"""The ledger read: runs, what they said, and why something did or did not happen."""
+"""The ledger read: why something did or did not happen, with the rows that the answer rests on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from itertools import islice
+from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..lifecycle.explain import Explanation, explain
-from ..model.page import Page
+from ..model.change import Facts
 from ..model.principal import Principal
+from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.run import Run
-from ..ports.journal import Journal, NumberedLine
+from ..model.task import past_of
 from ..ports.store import Book, RunFilter
+from ..schedule import iterate
+from .moments import Stretch, asked_stretch
+from .outages import Outage, Outages
 
 _ROWS: Final = 200
+_MOST_PLANNED: Final = 100_000
+_NOTHING_RAN: Final = frozenset({Reason.MISSED_SKIPPED, Reason.MERGED, Reason.STALE})
+
+
+class Why(NamedTuple):
+    """The answer for one instant of a task; `outage` is the stretch without any engine that it fell into."""
+
+    facts: Facts
+    at: datetime
+    explanation: Explanation
+    outage: Outage | None = None
 
 
 class Ledger:
-    def __init__(self, book: Book, journal: Journal, clock: Clock) -> None:
+    def __init__(self, book: Book, clock: Clock, outages: Outages | None = None) -> None:
         self._book = book
-        self._journal = journal
         self._clock = clock
+        self._outages = outages
 
     async def why(self, who: Principal, task_id: str, at: datetime) -> Explanation:
         """What became of the occurrence at that instant, in one sentence, with the rows that it rests on."""
+        return (await self.explained(who, task_id, at)).explanation
+
+    async def explained(self, who: Principal, task_id: str, at: datetime | str | None, zone: str = "UTC") -> Why:
+        """The same for whatever moment somebody names: of a day, its last occurrence up to now; of None, the newest."""
+        facts = await self._facts(who, task_id)
+        now = self._clock.now()
+        if at is None:
+            instant = await self._newest(who, facts, now)
+        else:
+            instant = await self._within(who, facts, asked_stretch(at, facts.task.schedule.zone or zone, now), now)
+        rows = await self._book.runs(RunFilter(who.scope, task_id, since=instant, until=instant), limit=_ROWS)
+        found = explain(facts, rows.items, instant, now)
+        return Why(facts, instant, found, await self._outage(found, instant))
+
+    async def _facts(self, who: Principal, task_id: str) -> Facts:
         facts = await self._book.facts(task_id, who.scope)
         if facts is None:
             raise refuse("no_such_task", id=task_id)
-        rows = await self._book.runs(RunFilter(who.scope, task_id, since=at, until=at), limit=_ROWS)
-        return explain(facts, rows.items, at, self._clock.now())
+        return facts
 
-    async def runs(self, who: Principal, task_id: str, after: str | None = None, limit: int = 100) -> Page[Run]:
-        return await self._book.runs(RunFilter(who.scope, task_id), after, limit)
+    async def _newest(self, who: Principal, facts: Facts, now: datetime) -> datetime:
+        """What has a row; before there is any, what stands on the agenda."""
+        rows = await self._book.runs(RunFilter(who.scope, facts.task.id), limit=1)
+        if rows.items:
+            return _last_of(rows.items[0])
+        return min((entry.planned for entry in facts.entries), default=now)
 
-    async def run(self, who: Principal, run_id: str) -> Run:
-        found = await self._book.run(run_id, who.scope)
-        if found is None:
-            raise refuse("no_such_run", id=run_id)
-        return found
+    async def _within(self, who: Principal, facts: Facts, stretch: Stretch, now: datetime) -> datetime:
+        """Of a stretch, the last occurrence that has a row, else the last one that was planned, up to now."""
+        if stretch.exact:
+            return stretch.first
+        wanted = RunFilter(who.scope, facts.task.id, since=stretch.first, until=stretch.last)
+        rows = await self._book.runs(wanted, limit=1)
+        if rows.items:
+            return min(_last_of(rows.items[0]), stretch.last)
+        return _planned_in(facts, stretch, now)
 
-    async def lines(self, who: Principal, run_id: str, after: int = 0) -> tuple[NumberedLine, ...]:
-        """What a run said; only to those who may see the run."""
-        await self.run(who, run_id)
-        return await self._journal.lines(run_id, after)
+    async def _outage(self, found: Explanation, at: datetime) -> Outage | None:
+        if self._outages is None or not _might_be_missed(found.runs):
+            return None
+        return await self._outages.at(at)
+
+
+def _last_of(run: Run) -> datetime:
+    return run.planned if run.span is None else run.span.last
+
+
+def _might_be_missed(runs: Sequence[Run]) -> bool:
+    """Skipped because nothing ran, or run for those that were missed before it."""
+    return any(run.reason in _NOTHING_RAN or run.span is not None or run.started is not None for run in runs)
+
+
+def _planned_in(facts: Facts, stretch: Stretch, now: datetime) -> datetime:
+    task = facts.task
+    planned = islice(
+        iterate(task.schedule, stretch.first, past_of(task, facts.standing), until=stretch.last), _MOST_PLANNED
+    )
+    found = list(planned)
+    past = [each for each in found if each <= now]
+    return past[-1] if past else found[0] if found else stretch.first

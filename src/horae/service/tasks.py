@@ -13,24 +13,33 @@ from ..lifecycle import control, editing
 from ..lifecycle.plan import Draft, drafted, plan
 from ..model.change import Change, ControlDecision, Facts
 from ..model.entry import CLAIMABLE
-from ..model.ids import ENTROPY, named, rising
+from ..model.ids import ENTROPY, named, rising, run_id
 from ..model.limits import BULK_TASKS
+from ..model.page import LARGEST_PAGE, Page
 from ..model.policy import MissedMode
 from ..model.principal import Principal
 from ..model.refusals import refuse
-from ..model.task import PauseCause, Task
-from ..ports.store import Book
+from ..model.run import Origin, Run
+from ..model.task import PauseCause, Target, Task
+from ..ports.store import Book, RunFilter, TaskFilter
 from ..schedule import Schedule
+from .edits import Edited, Edits, edited_task, fire_changes
 from .wishes import Wish, read_policies, read_when
 
 _T = TypeVar("_T")
 
+_ALL: Final = TaskFilter()
+_AMONG: Final = 5
+_LONGEST_CURSOR: Final = 200
 _BETWEEN_TURNS: Final = 64
 """So many tasks are planned before others have their turn: about two milliseconds."""
 
 
 class Tasks:
-    """`told` is called after each write with the first instant at which something may be due: the engine listens."""
+    """`told` is called after each write with the first instant at which something may be due: the engine listens.
+
+    `check` looks at the target of each new or edited task, with its payload, and says how it is to be kept.
+    """
 
     def __init__(
         self,
@@ -39,8 +48,10 @@ class Tasks:
         zone: str | None = None,
         told: Callable[[datetime | None], None] = lambda _due: None,
         entropy: Callable[[int], bytes] = os.urandom,
+        check: Callable[[Target, str], Target] = lambda target, _payload: target,
     ) -> None:
         self._book = book
+        self._check = check
         self._clock = clock
         self._zone = zone
         self._told = told
@@ -110,6 +121,63 @@ class Tasks:
             raise refuse("no_such_task", id=task_id)
         return facts
 
+    async def page(
+        self, who: Principal, wanted: TaskFilter = _ALL, after: str | None = None, limit: int = 100
+    ) -> Page[Facts]:
+        """In order of creation. Whatever owner is asked for, nobody sees more than is theirs."""
+        check_page(after, limit)
+        return await self._book.tasks(_seen_by(who, wanted), after, limit)
+
+    async def upcoming(self, who: Principal, limit: int = 20) -> tuple[Facts, ...]:
+        """The tasks of which something comes due next, soonest first."""
+        check_page(None, limit)
+        return await self._book.upcoming(who.scope, limit)
+
+    async def latest(self, who: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
+        """The newest row of each of these tasks, as far as they have one."""
+        return await self._book.latest([each.task.id for each in listed if who.scope in (None, each.task.owner)])
+
+    async def named(self, who: Principal, name: str) -> Facts:
+        """By id, by name, by key, or by as much of the id or name as is unique."""
+        if found := await self._book.facts(name, who.scope):
+            return found
+        if found := await self._book.find(who.owner, name):
+            return found
+        for wanted in (TaskFilter(name=name), TaskFilter(prefix=name), TaskFilter(text=name)):
+            page = await self._book.tasks(_seen_by(who, wanted), limit=_AMONG)
+            if wanted.text is not None:
+                page = page._replace(items=tuple(each for each in page.items if each.task.name.startswith(name)))
+            if len(page.items) == 1:
+                return page.items[0]
+            if page.items:
+                found_ids = ", ".join(each.task.id for each in page.items)
+                raise refuse("ambiguous_name", name=name, found=found_ids)
+        raise refuse("no_such_task", id=name)
+
+    async def edit(
+        self, who: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
+    ) -> Edited:
+        """Only what is said changes. `expected` is the version that whoever edits has seen; other ones are refused."""
+        now = self._clock.now()
+        seen: list[Edited] = []
+
+        def decide(facts: Facts) -> Change:
+            before = facts.task
+            if expected is not None and expected != before.version:
+                raise refuse("stale_version", version=before.version, expected=expected)
+            wanted = edited_task(before, edits, self._zone, now)
+            wanted = wanted._replace(target=self._check(wanted.target, wanted.payload))
+            change = Change() if wanted == before else editing.edit(facts, wanted, now)
+            after = change.task or before
+            seen[:] = [Edited(before, after, fire_changes(before, after, facts.standing, now))]
+            return change
+
+        if dry_run:
+            decide(await self.get(who, task_id))
+        else:
+            await self._change(who, task_id, decide)
+        return seen[0]
+
     async def pause(
         self,
         who: Principal,
@@ -136,16 +204,37 @@ class Tasks:
         now = self._clock.now()
         await self._change(who, task_id, lambda facts: control.delete(facts, now))
 
-    async def run_now(self, who: Principal, task_id: str) -> Facts:
+    async def run_now(self, who: Principal, task_id: str) -> str:
+        """One extra occurrence; the id that its first run will have."""
         now = self._clock.now()
-        return await self._change(who, task_id, lambda facts: control.run_now(facts, now))
+        planned: list[datetime] = []
+
+        def decide(facts: Facts) -> Change:
+            change = control.run_now(facts, now)
+            planned[:] = [entry.planned for entry in change.put]
+            return change
+
+        await self._change(who, task_id, decide)
+        return run_id(task_id, Origin.MANUAL, planned[0], 1)
 
     async def skip_next(self, who: Principal, task_id: str, wanted: int = 1) -> Facts:
         return await self._change(who, task_id, lambda facts: control.skip_next(facts, wanted))
 
     async def backfill(self, who: Principal, task_id: str, first: datetime, last: datetime) -> Facts:
+        """Occurrences for a past range, one by one; what was backfilled before is attempted once more."""
         now = self._clock.now()
-        return await self._change(who, task_id, lambda facts: editing.backfill(facts, first, last, now))
+        before = await self._backfilled_before(who, task_id, first, last)
+        return await self._change(who, task_id, lambda facts: editing.backfill(facts, first, last, now, before))
+
+    async def _backfilled_before(self, who: Principal, task_id: str, first: datetime, last: datetime) -> int:
+        """The highest attempt that the ledger has of a backfilled occurrence in this range."""
+        highest, after = 0, None
+        while True:
+            page = await self._book.runs(RunFilter(who.scope, task_id, None, first, last), after, LARGEST_PAGE)
+            highest = max([highest, *(run.attempt for run in page.items if run.origin is Origin.BACKFILL)])
+            after = page.after
+            if after is None:
+                return highest
 
     async def cancel_run(self, who: Principal, task_id: str, run_id: str) -> Facts:
         now = self._clock.now()
@@ -164,10 +253,22 @@ class Tasks:
             raise refuse("foreign_owner", owner=owner)
         schedule = read_when(wish.when, wish.zone or self._zone, now)
         policies = read_policies(schedule, wish.options)
-        return Draft(owner, wish.name, schedule, wish.target, wish.payload, policies, wish.key, wish.lane, wish.labels)
+        target = self._check(wish.target, wish.payload)
+        return Draft(owner, wish.name, schedule, target, wish.payload, policies, wish.key, wish.lane, wish.labels)
 
     def _new_id(self, now: datetime) -> str:
         return named("tsk", now, self._entropy(ENTROPY))
+
+
+def check_page(after: str | None, limit: object) -> None:
+    if type(limit) is not int or not 1 <= limit <= LARGEST_PAGE:
+        raise refuse("bad_page", value=limit, wanted="limit", most=LARGEST_PAGE)
+    if after is not None and (not after.isprintable() or len(after) > _LONGEST_CURSOR):
+        raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE)
+
+
+def _seen_by(who: Principal, wanted: TaskFilter) -> TaskFilter:
+    return wanted if who.scope is None else wanted._replace(owner=who.scope)
 
 
 def _declared(found: Facts | None, draft: Draft, task_id: str, now: datetime) -> Change:

@@ -26,6 +26,9 @@ from ..schedule import Once, Schedule, from_json
 from ..schedule.durations import parse_duration
 from ..schedule.text import read
 
+NEVER: Final = "never"
+"""A limit that is never reached: give up never, stop retrying never, end never."""
+
 When: TypeAlias = str | datetime | Schedule | Mapping[str, Any]
 Duration: TypeAlias = str | float | timedelta
 
@@ -35,9 +38,9 @@ class Options(NamedTuple):
 
     missed: str | Missed | None = None
     overlap: Overlap | None = None
-    retries: int | None = None
+    retries: int | str | None = None
     retry: Retry | None = None
-    give_up_after: int | None = None
+    give_up_after: int | str | None = None
     timeout: Duration | None = None
     max_duration: Duration | None = None
     guarantee: Guarantee | None = None
@@ -99,20 +102,29 @@ def read_duration(name: str, value: Duration) -> timedelta:
 
 def read_policies(schedule: Schedule, options: Options) -> Policies:
     """The defaults that fit the schedule's kind, with what was chosen laid over them."""
-    if options is NO_OPTIONS:
-        return policies_for(schedule)
     usual = policies_for(schedule)
+    return usual if options is NO_OPTIONS else chosen_policies(usual, options)
+
+
+def chosen_policies(base: Policies, options: Options) -> Policies:
+    """Policies with what was chosen laid over them; `NEVER` is the choice of no limit."""
     chosen: dict[str, Any] = {
-        "missed": None if options.missed is None else read_missed(options.missed, usual.missed),
+        "missed": None if options.missed is None else read_missed(options.missed, base.missed),
         "overlap": options.overlap,
-        "retry": _retry(options),
+        "retry": _retry(options, base.retry),
         "give_up_after": options.give_up_after,
         "timeout": None if options.timeout is None else read_duration("timeout", options.timeout),
-        "max_duration": None if options.max_duration is None else read_duration("max_duration", options.max_duration),
+        "max_duration": _limit("max_duration", options.max_duration),
         "guarantee": options.guarantee,
         "priority": options.priority,
     }
-    return policies_for(schedule, {name: value for name, value in chosen.items() if value is not None})
+    named: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    named |= {name: None for name in ("give_up_after", "max_duration") if chosen[name] == NEVER}
+    return replace(base, **named)
+
+
+def _limit(name: str, value: Duration | None) -> timedelta | str | None:
+    return value if value is None or value == NEVER else read_duration(name, value)
 
 
 def read_missed(value: str | Missed, usual: Missed) -> Missed:
@@ -124,12 +136,14 @@ def read_missed(value: str | Missed, usual: Missed) -> Missed:
     return Missed(named, read_duration("within", within.strip()) if within else usual.within)
 
 
-def _retry(options: Options) -> Retry | None:
+def _retry(options: Options, usual: Retry) -> Retry | None:
     """`retries=3` means four attempts, with the waits of `retry` where both were given."""
     retry = options.retry
     if retry is not None and not isinstance(retry, Retry):
         raise refuse("bad_choice", name="retry", value=retry, allowed="Retry(...), or retries=3")
     if options.retries is None:
         return retry
+    if options.retries == NEVER:
+        return replace(retry or usual, attempts=None)
     check_number("retries", options.retries, 0, MOST_ATTEMPTS - 1)
-    return replace(retry or Retry(), attempts=options.retries + 1)
+    return replace(retry or usual, attempts=int(options.retries) + 1)

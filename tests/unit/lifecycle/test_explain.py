@@ -119,8 +119,8 @@ def retry_only() -> World:
         (held, hour(14), Verdict.WAITING, "It is due and waits: an earlier run of the task is still going."),
         (held, hour(15), Verdict.WAITING, "It is due and waits: an earlier run of the task is still going."),
         (held_stretch, hour(14), Verdict.WAITING, "It is due and waits: an earlier run of the task is still going."),
-        (parked, hour(13), Verdict.WAITING, "It is due and waits: its lane is full."),
-        (parked, hour(15), Verdict.WAITING, "It is due and waits: its lane is full."),
+        (parked, hour(13), Verdict.WAITING, "It is due and waits: its lane 'lane' is full."),
+        (parked, hour(15), Verdict.WAITING, "It is due and waits: its lane 'lane' is full."),
         (retry_only, hour(13), Verdict.WAITING, "It is due and waits: it is tried again soon."),
         (paused, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
         (paused, hour(15), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
@@ -151,7 +151,7 @@ def test_why(world: Callable[[], World], at: datetime, verdict: Verdict, english
 
 def test_nothing_is_planned_any_more() -> None:
     world = World(Once(at=hour(13)))
-    assert why(world, hour(14)).english == "The schedule has no occurrence then; the nearest later one is -."
+    assert why(world, hour(14)).english == "The schedule has no occurrence then; there is none after it."
 
 
 def test_what_counts_from_the_end_can_only_estimate() -> None:

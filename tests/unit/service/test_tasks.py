@@ -11,13 +11,15 @@ import pytest
 from horae.errors import Conflict, InvalidSchedule, InvalidTask, NotFound, StoreError
 from horae.lifecycle.explain import Verdict
 from horae.lifecycle.settle import settle
+from horae.model.ids import run_id
 from horae.model.limits import BULK_TASKS
 from horae.model.principal import Principal
 from horae.model.run import Origin, RunState
 from horae.model.task import Target, Task, TaskState
-from horae.ports.store import TaskFilter
+from horae.ports.store import RunFilter, TaskFilter
 from horae.schedule import Every, Once
 from horae.service.ledger import Ledger
+from horae.service.runs import Runs
 from horae.service.tasks import Tasks
 from horae.service.wishes import Options, Wish
 from horae.simulation.virtual import VirtualClock
@@ -48,7 +50,8 @@ class Desk:
         self.clock = VirtualClock(NOON)
         self.told: list[datetime | None] = []
         self.tasks = Tasks(self.store, self.clock, "Europe/Berlin", self.told.append)
-        self.ledger = Ledger(self.store, self.store, self.clock)
+        self.ledger = Ledger(self.store, self.clock)
+        self.runs = Runs(self.store, self.store, self.clock)
 
     async def all(self) -> list[Task]:
         return [facts.task for facts in (await self.store.tasks(TaskFilter(), limit=1_000)).items]
@@ -273,7 +276,7 @@ def test_a_foreign_task_answers_exactly_like_one_that_is_not_there() -> None:
                     await ask(task_id)
                 answers.append((refusal.value.code, refusal.value.message.replace(task_id, "?")))
             assert answers[0] == answers[1]
-        assert (await desk.ledger.runs(BOB, task.id)).items == ()
+        assert (await desk.runs.page(BOB, RunFilter(task_id=task.id))).items == ()
         facts = await desk.tasks.get(ADA, task.id)
         assert (facts.task, facts.standing.state, len(facts.entries)) == (task, TaskState.ACTIVE, 1)
         assert desk.told == [NOON + HOUR]
@@ -286,12 +289,12 @@ def test_a_foreign_run_answers_exactly_like_one_that_is_not_there() -> None:
         await desk.tasks.create(ADA, a_wish("now"))
         await desk.store.join(a_node())
         ((_, run),) = (await desk.store.claim_due(NOON, NODE, 1, start_everything)).runs
-        assert (await desk.ledger.run(ADA, run.id)) == run
-        assert await desk.ledger.lines(ADA, run.id) == ()
-        for ask in (desk.ledger.run, desk.ledger.lines):
-            for run_id in (run.id, "run_nobody"):
+        assert (await desk.runs.get(ADA, run.id)) == run
+        assert await desk.runs.lines(ADA, run.id) == ()
+        for ask in (desk.runs.get, desk.runs.lines):
+            for name in (run.id, "run_nobody"):
                 with pytest.raises(NotFound) as refusal:
-                    await ask(BOB, run_id)
+                    await ask(BOB, name)
                 assert refusal.value.code == "no_such_run"
 
     played(scene)
@@ -320,7 +323,7 @@ def test_every_change_is_told_so_that_the_engine_looks() -> None:
         await desk.tasks.pause(ADA, task.id, note="holidays", until=NOON + HOUR)
         assert (await desk.tasks.resume(ADA, task.id)).standing.state is TaskState.ACTIVE
         await desk.tasks.skip_next(ADA, task.id, 2)
-        assert (await desk.tasks.run_now(ADA, task.id)).entries[-1].origin in (Origin.MANUAL, Origin.SCHEDULED)
+        assert await desk.tasks.run_now(ADA, task.id) == run_id(task.id, Origin.MANUAL, NOON, 1)
         await desk.tasks.cancel(ADA, task.id)
         await desk.tasks.delete(ADA, task.id)
         assert desk.told == [None] * 6
@@ -354,6 +357,6 @@ def test_why_reads_the_ledger_the_agenda_and_the_schedule() -> None:
         await desk.store.settle([a_settlement(run, ended=desk.clock.now())], settle)
         answer = await desk.ledger.why(ADA, task.id, NOON + HOUR)
         assert (answer.verdict, [each.id for each in answer.runs]) == (Verdict.RAN, [run.id])
-        assert (await desk.ledger.run(ADA, run.id)).state is RunState.SUCCEEDED
+        assert (await desk.runs.get(ADA, run.id)).state is RunState.SUCCEEDED
 
     played(scene)

@@ -79,6 +79,10 @@ class Registry:
     def find(self, name: str) -> Function | None:
         return self._functions.get(name)
 
+    @property
+    def size(self) -> int:
+        return len(self._functions)
+
     def names(self) -> tuple[str, ...]:
         return tuple(sorted(self._functions))
 

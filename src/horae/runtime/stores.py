@@ -1,16 +1,17 @@
-"""The composition root: the only module that names concrete stores and targets."""
+"""A store for a URL, and the ring that wakes other processes on it."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import unquote
 
-from .model.refusals import refuse
-from .ports.journal import Journal
-from .ports.records import Records
-from .ports.store import Store
-from .ports.wakeup import Wakeup
+from ..model.refusals import refuse
+from ..ports.journal import Journal
+from ..ports.records import Records
+from ..ports.store import Store
+from ..ports.wakeup import Wakeup
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
 
@@ -32,13 +33,13 @@ class NoRing:
 def make_store(url: str) -> Keeping:
     """`memory://`, or `sqlite:///relative.db` and `sqlite:////absolute.db`."""
     if url == "memory://":
-        from .stores.memory import MemoryStore  # noqa: PLC0415 - each store loads only where it is used
+        from ..stores.memory import MemoryStore  # noqa: PLC0415 - each store loads only where it is used
 
         return MemoryStore()
     path = sqlite_path(url)
     if path is None:
         raise refuse("unknown_store", url=url)
-    from .stores.sqlite import SQLiteStore  # noqa: PLC0415
+    from ..stores.sqlite import SQLiteStore  # noqa: PLC0415
 
     return SQLiteStore(path)
 
@@ -47,11 +48,13 @@ def make_wakeup(url: str, *, precise: bool) -> Wakeup:
     path = sqlite_path(url)
     if path is None or not precise or os.name != "posix":
         return NoRing()
-    from .stores.sqlite.ring import SocketRing  # noqa: PLC0415
+    from ..stores.sqlite.ring import SocketRing  # noqa: PLC0415
 
     return SocketRing(os.path.realpath(path))
 
 
 def sqlite_path(url: str) -> str | None:
     scheme, found, path = url.partition(":///")
-    return unquote(path) if found and scheme == "sqlite" and path not in ("", ":memory:") else None
+    if not found or scheme != "sqlite" or path in ("", ":memory:"):
+        return None
+    return str(Path(unquote(path)).expanduser())

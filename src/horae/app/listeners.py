@@ -1,0 +1,157 @@
+"""Those who want to hear of what happens: from the durable log, and from targets that publish in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..clock import Clock
+from ..model.event import EventKind, Numbered
+from ..model.refusals import refuse
+from ..runtime import Keeping
+
+LOG: Final = logging.getLogger("horae")
+_LOOK_EVERY_SECONDS: Final = 10.0
+"""Other processes write events too; whoever writes here rings at once."""
+_HANDFUL: Final = 500
+TRIGGERED: Final = "task.triggered"
+_CURSOR: Final = "listener:"
+
+
+class Happening(NamedTuple):
+    """What happened. `number` is its place in the log; what a target publishes has none, and brings `data` instead."""
+
+    kind: str
+    at: datetime
+    owner: str
+    task_id: str
+    run_id: str | None = None
+    detail: str | None = None
+    number: int | None = None
+    data: Mapping[str, Any] | None = None
+
+
+Handler: TypeAlias = Callable[[Happening], Awaitable[None] | None]
+
+
+class _Listener(NamedTuple):
+    pattern: str
+    handler: Handler
+    resume: str | None
+
+
+class Listeners:
+    """Handlers run one after the other, in the order of the log; one that raises is told of in the log, and goes on."""
+
+    def __init__(self, store: Callable[[], Keeping], clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._listeners: list[_Listener] = []
+        self._bell = asyncio.Event()
+        self._jobs: list[asyncio.Task[None]] = []
+        self._handling: set[asyncio.Task[None]] = set()
+
+    def on(self, clock: Clock) -> Listeners:
+        """The same listeners in another time."""
+        other = Listeners(self._store, clock)
+        other._listeners = self._listeners
+        return other
+
+    def add(self, pattern: str, handler: Handler, resume: str | None) -> None:
+        kinds = [*(kind.value for kind in EventKind), TRIGGERED]
+        if not any(fnmatchcase(kind, pattern) for kind in kinds) and "*" not in pattern and "." not in pattern:
+            raise refuse("bad_choice", name="event", value=pattern, allowed=", ".join(kinds))
+        self._listeners.append(_Listener(pattern, handler, resume))
+
+    def look(self) -> None:
+        """Something may have happened."""
+        self._bell.set()
+
+    def publish(self, topic: str, body: Mapping[str, Any]) -> None:
+        """A target tells those who listen in this process; it does not wait for them."""
+        told = Happening(
+            topic,
+            self._clock.now(),
+            str(body.get("owner", "")),
+            str(body.get("taskId", body.get("task_id", ""))),
+            data=body,
+        )
+        for listener in self._listeners:
+            if fnmatchcase(topic, listener.pattern):
+                job = asyncio.ensure_future(_handle(listener.handler, told))
+                self._handling.add(job)
+                job.add_done_callback(self._handling.discard)
+
+    async def start(self) -> None:
+        """From what happens next on; those who gave a name go on where they were."""
+        if self._jobs or not self._listeners:
+            return
+        self._bell = asyncio.Event()
+        groups: dict[str | None, list[_Listener]] = {}
+        for listener in self._listeners:
+            groups.setdefault(listener.resume, []).append(listener)
+        for resume, members in groups.items():
+            number = await self._place(resume)
+            self._jobs.append(asyncio.ensure_future(self._follow(members, resume, number)))
+
+    def stop(self) -> None:
+        jobs, self._jobs = self._jobs, []
+        for job in jobs:
+            job.cancel()
+
+    async def finish(self) -> None:
+        """What has happened is still told, then it ends."""
+        jobs = list(self._jobs)
+        self.stop()
+        await asyncio.gather(*jobs, *self._handling, return_exceptions=True)
+
+    async def _place(self, resume: str | None) -> int:
+        known = None if resume is None else await self._store().recall(_CURSOR + resume)
+        return await self._store().last_event() if known is None else int(known)
+
+    async def _follow(self, members: list[_Listener], resume: str | None, number: int) -> None:
+        try:
+            while True:
+                self._bell.clear()
+                number = await self._tell(members, resume, number)
+                await self._until_something_may_have_happened()
+        except asyncio.CancelledError:
+            await self._tell(members, resume, number)
+            raise
+
+    async def _tell(self, members: list[_Listener], resume: str | None, number: int) -> int:
+        while events := await self._store().events(number, _HANDFUL):
+            for numbered in events:
+                for listener in members:
+                    if fnmatchcase(numbered.event.kind, listener.pattern):
+                        await _handle(listener.handler, _happening(numbered))
+            number = events[-1].number
+            if resume is not None:
+                await self._store().remember(_CURSOR + resume, str(number))
+        return number
+
+    async def _until_something_may_have_happened(self) -> None:
+        timer = asyncio.get_running_loop().call_later(_LOOK_EVERY_SECONDS, self._bell.set)
+        try:
+            await self._bell.wait()
+        finally:
+            timer.cancel()
+
+
+async def _handle(handler: Handler, told: Happening) -> None:
+    try:
+        answer = handler(told)
+        if inspect.isawaitable(answer):
+            await answer
+    except Exception:
+        LOG.exception("a listener failed on %s of %s", told.kind, told.task_id)
+
+
+def _happening(numbered: Numbered) -> Happening:
+    number, (kind, at, owner, task_id, run_id, detail) = numbered
+    return Happening(kind.value, at, owner, task_id, run_id, detail, number)

@@ -1,0 +1,276 @@
+"""The life of an app: its store is opened, its code declared, its engine started; and all of it ends in reverse order."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Final, Self
+
+from ..clock import Clock, SystemClock
+from ..engine.engine import Engine
+from ..engine.settings import EngineSettings
+from ..errors import Conflict, Refusal
+from ..model.principal import LOCAL_OWNER, Principal
+from ..model.refusals import refuse
+from ..model.route import function_route, kind_route
+from ..ports.target import Target
+from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
+from ..runtime.choosing import chosen_settings
+from ..runtime.house import make_service, open_targets
+from ..runtime.kinds import FUNCTION, Kinds
+from ..service.service import Service
+from ..settings import default_zone, precise_wake
+from ..targets.function.origin import being_loaded
+from ..targets.function.registry import Registry
+from ..targets.function.target import FunctionTarget
+from ..version import __version__
+from .declared import TaskFunction
+from .interpreter import interpreter
+from .listeners import Listeners
+from .surroundings import Surroundings
+from .waiting import Waiting
+
+LOG: Final = logging.getLogger("horae")
+
+
+class Running:
+    """What every app is, whatever it is asked to do: opened by the first who enters, closed by the last who leaves."""
+
+    def __init__(  # noqa: PLR0913 - what a deployment may choose, each by its name
+        self,
+        store: str | None = None,
+        *,
+        zone: str | None = None,
+        owner: str = LOCAL_OWNER,
+        engine: bool = True,
+        settings: EngineSettings | None = None,
+        clock: Clock | None = None,
+        targets: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self.url = store or os.environ.get("HORAE_STORE") or DEFAULT_STORE
+        self.who = Principal(owner, admin=True)
+        self.zone = default_zone(zone, os.environ).name
+        self.clock: Clock = SystemClock() if clock is None else clock
+        chosen = EngineSettings() if settings is None else settings
+        self.settings = chosen if precise_wake(os.environ) else replace(chosen, precise=False)
+        self.registry = Registry()
+        self._target_settings = {} if targets is None else dict(targets)
+        self._with_engine = engine
+        self._declared: dict[str, TaskFunction[Any, Any]] = {}
+        self._store: Keeping | None = None
+        self._service: Service | None = None
+        self._kinds: Kinds | None = None
+        self._engine: Engine | None = None
+        self._functions: FunctionTarget | None = None
+        self._targets: dict[str, Any] = {}
+        self._routes: tuple[int, frozenset[str]] = (-1, frozenset())
+        self._strangers: set[str] = set()
+        self._wakeup = make_wakeup(self.url, precise=self.settings.precise)
+        self._waiting = Waiting()
+        self._listeners = Listeners(lambda: self.store, self.clock)
+        self._surroundings: Surroundings | None = None
+        self._entered = 0
+
+    @property
+    def store(self) -> Keeping:
+        if self._store is None:
+            raise refuse("not_open")
+        return self._store
+
+    @property
+    def service(self) -> Service:
+        """All use cases, as every front end has them: each call takes a principal."""
+        if self._service is None:
+            raise refuse("not_open")
+        return self._service
+
+    @property
+    def engine(self) -> Engine | None:
+        return self._engine
+
+    def surround(self, surroundings: Surroundings) -> None:
+        """Live in another time than the machine's: for tests and simulation, before the app is opened."""
+        self._surroundings = surroundings
+        self.clock = surroundings.clock
+        self.settings = surroundings.settings(self.settings)
+        self._listeners = self._listeners.on(self.clock)
+        self._wakeup = NoRing()
+
+    # --- opened and closed -----------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        """To open what is open already is no news: the last one to leave closes it."""
+        self._entered += 1
+        if self._entered == 1:
+            try:
+                await self._open()
+            except BaseException:
+                await self.__aexit__(None, None, None)
+                raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._entered = max(0, self._entered - 1)
+        if self._entered == 0:
+            try:
+                await self.end()
+            finally:
+                await self._close()
+
+    async def _open(self) -> None:
+        if being_loaded():
+            raise refuse("being_loaded")
+        flags = {
+            f"targets.{kind}.{name}": v for kind, part in self._target_settings.items() for name, v in part.items()
+        }
+        self._kinds = Kinds(chosen_settings(os.environ, flags=flags))
+        store = make_store(self.url)
+        if self._surroundings is not None:
+            store = self._surroundings.store(store)
+        try:
+            await store.open()
+        except BaseException:
+            await store.close()
+            raise
+        self._store = store
+        self._service = make_service(self.url, store, self.clock, self.zone, self._kinds, self._told)
+        interpreter.opened()
+        await self.begin()
+
+    async def _close(self) -> None:
+        store, self._store, self._service = self._store, None, None
+        self._waiting.look()
+        if store is not None:
+            interpreter.closed()
+            await store.close()
+
+    # --- the engine ------------------------------------------------------------------------------------------------
+
+    async def begin(self) -> None:
+        """Declare what the code declares, then start the engine."""
+        await self._declare_all()
+        await self._listeners.start()
+        if not self._with_engine:
+            return
+        if self._surroundings is None:
+            await self.service.outages.starting()
+        self._functions = FunctionTarget(self.registry)
+        self._engine = self._make_engine(await self._open_targets(self._functions))
+        self._engine.on_settled = self._settled
+        self._engine.dispatcher.on_stranded = self._stranded
+        await self._engine.start()
+        self._wakeup.listen(self._engine.ring)
+
+    async def _declare_all(self) -> None:
+        """What the code says runs by itself; the front door knows."""
+
+    async def _open_targets(self, functions: FunctionTarget) -> dict[str, Target]:
+        if self._kinds is None:
+            raise refuse("not_open")
+        outer = self._surroundings
+        self._targets = await open_targets(self.service, self.clock, self._kinds, self._listeners.publish)
+        self._targets[FUNCTION] = functions if outer is None else outer.functions(functions)
+        return {name: target for name, target in self._targets.items() if not isinstance(target, Refusal)}
+
+    def _make_engine(self, targets: dict[str, Target]) -> Engine:
+        outer = self._surroundings
+        if outer is None:
+            return Engine(
+                self.store, targets, self.clock, self.settings, version=__version__, routes=self._what_can_run
+            )
+        return Engine(
+            self.store,
+            targets,
+            self.clock,
+            self.settings,
+            version=__version__,
+            home=outer.home(),
+            is_gone=outer.is_gone,
+            routes=self._what_can_run,
+        )
+
+    def _what_can_run(self) -> frozenset[str]:
+        """The doors of what this node has: asked at every claim, made anew when a function is added."""
+        size, routes = self._routes
+        names = self.registry.size
+        if size != names:
+            functions = {function_route(name) for name in self.registry.names()}
+            kinds = {kind_route(name) for name, each in self._targets.items() if not isinstance(each, Refusal)}
+            routes = frozenset(functions | kinds)
+            self._routes = names, routes
+        return routes
+
+    def crash(self) -> None:
+        """As if the process had died: nothing is settled or handed back. `begin` starts a new node on what is left."""
+        if self._engine is not None:
+            self._engine.kill()
+            self._engine = None
+        self._listeners.stop()
+        self._end_functions()
+
+    async def end(self) -> None:
+        """Stop the engine, and leave the store open; safe to call twice."""
+        self._wakeup.close()
+        try:
+            if self._engine is not None:
+                await self._engine.stop()
+                if self._surroundings is None:
+                    await self.service.outages.stopped()
+        finally:
+            self._engine = None
+            await self._listeners.finish()
+            self._end_functions()
+            await self._close_targets()
+
+    async def _close_targets(self) -> None:
+        opened, self._targets = self._targets, {}
+        self._routes = (-1, frozenset())
+        for target in opened.values():
+            if not isinstance(target, Refusal) and hasattr(target, "aclose"):
+                await target.aclose()
+
+    def _end_functions(self) -> None:
+        functions, self._functions = self._functions, None
+        if functions is not None:
+            functions.close()
+
+    # --- told ------------------------------------------------------------------------------------------------------
+
+    def _told(self, due: datetime | None) -> None:
+        """Something was written: wake our own engine if it matters to it, and tell the other processes."""
+        self._listeners.look()
+        if due is None:
+            self._waiting.look()
+        if self._engine is not None:
+            if due is None:
+                self._engine.ring()
+            else:
+                self._engine.alarm.expect(due)
+        self._wakeup.ring()
+
+    def _settled(self, tasks: Any) -> None:
+        self._waiting.ended_of(tasks)
+        self._listeners.look()
+
+    def _stranded(self) -> None:
+        """Something came due that this node cannot run: it stands at the door, and others are told."""
+        for kind, target in self._targets.items():
+            if isinstance(target, Refusal) and kind not in self._strangers:
+                self._strangers.add(kind)
+                LOG.warning("this node runs no %s targets: %s", kind, target)
+        self._wakeup.ring()
+
+    async def _keep(self, name: str, wanted: Any) -> None:
+        """One declared task, made or edited; and if it was set aside for want of code, it goes on."""
+        try:
+            await self.service.tasks.declare(self.who, wanted)
+            await self.service.code.found_again(self.who, name)
+        except Conflict as conflict:
+            # Somebody has cancelled it for good, and code that says otherwise does not change that.
+            LOG.warning("the declared task %s stays as it is: %s", name, conflict)

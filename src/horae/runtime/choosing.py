@@ -1,0 +1,43 @@
+"""The settings of this process: what was said on the command line, in the environment, in files, or nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..model.refusals import refuse
+from ..settings import PROJECT_FILE, BadSettings, Settings, read_settings
+from .stores import DEFAULT_STORE
+
+
+def chosen_settings(
+    environment: Mapping[str, str], directory: Path | None = None, flags: Mapping[str, Any] | None = None
+) -> Settings:
+    """Flag, then environment, then `horae.toml` here, then the user's own file."""
+    try:
+        return read_settings(environment, (user_file(), (directory or Path.cwd()) / PROJECT_FILE), flags)
+    except BadSettings as bad:
+        raise refuse("bad_settings", file=bad.file, problem=bad.problem) from None
+
+
+def user_file() -> Path:
+    from platformdirs import user_config_path  # noqa: PLC0415 - only where files are looked for
+
+    return user_config_path("horae", appauthor=False) / PROJECT_FILE
+
+
+def data_file() -> Path:
+    """Where a user's tasks are kept when nothing else was said."""
+    from platformdirs import user_data_path  # noqa: PLC0415 - only where files are looked for
+
+    return user_data_path("horae", appauthor=False) / "horae.db"
+
+
+def store_url(settings: Settings, directory: Path | None = None) -> str:
+    """What was chosen; else the file in this directory where there is one, as an app makes it; else the user's own."""
+    chosen = settings.value("store")
+    if chosen is not None:
+        return str(chosen)
+    here = (directory or Path.cwd()) / "horae.db"
+    return DEFAULT_STORE if here.exists() else f"sqlite:///{data_file()}"

@@ -1,0 +1,61 @@
+"""The service of one opened store, with its secrets and its kinds of targets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from secrets import token_hex
+from typing import Any, Final
+
+from ..clock import Clock
+from ..ports.target import TargetKind, Tools
+from ..sealing import sealing_for
+from ..service.secrets import SecretBox
+from ..service.service import Service
+from ..settings import Settings
+from .kinds import Kinds, usable
+from .stores import Keeping, sqlite_path
+
+_CALLBACK_KEY: Final = "callback_key"
+
+
+def make_service(
+    url: str,
+    store: Keeping,
+    clock: Clock,
+    zone: str | None,
+    kinds: Kinds,
+    told: Callable[[datetime | None], None] = lambda _due: None,
+) -> Service:
+    secrets = SecretBox(store, sealing_for(sqlite_path(url), os.environ), clock)
+    return Service(store, clock, zone, secrets, check=kinds.check, told=told)
+
+
+async def open_targets(
+    service: Service, clock: Clock, kinds: Kinds, publish: Callable[[str, Mapping[str, Any]], None]
+) -> dict[str, Any]:
+    """Every kind that works here, by name; for the others, the refusal that says why it does not."""
+    key = await callback_key(service.store) if kinds.settings_of("http").get("callback_url") else None
+
+    def open_one(name: str, kind: TargetKind) -> Any:
+        settings = kinds.settings_of(name)
+        if name == "http" and key is not None:
+            settings = {_CALLBACK_KEY: key, **settings}
+        return kind.open(Tools(clock, service.secrets, settings, publish))
+
+    return dict(usable(kinds, open_one))
+
+
+async def callback_key(store: Keeping) -> str:
+    """The key of the tokens that come back with answers; made when it is first needed, the same for all nodes."""
+    found = await store.recall(_CALLBACK_KEY)
+    if found is None:
+        await store.remember(_CALLBACK_KEY, token_hex(32))
+        # Whoever else has just done the same: what is remembered now is what counts.
+        found = await store.recall(_CALLBACK_KEY)
+    return found or ""
+
+
+def plain_settings() -> Settings:
+    return Settings({})

@@ -1,0 +1,85 @@
+"""Every kind of target that this installation has: our own, and those that other packages offer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Final
+
+from ..errors import Refusal
+from ..model.refusals import refuse
+from ..model.task import Target
+from ..ports.target import TargetKind
+from ..settings import Settings
+
+ENTRY_POINTS: Final = "horae.targets"
+FUNCTION: Final = "function"
+_OURS: Final = {"http": "http.kind:HTTP", "command": "command.kind:COMMAND", "event": "event.kind:EVENT"}
+
+
+class Kinds:
+    """Loaded one by one, when the first task of that kind is made or run."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._loaded: dict[str, TargetKind] = {}
+        self._theirs = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted({*_OURS, *self._theirs, FUNCTION}))
+
+    def find(self, kind: str) -> TargetKind:
+        found = self._loaded.get(kind)
+        if found is None:
+            found = self._loaded[kind] = self._load(kind)
+        return found
+
+    def settings_of(self, kind: str) -> dict[str, Any]:
+        return self._settings.target(kind)
+
+    def check(self, target: Target, payload: str) -> Target:
+        """The target as it is to be kept. Which functions there are is known only to the nodes that have them."""
+        if target.kind == FUNCTION:
+            return _checked_function(target)
+        kind = self.find(target.kind)
+        spec, given = json.loads(target.spec), json.loads(payload)
+        if not isinstance(spec, dict):
+            raise refuse("bad_policy", name="target", value=spec, wanted="JSON object")
+        kept = kind.check(spec, given, self.settings_of(target.kind))
+        return Target(target.kind, json.dumps(kept, ensure_ascii=False, separators=(",", ":")))
+
+    def _load(self, kind: str) -> TargetKind:
+        if kind in _OURS:
+            module, _, name = _OURS[kind].partition(":")
+            ours: TargetKind = getattr(import_module(f"...targets.{module}", __name__), name)
+            return ours
+        if kind not in self._theirs:
+            raise refuse("unknown_target", kind=kind, kinds=", ".join(self.names))
+        theirs: TargetKind = self._theirs[kind].load()
+        return theirs
+
+
+def _checked_function(target: Target) -> Target:
+    try:
+        spec = json.loads(target.spec)
+    except ValueError:
+        spec = None
+    if not isinstance(spec, dict) or spec.keys() != {"name"} or not isinstance(spec["name"], str) or not spec["name"]:
+        raise refuse("bad_policy", name="target", value=target.spec, wanted='{"name": "module.function"}')
+    return target
+
+
+def usable(kinds: Kinds, open_one: Callable[[str, TargetKind], Any]) -> Mapping[str, Any]:
+    """Every kind that can be opened here; one whose library is missing, or whose settings are wrong, is left out."""
+    opened: dict[str, Any] = {}
+    for name in kinds.names:
+        if name == FUNCTION:
+            continue
+        try:
+            opened[name] = open_one(name, kinds.find(name))
+        except Refusal as refusal:
+            opened[name] = refusal
+    return opened

@@ -1,0 +1,86 @@
+"""Every way in which a secret or its key is refused: code, sentence and hint in two languages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import Conflict, InvalidTask, NotFound, Refusal
+from ..model.refusals import Entry, refusal
+
+CATALOGUE: Final[dict[str, Entry]] = {
+    "bad_secret_name": Entry(
+        InvalidTask,
+        "A secret cannot be called '{name}'.",
+        "Use 1 to {most} of the characters A-Z a-z 0-9 _ . -, for example 'github_token'.",
+        "机密不能命名为“{name}”。",
+        "请使用 1 到 {most} 个字符:A-Z a-z 0-9 _ . -,例如“github_token”。",
+    ),
+    "bad_secret_value": Entry(
+        InvalidTask,
+        "The value of '{name}' cannot be kept: it is {came}.",
+        "Give a text of 1 to {most} bytes.",
+        "无法保存“{name}”的值:它{came_zh}。",
+        "请给出 1 到 {most} 字节的文本。",
+    ),
+    "too_many_secrets": Entry(
+        Conflict,
+        "'{owner}' already has {most} secrets, and no more are kept.",
+        "Remove some that nothing uses any more: horae secret rm NAME.",
+        "“{owner}”已有 {most} 个机密,不能再增加。",
+        "请删除不再使用的机密:horae secret rm 名称。",
+    ),
+    "no_such_secret": Entry(
+        NotFound,
+        "There is no secret '{name}'.",
+        "See which there are with: horae secret ls.",
+        "没有机密“{name}”。",
+        "可用 horae secret ls 查看已有的机密。",
+    ),
+    "secret_contested": Entry(
+        Conflict,
+        "'{name}' is being written by others again and again, so this was not done.",
+        "Try again when they have finished.",
+        "“{name}”正被其他人反复写入,本次操作未执行。",
+        "请等他们完成后再试。",
+    ),
+    "secret_sealed_otherwise": Entry(
+        Conflict,
+        "The secret '{name}' cannot be opened with the key from {origin}: another key sealed it, or it was changed.",
+        "Bring back the key file that was used then, or set the secret again: horae secret set {name}.",
+        "无法用来自 {origin} 的密钥打开机密“{name}”:它是用另一个密钥封存的,或已被改动。",
+        "请恢复当时的密钥文件,或重新设置:horae secret set {name}。",
+    ),
+    "key_length": Entry(
+        Conflict,
+        "The key from {origin} has {size} bytes instead of {wanted}, so it cannot be the key.",
+        "Bring back the right file; without secrets yet, remove it and a new one is made.",
+        "来自 {origin} 的密钥有 {size} 字节,而不是 {wanted} 字节,因此不可能是正确的密钥。",
+        "请恢复正确的文件;若还没有任何机密,删除它即可自动新建。",
+    ),
+    "key_file_exposed": Entry(
+        Conflict,
+        "The key file {path} can be read by others on this machine (mode {mode}).",
+        "Close it with: chmod 600 {quoted}",
+        "本机上的其他人可以读取密钥文件 {path}(权限 {mode})。",
+        "请收紧权限:chmod 600 {quoted}",
+    ),
+    "key_file_unusable": Entry(
+        Conflict,
+        "The key file {path} cannot be used: {why}.",
+        "Make its folder writable for this user, or name another place in HORAE_KEY_FILE.",
+        "无法使用密钥文件 {path}:{why}。",
+        "请让当前用户可以写入其目录,或用 HORAE_KEY_FILE 指定其他位置。",
+    ),
+    "secrets_library_missing": Entry(
+        Conflict,
+        "Secrets need a library that is not installed.",
+        "Install it with: pip install 'horae[secrets]'",
+        "机密功能需要一个尚未安装的库。",
+        "请安装:pip install 'horae[secrets]'",
+    ),
+}
+
+
+def refuse(code: str, **facts: object) -> Refusal:
+    """Build the refusal for `code`; the caller raises it."""
+    return refusal(code, CATALOGUE[code], facts)

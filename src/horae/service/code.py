@@ -1,0 +1,68 @@
+"""Tasks that code declares: made or edited when it starts, set aside when the code that declared them is gone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from ..errors import Refusal
+from ..model.principal import Principal
+from ..model.task import PauseCause, TaskState
+from ..ports.records import Record, Records
+from ..ports.store import Book
+from .tasks import Tasks
+
+CODE_KEY: Final = "code:"
+"""The natural key of a task that a decorator declares begins with this."""
+_KIND: Final = "code"
+_NOTE: Final = "no function of this name is declared any more"
+
+
+class Code:
+    """Which tasks each module declared is kept as a record: what was there at the last start and is not now, is gone.
+
+    A module that is not loaded says nothing about its tasks: another process may have it.
+    """
+
+    def __init__(self, tasks: Tasks, book: Book, records: Records) -> None:
+        self._tasks = tasks
+        self._book = book
+        self._records = records
+
+    async def started(self, who: Principal, declared: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+        """`declared` are the names of the tasks by module; the names that are orphaned by this start."""
+        gone: list[str] = []
+        for module, names in declared.items():
+            left_out = sorted(await self._left_out(who, module, set(names)))
+            gone += [name for name in left_out if await self._orphan(who, name)]
+        return tuple(gone)
+
+    async def found_again(self, who: Principal, name: str) -> None:
+        """It is declared once more: what was set aside for want of code goes on."""
+        facts = await self._book.find(who.owner, CODE_KEY + name)
+        pause = None if facts is None else facts.standing.pause
+        if facts is not None and pause is not None and pause.cause is PauseCause.ORPHANED:
+            await self._tasks.resume(who, facts.task.id)
+
+    async def _left_out(self, who: Principal, module: str, names: set[str]) -> set[str]:
+        key = f"{who.owner}/{module}"
+        while True:
+            record = await self._records.get_record(_KIND, key, who.owner)
+            before = set() if record is None else set(json.loads(record.body))
+            body = json.dumps(sorted(names))
+            if record is not None and record.body == body:
+                return set()
+            version = None if record is None else record.version
+            if await self._records.put_record(Record(_KIND, key, who.owner, body), replacing=version):
+                return before - names
+
+    async def _orphan(self, who: Principal, name: str) -> bool:
+        facts = await self._book.find(who.owner, CODE_KEY + name)
+        if facts is None or facts.standing.state is not TaskState.ACTIVE:
+            return False
+        try:
+            await self._tasks.pause(who, facts.task.id, cause=PauseCause.ORPHANED, note=_NOTE)
+        except Refusal:
+            return False
+        return True

@@ -1,0 +1,96 @@
+"""An edit says only what is to change; everything else stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from enum import Enum
+from itertools import islice
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+from ..lifecycle.plan import Draft, drafted
+from ..model.policy import Policies, policies_for
+from ..model.task import Standing, Target, Task, past_of
+from ..schedule import Schedule, iterate
+from .wishes import NO_OPTIONS, Options, When, chosen_policies, read_when
+
+_T = TypeVar("_T")
+
+
+class Keep(Enum):
+    """The value of a field that an edit does not mention: None is a value of its own."""
+
+    KEEP = "keep"
+
+
+KEEP: Final = Keep.KEEP
+Kept: TypeAlias = _T | Literal[Keep.KEEP]
+
+
+class Edits(NamedTuple):
+    name: Kept[str] = KEEP
+    when: Kept[When] = KEEP
+    zone: str | None = None
+    """Where the new `when` names none; by itself it moves the schedule that the task has."""
+    target: Kept[Target] = KEEP
+    payload: Kept[str] = KEEP
+    lane: Kept[str | None] = KEEP
+    labels: Kept[Mapping[str, str] | None] = KEEP
+    options: Options = NO_OPTIONS
+
+
+class FireChanges(NamedTuple):
+    """What an edit does to the fires ahead: those that go, and those that come."""
+
+    removed: tuple[datetime, ...] = ()
+    added: tuple[datetime, ...] = ()
+
+
+class Edited(NamedTuple):
+    before: Task
+    after: Task
+    fires: FireChanges
+
+
+def edited_task(task: Task, edits: Edits, zone: str | None, now: datetime) -> Task:
+    """The task as the edit wants it, checked part by part like a new one."""
+    schedule = task.schedule
+    if not isinstance(edits.when, Keep):
+        schedule = read_when(edits.when, edits.zone or schedule.zone or zone, now)
+    elif edits.zone is not None:
+        schedule = replace(schedule, zone=None).with_defaults(edits.zone)
+    draft = Draft(
+        task.owner,
+        _chosen(edits.name, task.name),
+        schedule,
+        _chosen(edits.target, task.target),
+        _chosen(edits.payload, task.payload),
+        _policies(task, schedule, edits.options),
+        task.key,
+        _chosen(edits.lane, task.lane),
+        dict(task.labels) if isinstance(edits.labels, Keep) else edits.labels,
+    )
+    return drafted(draft, task.id, task.created)._replace(version=task.version)
+
+
+def fire_changes(before: Task, after: Task, standing: Standing, now: datetime, most: int = 10) -> FireChanges:
+    """The next so many fires of each, without those that they share."""
+    if before.schedule == after.schedule:
+        return FireChanges()
+    old, new = _ahead(before, standing, now, most), _ahead(after, standing._replace(counted=0), now, most)
+    return FireChanges(tuple(each for each in old if each not in new), tuple(each for each in new if each not in old))
+
+
+def _ahead(task: Task, standing: Standing, now: datetime, most: int) -> list[datetime]:
+    return list(islice(iterate(task.schedule, now, past_of(task, standing)), most))
+
+
+def _policies(task: Task, schedule: Schedule, options: Options) -> Policies:
+    """What was never chosen follows the kind of the schedule; what was, stays."""
+    base = policies_for(schedule) if task.policies == policies_for(task.schedule) else task.policies
+    return chosen_policies(base, options)
+
+
+def _chosen(edit: Kept[_T], before: _T) -> _T:
+    return before if isinstance(edit, Keep) else edit

@@ -1,0 +1,73 @@
+"""The moment that somebody asks about: an instant, a time of day, a day; in the zone of the task that it is about."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final, NamedTuple
+
+from ..model.refusals import refuse
+from ..schedule.canonical import read_moment
+from ..schedule.instants import to_datetime
+from ..schedule.preview import fires_in
+from ..schedule.value import first_instant, is_wall, last_instant
+from ..schedule.zones import find_zone
+
+_DAYS: Final = {"today": 0, "yesterday": 1, "今天": 0, "昨天": 1, "前天": 2}
+_TIME: Final = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+
+
+class Stretch(NamedTuple):
+    """From and to, both included; for an instant they are the same."""
+
+    first: datetime
+    last: datetime
+
+    @property
+    def exact(self) -> bool:
+        return self.first == self.last
+
+
+def asked_stretch(text: str | datetime, zone: str, now: datetime) -> Stretch:
+    """`2026-11-15T02:00Z`, `2026-11-15 02:00`, `2026-11-15`, `02:00`, `yesterday`, `yesterday 02:00`, `昨天 2:00`."""
+    if isinstance(text, datetime):
+        if text.tzinfo is None:
+            raise refuse("naive_instant", value=text)
+        return Stretch(text.astimezone(UTC), text.astimezone(UTC))
+    said = text.strip().lower()
+    day, _, rest = said.partition(" ")
+    if day in _DAYS:
+        today = fires_in(zone, [now])[0].local.date()
+        return _on(today - timedelta(days=_DAYS[day]), rest.strip(), zone, text)
+    if _TIME.fullmatch(said):
+        return _on(fires_in(zone, [now])[0].local.date(), said, zone, text)
+    moment = read_moment(text.strip())
+    if moment is None:
+        raise refuse("bad_moment", value=text)
+    if not isinstance(moment, datetime):
+        return _on(moment, "", zone, text)
+    found = _instant(moment, zone)
+    return Stretch(found, found)
+
+
+def _on(day: date, clock: str, zone: str, text: str) -> Stretch:
+    if not clock:
+        return Stretch(_instant(day, zone), _last_instant(day, zone))
+    match = _TIME.fullmatch(clock)
+    try:
+        hour, minute, second = (int(part or 0) for part in match.groups()) if match else (24, 0, 0)
+        found = time(hour, minute, second)
+    except ValueError:
+        found = None
+    if found is None:
+        raise refuse("bad_moment", value=text)
+    at = _instant(datetime.combine(day, found), zone)
+    return Stretch(at, at)
+
+
+def _instant(moment: date | datetime, zone: str) -> datetime:
+    return to_datetime(first_instant(moment, find_zone(zone if is_wall(moment) else "UTC"))).astimezone(UTC)
+
+
+def _last_instant(day: date, zone: str) -> datetime:
+    return to_datetime(last_instant(day, find_zone(zone))).astimezone(UTC)

@@ -1,0 +1,127 @@
+"""How it stands, at a glance: alive, on time, what broke, what is next. It costs the same however long the history is."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from ..clock import Clock
+from ..model.change import Facts
+from ..model.entry import CLAIMABLE, Stand
+from ..model.lane import LaneUse
+from ..model.principal import Principal
+from ..model.route import is_route
+from ..model.run import LIVE, Run
+from ..model.tally import NO_HOUR, OUTCOME, STATE, Counts, Lateness, hour_of, lateness_in
+from ..model.task import PauseCause, TaskState
+from ..ports.store import Book, Node, RunFilter, TaskFilter, Waiting
+
+ON_TIME: Final = timedelta(seconds=1)
+_HOURS: Final = 24
+_SHOWN: Final = 20
+
+
+class NeedKind(StrEnum):
+    FAILED = "failed"
+    """The task has given up."""
+    FAILING = "failing"
+    """Its last occurrences failed, and it goes on trying."""
+    ORPHANED = "orphaned"
+    """The code that declared it is gone."""
+    AWAITING_APPROVAL = "awaiting_approval"
+    STRANDED = "stranded"
+    """Due, and no running node can run it."""
+    OVERDUE = "overdue"
+    """Due, and nobody has claimed it."""
+
+
+class Need(NamedTuple):
+    """Something that waits for a person."""
+
+    kind: NeedKind
+    facts: Facts
+
+
+class Overview(NamedTuple):
+    """`outcomes` counts the runs that ended within the last day, by state or by state and reason."""
+
+    at: datetime
+    tasks: dict[TaskState, int]
+    outcomes: dict[str, int]
+    lateness: Lateness
+    waiting: Waiting
+    running: tuple[Run, ...]
+    upcoming: tuple[Facts, ...]
+    needs: tuple[Need, ...]
+    lanes: tuple[LaneUse, ...]
+    nodes: tuple[Node, ...]
+
+    @property
+    def on_time(self) -> float | None:
+        """The share of runs that started within a second of their due instant; None when nothing ran."""
+        return self.lateness.on_time / self.lateness.counted if self.lateness.counted else None
+
+
+class Overviews:
+    def __init__(self, book: Book, clock: Clock) -> None:
+        self._book = book
+        self._clock = clock
+
+    async def now(self, who: Principal) -> Overview:
+        """A fixed number of indexed reads. Lanes and nodes are the operator's business, and only an admin sees them."""
+        book, scope, now = self._book, who.scope, self._clock.now()
+        hour = hour_of(now)
+        counts = await book.counts(scope, [NO_HOUR, *range(hour - _HOURS, hour + 1)])
+        upcoming = await book.upcoming(scope, _SHOWN)
+        troubled = await book.tasks(TaskFilter(scope, frozenset({TaskState.FAILED, TaskState.PAUSED})), limit=_SHOWN)
+        running = await book.runs(RunFilter(scope, states=LIVE), limit=_SHOWN)
+        return Overview(
+            now,
+            {state: counts.get((NO_HOUR, STATE + state), 0) for state in TaskState},
+            _outcomes(counts),
+            lateness_in(counts, ON_TIME),
+            await book.waiting(scope, now),
+            running.items,
+            upcoming,
+            needs_of((*troubled.items, *upcoming), now),
+            await book.lanes() if who.admin else (),
+            await book.nodes() if who.admin else (),
+        )
+
+
+def _outcomes(counts: Counts) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for (_, name), number in sorted(counts.items()):
+        if name.startswith(OUTCOME):
+            short = name.removeprefix(OUTCOME)
+            found[short] = found.get(short, 0) + number
+    return found
+
+
+def needs_of(tasks: tuple[Facts, ...], now: datetime) -> tuple[Need, ...]:
+    """What of these waits for a person, each task once."""
+    found: dict[str, Need] = {}
+    for facts in tasks:
+        kind = _need(facts, now)
+        if kind is not None:
+            found.setdefault(facts.task.id, Need(kind, facts))
+    return tuple(found.values())
+
+
+_OVERDUE_AFTER: Final = timedelta(seconds=30)
+
+
+def _need(facts: Facts, now: datetime) -> NeedKind | None:
+    standing = facts.standing
+    if standing.state is TaskState.FAILED:
+        return NeedKind.FAILED
+    if standing.pause is not None:
+        cause = standing.pause.cause
+        kinds = {PauseCause.ORPHANED: NeedKind.ORPHANED, PauseCause.AWAITING_APPROVAL: NeedKind.AWAITING_APPROVAL}
+        return kinds.get(cause)
+    if any(entry.stand is Stand.PARKED and is_route(entry.lane) for entry in facts.entries):
+        return NeedKind.STRANDED
+    if any(entry.stand in CLAIMABLE and now - entry.due > _OVERDUE_AFTER for entry in facts.entries):
+        return NeedKind.OVERDUE
+    return NeedKind.FAILING if standing.failures else None

@@ -1,0 +1,103 @@
+"""Runs in and out: listed, read, tried again, ended, answered from outside; and what they said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from ..clock import Clock
+from ..lifecycle import control
+from ..lifecycle.again import try_again
+from ..lifecycle.settle import settle
+from ..model.change import Facts
+from ..model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
+from ..model.page import LARGEST_PAGE, Page
+from ..model.principal import Principal
+from ..model.refusals import refuse
+from ..model.run import LIVE, Run
+from ..ports.journal import Journal, NumberedLine
+from ..ports.store import RunFilter, Store
+from .tasks import check_page
+
+_ALL: Final = RunFilter()
+
+
+class Runs:
+    def __init__(
+        self,
+        store: Store,
+        journal: Journal,
+        clock: Clock,
+        told: Callable[[datetime | None], None] = lambda _due: None,
+    ) -> None:
+        self._store = store
+        self._journal = journal
+        self._clock = clock
+        self._told = told
+
+    async def page(
+        self, who: Principal, wanted: RunFilter = _ALL, after: str | None = None, limit: int = 100
+    ) -> Page[Run]:
+        """Newest planned first. Whatever owner is asked for, nobody sees more than is theirs."""
+        check_page(after, limit)
+        seen = wanted if who.scope is None else wanted._replace(owner=who.scope)
+        return await self._store.runs(seen, after, limit)
+
+    async def get(self, who: Principal, run_id: str) -> Run:
+        found = await self._store.run(run_id, who.scope)
+        if found is None:
+            raise refuse("no_such_run", id=run_id)
+        return found
+
+    async def lines(self, who: Principal, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
+        """What a run said; only to those who may see the run."""
+        await self.get(who, run_id)
+        return await self._journal.lines(run_id, after, limit)
+
+    async def cancel(self, who: Principal, run_id: str) -> Run:
+        """Ask a run to end; what no node holds ends at once."""
+        run, now = await self.get(who, run_id), self._clock.now()
+        if not run.live:
+            raise refuse("run_over", state=run.state.value)
+        await self._store.change(run.task_id, who.scope, lambda facts: control.cancel_run(facts, run_id, now))
+        self._told(None)
+        return await self.get(who, run_id)
+
+    async def retry(self, who: Principal, run_id: str) -> Facts:
+        """The occurrence of this run is attempted once more, with the same idempotency key."""
+        run, now = await self.get(who, run_id), self._clock.now()
+        last = await self._last_attempt(who, run)
+        facts = await self._store.change(run.task_id, who.scope, lambda facts: try_again(facts, last, now))
+        if facts is None:
+            raise refuse("no_such_run", id=run_id)
+        self._told(None)
+        return facts
+
+    async def _last_attempt(self, who: Principal, run: Run) -> Run:
+        page = await self._store.runs(
+            RunFilter(who.scope, run.task_id, since=run.planned, until=run.planned), limit=LARGEST_PAGE
+        )
+        same = [each for each in page.items if (each.origin, each.planned) == (run.origin, run.planned)]
+        return max(same, key=lambda each: each.attempt, default=run)
+
+    async def answer(self, run_id: str, proves: Callable[[Run], bool], outcome: Outcome) -> None:
+        """Somebody else was at work on it, and tells how it ended, or (`Waiting`) that it still is.
+
+        Who answers is no principal: `proves` says whether what came with the answer was given out for this run.
+        """
+        run, now = await self._store.run(run_id, None), self._clock.now()
+        if run is None or run.state not in LIVE or not proves(run):
+            raise refuse("bad_answer", id=run_id)
+        # An answer may overtake the report that there will be one: then the run is still `running`, and ends all the same.
+        settlement = Settlement(run.id, run.token, outcome, run.started, now)
+        if await self._store.settle([settlement], settle):
+            raise refuse("bad_answer", id=run_id)
+        self._told(None)
+
+
+def answered(result: str | None, error: str | None, until: datetime | None) -> Outcome:
+    """How an answer reads as an outcome: an error, a later deadline, or a result."""
+    if error is not None:
+        return Failed(error)
+    return Succeeded(result) if until is None else Waiting(until)

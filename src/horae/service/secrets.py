@@ -1,0 +1,214 @@
+"""Secrets in and out: set, listed by name, removed, sealed anew. Only what carries a run sees a value again."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode, b64encode
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from ..clock import Clock
+from ..errors import Refusal
+from ..model.limits import KEY_CHARACTERS
+from ..model.page import LARGEST_PAGE, Page
+from ..model.principal import Principal
+from ..model.refusals import refuse as refuse_task
+from ..ports.records import Record, Records
+from ..sealing import KeyFile, Sealing
+from ..sealing.refusals import refuse
+
+KIND: Final = "secret"
+NAME_CHARACTERS: Final = 100
+VALUE_BYTES: Final = 65_536
+MOST_SECRETS: Final = LARGEST_PAGE
+"""Of one owner."""
+_NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{NAME_CHARACTERS}}}")
+_TRIES: Final = 100
+"""Each lost race means that somebody else got through, so that only a storm of writers can use them up."""
+
+
+class SecretName(NamedTuple):
+    """All that is ever shown of a secret."""
+
+    name: str
+    owner: str
+    updated: datetime
+
+
+class SecretBox:
+    """The values are sealed for their owner and name before they leave this process."""
+
+    def __init__(self, records: Records, key: Sealing, clock: Clock) -> None:
+        self._records = records
+        self._key = key
+        self._clock = clock
+
+    async def set(self, who: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
+        """A new secret, or a new value for one; an admin may do so for somebody else."""
+        owner = _acting_for(who, owner)
+        _check_name(name)
+        content = _content(name, value)
+        for _ in range(_TRIES):
+            known = await self._records.get_record(KIND, _key(owner, name))
+            if known is None:
+                await self._check_room(owner)
+            # Sealed anew in every try: a rotation may be what came between.
+            now = self._clock.now()
+            record = self._sealed(owner, name, content, now)
+            if await self._records.put_record(record, replacing=None if known is None else known.version):
+                return SecretName(name, owner, now)
+        raise refuse("secret_contested", name=name)
+
+    async def names(
+        self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[SecretName]:
+        """By owner and name: one's own; for an admin everybody's, or those of the owner that is named."""
+        wanted = who.scope if owner is None else _acting_for(who, owner)
+        page = await self._records.records(KIND, wanted, after, limit)
+        return Page(tuple(_shown(record) for record in page.items), page.after)
+
+    async def remove(self, who: Principal, name: str, owner: str | None = None) -> None:
+        """For good. What is not there and what is somebody else's answer alike."""
+        _check_name(name)
+        if owner not in (None, who.owner) and not who.admin:
+            raise refuse("no_such_secret", name=name)
+        key = _key(who.owner if owner is None else owner, name)
+        for _ in range(_TRIES):
+            known = await self._records.get_record(KIND, key)
+            if known is None:
+                raise refuse("no_such_secret", name=name)
+            if await self._records.drop_record(KIND, key, known.version):
+                return
+        raise refuse("secret_contested", name=name)
+
+    async def reveal(self, owner: str, name: str) -> str | None:
+        """The value, for a run of that owner and for nobody else; None when there is none of that name."""
+        if _NAME.fullmatch(name) is None:
+            return None
+        record = await self._records.get_record(KIND, _key(owner, name), owner)
+        if record is None:
+            return None
+        content = _opened(record, self._key)
+        if content is None:
+            raise self._sealed_otherwise(record)
+        return content.decode()
+
+    async def rotate(self, new: Sealing) -> int:
+        """Seal everything with another key, from now on too; how many values that were.
+
+        It may be broken off and begun again: what has the new key already is left alone, and what neither key opens is
+        refused before anything is lost.
+        """
+        total = 0
+        while changed := await self._reseal_all(new):
+            # Others may have written meanwhile: it is done when there was nothing left to do.
+            total += changed
+        self._key = new
+        return total
+
+    async def _reseal_all(self, new: Sealing) -> int:
+        changed, after = 0, None
+        while True:
+            page = await self._records.records(KIND, None, after, LARGEST_PAGE)
+            for record in page.items:
+                changed += await self._reseal(record, new)
+            after = page.after
+            if after is None:
+                return changed
+
+    async def _reseal(self, record: Record, new: Sealing) -> bool:
+        if _opened(record, new) is not None:
+            return False
+        content = _opened(record, self._key)
+        if content is None:
+            raise self._sealed_otherwise(record)
+        renewed = _closed(record.owner, _name_of(record), content, new, _shown(record).updated)
+        await self._records.put_record(renewed, replacing=record.version)
+        # Also after a lost race: whoever was faster is looked at again.
+        return True
+
+    async def _check_room(self, owner: str) -> None:
+        page = await self._records.records(KIND, owner, limit=MOST_SECRETS)
+        if len(page.items) >= MOST_SECRETS:
+            raise refuse("too_many_secrets", owner=owner, most=MOST_SECRETS)
+
+    def _sealed(self, owner: str, name: str, content: bytes, now: datetime) -> Record:
+        return _closed(owner, name, content, self._key, now)
+
+    def _sealed_otherwise(self, record: Record) -> Refusal:
+        return refuse("secret_sealed_otherwise", name=_name_of(record), owner=record.owner, origin=self._key.origin)
+
+
+async def renew_key(box: SecretBox, file: KeyFile) -> int:
+    """Give a deployment a new key: seal everything with it, then let it take the place of the old file.
+
+    Other processes go on meanwhile; broken off at any point, it is finished by doing it again.
+    """
+    changed = await box.rotate(file.next_key())
+    file.promote()
+    return changed
+
+
+def _acting_for(who: Principal, owner: str | None) -> str:
+    if owner is None or owner == who.owner:
+        return who.owner
+    if not who.admin:
+        raise refuse_task("foreign_owner", owner=owner)
+    if not 1 <= len(owner) <= KEY_CHARACTERS or not owner.isprintable():
+        raise refuse_task("bad_text", name="owner", value=owner, most=KEY_CHARACTERS)
+    return owner
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+        raise refuse("bad_secret_name", name=name, most=NAME_CHARACTERS)
+
+
+def _content(name: str, value: object) -> bytes:
+    """The value itself must never stand in a refusal."""
+    try:
+        content = value.encode() if isinstance(value, str) else None
+    except UnicodeEncodeError:
+        content = None
+    if content is None:
+        raise refuse("bad_secret_value", name=name, came="no text", came_zh="不是文本", most=VALUE_BYTES)
+    if not 1 <= len(content) <= VALUE_BYTES:
+        size = len(content)
+        raise refuse(
+            "bad_secret_value", name=name, came=f"{size} bytes long", came_zh=f"有 {size} 字节", most=VALUE_BYTES
+        )
+    return content
+
+
+def _key(owner: str, name: str) -> str:
+    """Names have no slash, so that the last one always stands between owner and name."""
+    return f"{owner}/{name}"
+
+
+def _name_of(record: Record) -> str:
+    return record.key.rpartition("/")[2]
+
+
+def _about(owner: str, name: str) -> bytes:
+    return json.dumps([KIND, owner, name]).encode()
+
+
+def _closed(owner: str, name: str, content: bytes, key: Sealing, updated: datetime) -> Record:
+    sealed = b64encode(key.seal(content, _about(owner, name))).decode()
+    body = json.dumps({"sealed": sealed, "updated": updated.isoformat()})
+    return Record(KIND, _key(owner, name), owner, body)
+
+
+def _opened(record: Record, key: Sealing) -> bytes | None:
+    try:
+        sealed = b64decode(json.loads(record.body)["sealed"])
+    except (ValueError, KeyError, TypeError):
+        # Somebody wrote there who cannot seal.
+        return None
+    return key.open(sealed, _about(record.owner, _name_of(record)))
+
+
+def _shown(record: Record) -> SecretName:
+    updated = datetime.fromisoformat(json.loads(record.body)["updated"])
+    return SecretName(_name_of(record), record.owner, updated)

@@ -1,0 +1,31 @@
+"""Instants and lengths of time as JSON says them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from ..schedule.preview import fires_in
+
+
+def utc(at: datetime | None) -> str | None:
+    """`2026-11-16T05:48:44.123Z`: milliseconds, or microseconds where there are any; exact in both directions."""
+    if at is None:
+        return None
+    plain = at.astimezone(UTC).replace(tzinfo=None)
+    return plain.isoformat(timespec="microseconds" if plain.microsecond % 1000 else "milliseconds") + "Z"
+
+
+def local(at: datetime | None, zone: str | None) -> str | None:
+    """The same instant on the wall of a zone, with its offset."""
+    if at is None:
+        return None
+    (fire,) = fires_in(zone or "UTC", [at])
+    return fire.local.isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds")
+
+
+def milliseconds(length: timedelta | None) -> float | None:
+    """Whole where it is whole."""
+    if length is None:
+        return None
+    number = length / timedelta(milliseconds=1)
+    return int(number) if number == int(number) else round(number, 3)

@@ -1,0 +1,91 @@
+"""The policies of a task as JSON: durations in ISO 8601, null for no limit; in, any spelling that people use."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from ..model.policy import Missed, Policies, Retry
+from ..model.refusals import refuse
+from ..schedule.durations import iso_duration
+from ..service.wishes import NEVER, Options, read_duration
+from .fields import check_fields
+
+POLICY_FIELDS: Final = (
+    "missed",
+    "overlap",
+    "retry",
+    "retries",
+    "give_up_after",
+    "timeout",
+    "max_duration",
+    "guarantee",
+    "priority",
+)
+_MISSED_FIELDS: Final = ("mode", "within", "limit")
+_RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max")
+_UNLIMITED: Final = ("give_up_after", "max_duration", "retries")
+
+
+def policies_json(policies: Policies) -> dict[str, Any]:
+    missed, retry = policies.missed, policies.retry
+    return {
+        "missed": {"mode": missed.mode, "within": _length(missed.within), "limit": missed.limit},
+        "overlap": policies.overlap,
+        "retry": {
+            "attempts": retry.attempts,
+            "backoff": _length(retry.backoff),
+            "factor": retry.factor,
+            "max": _length(retry.max),
+        },
+        "give_up_after": policies.give_up_after,
+        "timeout": _length(policies.timeout),
+        "max_duration": _length(policies.max_duration),
+        "guarantee": policies.guarantee,
+        "priority": policies.priority,
+    }
+
+
+def read_policies(value: object) -> Options:
+    """Only what is said is chosen; null is the choice of no limit."""
+    said = check_fields("policies", value, POLICY_FIELDS)
+    chosen: dict[str, Any] = {name: NEVER if said[name] is None else said[name] for name in _UNLIMITED if name in said}
+    chosen |= {
+        name: said[name] for name in ("overlap", "timeout", "guarantee", "priority") if said.get(name) is not None
+    }
+    if said.get("missed") is not None:
+        chosen["missed"] = _missed(said["missed"])
+    if said.get("retry") is not None:
+        chosen["retry"] = _retry(said["retry"])
+    return Options(**chosen)
+
+
+def _missed(value: object) -> str | Missed:
+    """`"latest within 1h"`, or the parts."""
+    if isinstance(value, str):
+        return value
+    said = check_fields("missed", value, _MISSED_FIELDS)
+    if "mode" not in said:
+        raise refuse("missing_field", name="missed.mode")
+    usual = Missed()
+    within = _span("within", said["within"]) if "within" in said else usual.within
+    return Missed(said["mode"], within, said.get("limit", usual.limit))
+
+
+def _retry(value: object) -> Retry:
+    said = check_fields("retry", value, _RETRY_FIELDS)
+    usual = Retry()
+    return Retry(
+        said.get("attempts", usual.attempts),
+        usual.backoff if "backoff" not in said else read_duration("backoff", said["backoff"]),
+        said.get("factor", usual.factor),
+        usual.max if "max" not in said else read_duration("max", said["max"]),
+    )
+
+
+def _span(name: str, value: Any) -> timedelta | None:
+    return None if value is None else read_duration(name, value)
+
+
+def _length(span: timedelta | None) -> str | None:
+    return None if span is None else iso_duration(span)

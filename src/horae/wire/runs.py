@@ -1,0 +1,85 @@
+"""A run, what it said, and why something did or did not happen, as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..choices import Language
+from ..lifecycle.explain import Explanation
+from ..model.reason import sentence
+from ..model.run import Run
+from ..ports.journal import NumberedLine
+from ..service.outages import Outage
+from .moments import local, milliseconds, utc
+
+
+def run_json(run: Run, task: str | None = None, zone: str | None = None, language: Language = "en") -> dict[str, Any]:
+    """`task` is the task's name and `zone` that of its schedule, where they are known. A stretch says how many it is."""
+    span = run.span
+    return {
+        "id": run.id,
+        "task_id": run.task_id,
+        "task": task,
+        "owner": run.owner,
+        "state": run.state.value,
+        "reason": None if run.reason is None else run.reason.value,
+        "because": None if run.reason is None else sentence(run.reason, language),
+        "origin": run.origin.value,
+        "planned": utc(run.planned),
+        "planned_local": local(run.planned, zone),
+        "zone": zone,
+        "due": utc(run.due),
+        "attempt": run.attempt,
+        "started": utc(run.started),
+        "ended": utc(run.ended),
+        "lateness_ms": milliseconds(run.lateness),
+        "duration_ms": milliseconds(None if run.started is None or run.ended is None else run.ended - run.started),
+        "first": utc(run.planned if span is None else span.first),
+        "last": utc(run.planned if span is None else span.last),
+        "count": 1 if span is None else span.count,
+        "node": run.node,
+        "lanes": list(run.lanes),
+        "asked_to_end": None if run.cancel is None else run.cancel.value,
+        "result": result_of(run),
+        "error": run.error,
+    }
+
+
+def result_of(run: Run) -> Any:
+    """What it returned, as the value that it was."""
+    if run.result is None:
+        return None
+    try:
+        return json.loads(run.result)
+    except ValueError:
+        # It was cut, so it is no longer JSON.
+        return run.result
+
+
+def line_json(numbered: NumberedLine) -> dict[str, Any]:
+    number, line = numbered
+    return {"number": number, "run_id": line.run_id, "at": utc(line.at), "level": line.level, "text": line.text}
+
+
+def why_json(
+    explanation: Explanation,
+    at: str | None,
+    task: str,
+    zone: str | None,
+    language: Language,
+    outage: Outage | None = None,
+) -> dict[str, Any]:
+    return {
+        "task": task,
+        "at": at,
+        "verdict": explanation.verdict.value,
+        "sentence": explanation.in_language(language),
+        "reason": None if explanation.reason is None else explanation.reason.value,
+        "outage": None if outage is None else outage_json(outage),
+        "runs": [run_json(run, task, zone, language) for run in explanation.runs],
+    }
+
+
+def outage_json(outage: Outage) -> dict[str, Any]:
+    return {"since": utc(outage.since), "until": utc(outage.until), "clean": outage.clean}

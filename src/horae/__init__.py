@@ -9,7 +9,9 @@ from .errors import Conflict, HoraeError, InvalidSchedule, InvalidTask, NotFound
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .app import Horae
+    from .app import Happening, Horae, RunHandle, TaskFunction, TaskHandle
+    from .model.policy import Missed
+    from .model.policy import Retry as RetryPolicy
     from .public import describe, parse, preview
     from .targets.function.context import Context
     from .targets.function.signals import Fail, Retry, Skip
@@ -18,22 +20,34 @@ __all__ = [
     "Conflict",
     "Context",
     "Fail",
+    "Happening",
     "Horae",
     "HoraeError",
     "InvalidSchedule",
     "InvalidTask",
+    "Missed",
     "NotFound",
     "Refusal",
     "Retry",
+    "RetryPolicy",
+    "RunHandle",
     "Skip",
     "StoreError",
+    "TaskFunction",
+    "TaskHandle",
     "describe",
     "parse",
     "preview",
 ]
 
 _WHERE: Final = {
+    "Happening": "app",
     "Horae": "app",
+    "Missed": "model.policy",
+    "RetryPolicy": "model.policy:Retry",
+    "RunHandle": "app",
+    "TaskFunction": "app",
+    "TaskHandle": "app",
     "Context": "targets.function.context",
     "Fail": "targets.function.signals",
     "Retry": "targets.function.signals",
@@ -48,7 +62,8 @@ def __getattr__(name: str) -> Any:
     """Parts load on first use, so that importing Horae costs next to nothing where only a name is needed."""
     if name not in _WHERE:
         raise AttributeError(f"module 'horae' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f".{_WHERE[name]}", __name__), name)
+    module, _, other = _WHERE[name].partition(":")
+    found = globals()[name] = getattr(import_module(f".{module}", __name__), other or name)
     return found
 
 

@@ -245,9 +245,15 @@ def _checked(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def precise_wake(environment: Mapping[str, str]) -> bool:
-    """Sleep to the head of the queue, or poll plainly: `HORAE_WAKE`, or the older name for the same choice."""
+WAKES: Final = ("precise", "poll")
+
+
+def precise_wake(environment: Mapping[str, str]) -> bool | None:
+    """Sleep to the head of the queue, or poll plainly: `HORAE_WAKE`, or the older name for the same choice.
+
+    None when it says neither.
+    """
     chosen = environment.get("HORAE_WAKE", "").strip().lower()
     if chosen:
-        return chosen != "poll"
+        return chosen == "precise" if chosen in WAKES else None
     return environment.get("USE_PRIORITY_QUEUE_SCHEDULER", "").strip().lower() not in ("false", "0", "no", "off")

@@ -58,9 +58,11 @@ def test_to_open_what_is_open_is_no_news_and_the_last_one_closes() -> None:
 
 def test_an_app_that_cannot_open_is_closed_again() -> None:
     async def scene(app: Horae, _: VirtualClock) -> None:
-        app.task("whenever it suits", name="work")(lambda: None)
+        def work(parcel: int) -> None: ...
+
+        app.task("every 1h", name="work")(work)
         for _attempt in range(2):
-            with pytest.raises(ValueError, match="whenever"):
+            with pytest.raises(ValueError, match="parcel"):
                 await app.__aenter__()
             with pytest.raises(Conflict):
                 app.store  # noqa: B018 - asking is enough

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from .blocking import BlockingHorae, BlockingTask
 from .declared import TaskFunction
-from .handle import TaskHandle
+from .handle import RunHandle, TaskHandle
 from .horae import Horae
+from .listeners import Happening
 
-__all__ = ["Horae", "TaskFunction", "TaskHandle"]
+__all__ = ["BlockingHorae", "BlockingTask", "Happening", "Horae", "RunHandle", "TaskFunction", "TaskHandle"]

@@ -22,9 +22,10 @@ from ..ports.store import TaskFilter
 from ..runtime.house import callback_key
 from ..service.code import CODE_KEY
 from ..service.runs import answered
-from ..service.wishes import Duration, Options, When, Wish, read_duration
+from ..service.wishes import Duration, Options, When, Wish, read_duration, read_when
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
+from .blocking import BlockingHorae
 from .chosen import Chosen, options_of
 from .declared import Declaration, TaskFunction
 from .handle import RunHandle, TaskHandle
@@ -83,6 +84,12 @@ class Horae(Running):
         return declare
 
     def _declare(self, call: Callable[P, R], declaration: Declaration, isolate: Isolation | None) -> TaskFunction[P, R]:
+        if declaration.when is not None:
+            # Whoever writes a schedule that means nothing hears of it where it is written, not when the app opens.
+            read_when(declaration.when, declaration.zone or self.zone, self.clock.now())
+        known = self._declared.get(declaration.name)
+        if known is not None and known.declaration != declaration:
+            raise refuse("declared_twice", name=declaration.name, diff=_difference(known.declaration, declaration))
         self.registry.register(declaration.name, call, isolate)
         declared = self._declared[declaration.name] = TaskFunction(call, declaration, self)
         return declared
@@ -209,6 +216,10 @@ class Horae(Running):
         async with self:
             yield
 
+    def sync(self) -> BlockingHorae:
+        """For scripts and threads that cannot await: `with app.sync() as horae: horae.schedule(…)`."""
+        return BlockingHorae(self)
+
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def run_id_of(self, entry: Entry) -> str:
@@ -288,6 +299,11 @@ def _name_of(call: Callable[..., Any]) -> str:
     module = getattr(call, "__module__", None) or "?"
     name = getattr(call, "__qualname__", None) or type(call).__qualname__
     return name if module == "__main__" else f"{module}.{name}"
+
+
+def _difference(before: Declaration, after: Declaration) -> str:
+    changed = [name for name in Declaration._fields if getattr(before, name) != getattr(after, name)]
+    return "; ".join(f"{name}: {getattr(before, name)} -> {getattr(after, name)}" for name in changed)
 
 
 def _parts(item: Any) -> tuple[Any, Any, Any]:

@@ -53,6 +53,7 @@ class Listeners:
         self._clock = clock
         self._listeners: list[_Listener] = []
         self._bell = asyncio.Event()
+        self._closing = False
         self._jobs: list[asyncio.Task[None]] = []
         self._handling: set[asyncio.Task[None]] = set()
 
@@ -77,8 +78,9 @@ class Listeners:
         told = Happening(
             topic,
             self._clock.now(),
-            str(body.get("owner", "")),
-            str(body.get("taskId", body.get("task_id", ""))),
+            str(body.get("accountUuid", "")),
+            str(body.get("taskUuid", "")),
+            None if body.get("runId") is None else str(body["runId"]),
             data=body,
         )
         for listener in self._listeners:
@@ -91,7 +93,7 @@ class Listeners:
         """From what happens next on; those who gave a name go on where they were."""
         if self._jobs or not self._listeners:
             return
-        self._bell = asyncio.Event()
+        self._bell, self._closing = asyncio.Event(), False
         groups: dict[str | None, list[_Listener]] = {}
         for listener in self._listeners:
             groups.setdefault(listener.resume, []).append(listener)
@@ -106,8 +108,9 @@ class Listeners:
 
     async def finish(self) -> None:
         """What has happened is still told, then it ends."""
-        jobs = list(self._jobs)
-        self.stop()
+        jobs, self._jobs = self._jobs, []
+        self._closing = True
+        self._bell.set()
         await asyncio.gather(*jobs, *self._handling, return_exceptions=True)
 
     async def _place(self, resume: str | None) -> int:
@@ -115,14 +118,14 @@ class Listeners:
         return await self._store().last_event() if known is None else int(known)
 
     async def _follow(self, members: list[_Listener], resume: str | None, number: int) -> None:
-        try:
-            while True:
-                self._bell.clear()
-                number = await self._tell(members, resume, number)
+        while True:
+            self._bell.clear()
+            closing = self._closing
+            number = await self._tell(members, resume, number)
+            if closing:
+                return
+            if not self._closing:
                 await self._until_something_may_have_happened()
-        except asyncio.CancelledError:
-            await self._tell(members, resume, number)
-            raise
 
     async def _tell(self, members: list[_Listener], resume: str | None, number: int) -> int:
         while events := await self._store().events(number, _HANDFUL):

@@ -23,7 +23,7 @@ from ..runtime.choosing import chosen_settings
 from ..runtime.house import make_service, open_targets
 from ..runtime.kinds import FUNCTION, Kinds
 from ..service.service import Service
-from ..settings import default_zone, precise_wake
+from ..settings import WAKES, default_zone, precise_wake
 from ..targets.function.origin import being_loaded
 from ..targets.function.registry import Registry
 from ..targets.function.target import FunctionTarget
@@ -56,7 +56,10 @@ class Running:
         self.zone = default_zone(zone, os.environ).name
         self.clock: Clock = SystemClock() if clock is None else clock
         chosen = EngineSettings() if settings is None else settings
-        self.settings = chosen if precise_wake(os.environ) else replace(chosen, precise=False)
+        precise = precise_wake(os.environ)
+        if precise is None:
+            raise refuse("bad_choice", name="HORAE_WAKE", value=os.environ["HORAE_WAKE"], allowed=", ".join(WAKES))
+        self.settings = chosen if precise else replace(chosen, precise=False)
         self.registry = Registry()
         self._target_settings = {} if targets is None else dict(targets)
         self._with_engine = engine

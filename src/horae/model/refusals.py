@@ -329,6 +329,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "已有另一个函数注册为“{name}”。",
         "请换一个名字:已保存的任务靠名字找到它们的函数。",
     ),
+    "declared_twice": Entry(
+        InvalidTask,
+        "'{name}' is declared twice, and not alike: {diff}.",
+        "Declare it once, or give one of them another name.",
+        "“{name}”被声明了两次,且不一致:{diff}。",
+        "请只声明一次,或为其中一个换个名字。",
+    ),
     "bad_function": Entry(
         InvalidTask,
         "'{name}' cannot be run as a function.",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .reason import Reason
 
@@ -91,6 +92,11 @@ class Run(NamedTuple):
     def tries(self) -> int:
         """How many attempts have been used up, this one among them."""
         return self.attempt - self.forgiven
+
+    @property
+    def value(self) -> Any:
+        """What it returned, as JSON can say it; None when it returned nothing, or failed."""
+        return None if self.result is None else json.loads(self.result)
 
     @property
     def lateness(self) -> timedelta | None:

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from ..app import Horae, TaskFunction, TaskHandle
 from ..engine.settings import EngineSettings
 from ..model.outcome import Outcome
+from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..ports.store import RunFilter, TaskFilter
 from ..ports.target import Invocation, Target
@@ -51,6 +52,8 @@ class TimeTravel:
         self._loop.travel(read_duration("duration", duration))
 
     def travel_to(self, instant: datetime) -> None:
+        if instant.tzinfo is None:
+            raise refuse("naive_instant", value=instant)
         self._loop.travel(max(timedelta(0), instant - self.now))
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
@@ -73,7 +76,7 @@ class TimeTravel:
         self.run(self.app.begin())
 
     def runs(self, task: TaskHandle | TaskFunction[Any, Any] | str | None = None) -> list[Run]:
-        """The ledger, oldest first: of one task, of all tasks of a function, or of everything."""
+        """The ledger, oldest first: of one task (or its name), of all tasks of a function, or of everything."""
         return self.run(self._runs(task))
 
     def ran(self, task: TaskHandle | TaskFunction[Any, Any] | str | None = None) -> list[datetime]:
@@ -133,7 +136,7 @@ class TimeTravel:
         if isinstance(task, TaskFunction):
             page = await self.app.store.tasks(TaskFilter(name=task.name), limit=_PAGE)
             return [facts.task.id for facts in page.items]
-        return [task if isinstance(task, str) else task.id]
+        return [(await self.app.get(task)).id if isinstance(task, str) else task.id]
 
 
 class _Outside:

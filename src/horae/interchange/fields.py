@@ -1,0 +1,75 @@
+"""Reads the fields of a foreign row or object: what does not fit is refused by its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from ..model.ids import EPOCH
+from ..schedule.compat.fields import shown, within
+from .refusals import refuse
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_LAST_MILLISECOND: Final = 253_370_764_800_000
+"""The first of January 9999: later ones are no dates that anybody means."""
+_FOLDER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
+
+Fields = Mapping[str, Any]
+
+
+def bad_field(key: str, value: object, wanted: str) -> Exception:
+    return refuse("import_bad_field", key=key, value=shown(value), wanted=wanted)
+
+
+def optional_text(fields: Fields, key: str) -> str | None:
+    """Empty is the same as absent."""
+    value = fields.get(key)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        raise bad_field(key, value, "a text")
+    return value
+
+
+def needed_text(fields: Fields, key: str) -> str:
+    value = optional_text(fields, key)
+    if value is None:
+        raise bad_field(key, fields.get(key), "a text that is not empty")
+    return value
+
+
+def optional_mapping(fields: Fields, key: str) -> Fields:
+    value = fields.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise bad_field(key, value, "an object")
+    return value
+
+
+def flag(fields: Fields, key: str, *, otherwise: bool) -> bool:
+    """SQLite keeps 0 and 1."""
+    value = fields.get(key)
+    if value is None:
+        return otherwise
+    if value not in (0, 1):
+        raise bad_field(key, value, "true or false")
+    return bool(value)
+
+
+def instant_of(key: str, value: object) -> datetime:
+    """Milliseconds since 1970."""
+    return EPOCH + within(key, value, 0, _LAST_MILLISECOND) * _MILLISECOND
+
+
+def span_of(key: str, value: object) -> timedelta | None:
+    return None if value is None else within(key, value, 0, _LAST_MILLISECOND) * _MILLISECOND
+
+
+def folder_of(key: str, value: object) -> str:
+    """The name of a group is the name of a folder: nothing that leads out of it."""
+    if not isinstance(value, str) or not _FOLDER.fullmatch(value) or value == "global":
+        raise bad_field(key, value, "a folder name of 1 to 64 letters, digits, - and _, but not 'global'")
+    return value

@@ -1,0 +1,64 @@
+"""Reads a file as bytes and bytes as text, both bounded: whatever the path leads to, the answer is text or a refusal."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from .refusals import refuse
+
+MOST_BYTES: Final = 4 * 1024 * 1024
+"""A thousand times what people have; JSON of this size still fits into memory many times over."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file. A pipe is refused, not waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise refuse("import_no_file", path=path) from None
+    except OSError as error:
+        raise refuse("import_unreadable", path=path, problem=error.strerror) from None
+    except ValueError:  # a NUL in the path
+        raise refuse("import_no_file", path=path) from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise refuse("import_not_a_file", path=path)
+        with open(descriptor, "rb", closefd=False) as file:
+            return check_size(file.read(MOST_BYTES + 1))
+    except OSError as error:
+        raise refuse("import_unreadable", path=path, problem=error.strerror) from None
+    finally:
+        os.close(descriptor)
+
+
+def as_text(data: bytes | str) -> str:
+    """UTF-8 without NUL; a mark at the beginning, as some editors leave it, says nothing."""
+    text = _decoded(check_size(data if isinstance(data, bytes) else _encoded(data)))
+    if "\0" in text:
+        raise refuse("import_binary", position=text.index("\0"))
+    return text.removeprefix("\ufeff")
+
+
+def check_size(data: bytes) -> bytes:
+    if len(data) > MOST_BYTES:
+        raise refuse("import_too_large", most=MOST_BYTES)
+    return data
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text[: MOST_BYTES + 1].encode()
+    except UnicodeEncodeError as error:
+        raise refuse("import_bad_utf8", position=error.start) from None
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        code = "import_binary" if b"\0" in data[: error.start + 1] else "import_bad_utf8"
+        position = data.index(b"\0") if code == "import_binary" else error.start
+        raise refuse(code, position=position) from None

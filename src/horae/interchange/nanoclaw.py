@@ -1,0 +1,164 @@
+"""NanoClaw 1: the tasks, run logs and groups of its store/messages.db, whatever version wrote it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from ..model.limits import ERROR_CHARACTERS, shortened
+from ..model.run import RunState
+from ..schedule import Every
+from ..schedule.compat import Note
+from ..schedule.compat import nanoclaw as dialect
+from ..schedule.compat.fields import moment_of
+from ..schedule.instants import to_datetime, to_instant
+from ..schedule.zones import find_zone
+from ..service.wishes import Options, Wish
+from .database import Database, Row, opened
+from .fields import bad_field, folder_of, needed_text, optional_text, span_of
+from .harvest import Found, Harvest, Past, Reading, Unclear, as_json, attempt, gathered, printable, target, title
+from .nanoclaw_groups import read_groups, rows_of_groups
+from .notes import note
+from .refusals import refuse
+
+__all__ = ["SYSTEM", "read", "read_groups"]
+
+SYSTEM: Final = "nanoclaw"
+MOST_TASKS: Final = 20_000
+MOST_RUNS: Final = 10_000
+_TASKS: Final = "scheduled_tasks"
+_RUNS: Final = "task_run_logs"
+_GROUPS: Final = "registered_groups"
+_RUN_STATES: Final = {"success": RunState.SUCCEEDED, "error": RunState.FAILED}
+# There a container is stopped after half an hour in which it says nothing.
+_OPTIONS: Final = Options(timeout=timedelta(minutes=30))
+_NO_COLUMN: Final = object()
+_COMPLETED: Final = "completed"
+
+
+def read(path: Path, *, zone: str) -> Harvest:
+    """`zone` is what TIMEZONE, or else the machine, said there. Completed tasks are only in the history."""
+    find_zone(zone)
+    with opened(path) as database:
+        if _TASKS not in database.tables:
+            raise refuse("import_no_table", table=_TASKS)
+        known = _GROUPS in database.tables
+        groups, unclear = rows_of_groups(database.rows(_GROUPS) if known else ())
+        over: Counter[str] = Counter()
+        rows = _going(database.rows(_TASKS, most=MOST_TASKS + 1), over)
+        harvest = gathered(_readings(rows, zone, {group.folder for group in groups} if known else None))
+        past, notes = _history(database)
+    if not known:
+        notes.append(note("nanoclaw_groups_elsewhere"))
+    if over:
+        notes.append(note("nanoclaw_completed", count=over.total()))
+    return Harvest(harvest.found, harvest.unclear + unclear, past, groups, tuple(notes))
+
+
+def _going(rows: Iterable[Row], over: Counter[str]) -> Iterator[Row]:
+    for number, row in enumerate(rows):
+        if number == MOST_TASKS:
+            raise refuse("import_too_many", most=MOST_TASKS, things="tasks")
+        if row.get("status") == _COMPLETED:
+            over[_COMPLETED] += 1
+        else:
+            yield row
+
+
+def _readings(rows: Iterable[Row], zone: str, folders: set[str] | None) -> Iterator[Reading]:
+    for number, row in enumerate(rows, start=1):
+        name = row.get("id")
+        source = printable(name)[:100] if isinstance(name, str) and name else f"task {number}"
+        text = f"{row.get('schedule_type')} {row.get('schedule_value')}: {row.get('prompt')}"
+        yield attempt(source, text[:1000], partial(_task, row, source, zone, folders))
+
+
+def _task(row: Row, source: str, zone: str, folders: set[str] | None) -> Found | Unclear:
+    folder = folder_of("group_folder", row.get("group_folder"))
+    prompt = needed_text(row, "prompt")
+    understood = dialect.read(row, zone=zone)
+    paused, notes = _standing(row)
+    mode, about_mode = _context(row)
+    notes += (*understood.notes, *about_mode)
+    if isinstance(understood.schedule, Every) and isinstance(row.get("next_run"), str) and not paused:
+        notes += (note("nanoclaw_next_run", instant=row["next_run"]),)
+    if folders is not None and folder not in folders:
+        notes += (note("nanoclaw_no_group", folder=folder),)
+    wish = Wish(
+        name=title(prompt, source),
+        when=understood.schedule,
+        target=target(
+            "agent",
+            group=folder,
+            chat=needed_text(row, "chat_jid"),
+            context_mode=mode,
+            script=optional_text(row, "script"),
+        ),
+        payload=as_json({"prompt": prompt}),
+        owner=f"group:{folder}",
+        key=f"{SYSTEM}:{needed_text(row, 'id')}",
+        zone=zone,
+        lane=f"group:{folder}",
+        labels={"source": SYSTEM},
+        options=_OPTIONS,
+    )
+    return Found(wish, paused, source, notes)
+
+
+def _standing(row: Row) -> tuple[bool, tuple[Note, ...]]:
+    """There only what is active and has a next run is ever run."""
+    status = row.get("status", "active")
+    if status == "paused":
+        return True, ()
+    if status != "active":
+        return True, (note("nanoclaw_status", status=status),)
+    if row.get("next_run", _NO_COLUMN) is None:
+        return True, (note("nanoclaw_no_next_run"),)
+    return False, ()
+
+
+def _context(row: Row) -> tuple[str, tuple[Note, ...]]:
+    mode = row.get("context_mode")
+    if mode in ("group", "isolated"):
+        return str(mode), ()
+    return "isolated", () if mode is None else (note("nanoclaw_context", mode=mode),)
+
+
+def _history(database: Database) -> tuple[tuple[Past, ...], list[Note]]:
+    if _RUNS not in database.tables:
+        return (), []
+    total = database.count(_RUNS)
+    past: list[Past] = []
+    failed = 0
+    for row in database.rows(_RUNS, newest_by="run_at", most=MOST_RUNS):
+        try:
+            past.append(_run(row))
+        except ValueError:  # every refusal of a field is one
+            failed += 1
+    notes = [note("nanoclaw_bad_runs", count=failed)] if failed else []
+    if total > MOST_RUNS:
+        notes.append(note("nanoclaw_old_runs", count=total, most=MOST_RUNS))
+    return tuple(reversed(past)), notes
+
+
+def _run(row: Row) -> Past:
+    """`run_at` is written when a run has ended."""
+    status = row.get("status")
+    if status not in _RUN_STATES:
+        raise bad_field("status", status, ", ".join(_RUN_STATES))
+    ended = moment_of("run_at", row.get("run_at"))
+    if not isinstance(ended, datetime) or ended.tzinfo is None:
+        raise bad_field("run_at", row.get("run_at"), "an instant with an offset")
+    duration = span_of("duration_ms", row.get("duration_ms"))
+    started = to_datetime(to_instant(ended)) - (duration or timedelta(0))
+    result, error = (_brief(optional_text(row, key)) for key in ("result", "error"))
+    key = f"{SYSTEM}:{needed_text(row, 'task_id')}"
+    return Past(key, started, duration, _RUN_STATES[status], result, error)
+
+
+def _brief(text: str | None) -> str | None:
+    return None if text is None else shortened(text, ERROR_CHARACTERS)

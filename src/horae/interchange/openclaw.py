@@ -1,0 +1,161 @@
+"""OpenClaw: its cron/jobs.json, in which every job has a schedule, a payload, and the state of its last run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+from ..errors import Refusal
+from ..model.limits import ERROR_CHARACTERS, LABEL_CHARACTERS, shortened
+from ..model.run import RunState
+from ..schedule import Once
+from ..schedule.compat import Note
+from ..schedule.zones import find_zone
+from ..service.wishes import Wish
+from .fields import Fields, bad_field, flag, folder_of, instant_of, optional_mapping, optional_text, span_of
+from .harvest import Found, Harvest, Past, Reading, Unclear, as_json, attempt, excerpt, gathered, printable, title
+from .json_text import is_sound, read_json
+from .notes import note
+from .openclaw_schedule import EVENT_KINDS, read_schedule
+from .openclaw_work import SCRIPT, Work, read_work
+from .refusals import refuse
+
+SYSTEM: Final = "openclaw"
+MOST_JOBS: Final = 10_000
+_DEFAULT_AGENT: Final = "main"
+_KNOWN: Final = frozenset(
+    {
+        *("id", "jobId", "agentId", "name", "displayName", "description", "enabled", "deleteAfterRun", "schedule"),
+        *("createdAtMs", "updatedAtMs", "sessionTarget", "sessionKey", "wakeMode", "payload", "delivery", "state"),
+    }
+)
+_STATES: Final = {"ok": RunState.SUCCEEDED, "error": RunState.FAILED, "skipped": RunState.SKIPPED}
+
+
+def read(data: bytes | str, *, zone: str) -> Harvest:
+    """`zone` is the one of the machine, for jobs that name none. A broken job stops no other."""
+    find_zone(zone)
+    jobs = _jobs(read_json(data))
+    over: Counter[str] = Counter()
+    past: list[Past] = []
+    harvest = gathered(_readings(jobs, zone, past, over))
+    notes = (note("openclaw_completed", count=over.total()),) if over else ()
+    return harvest._replace(past=tuple(past), notes=notes)
+
+
+def _jobs(value: Any) -> list[Any]:
+    """The file itself, or the list of jobs that the program prints."""
+    jobs = value.get("jobs") if isinstance(value, dict) else value
+    if not isinstance(jobs, list):
+        raise refuse("import_no_jobs")
+    if len(jobs) > MOST_JOBS:
+        raise refuse("import_too_many", most=MOST_JOBS, things="jobs")
+    return jobs
+
+
+def _readings(jobs: list[Any], zone: str, past: list[Past], over: Counter[str]) -> Iterator[Reading]:
+    for number, job in enumerate(jobs, start=1):
+        source = _source(job, number)
+        text = as_json(job)[:1000] if isinstance(job, dict) else str(job)[:1000]
+        history: list[Past] = []
+        reading = attempt(source, text, partial(_task, job, source, zone, history))
+        past += history
+        if isinstance(reading, Found) and history and _is_over(job, reading.wish, history[0]):
+            over[SYSTEM] += 1
+        else:
+            yield reading
+
+
+def _source(job: Any, number: int) -> str:
+    name = (job.get("id") or job.get("jobId")) if isinstance(job, dict) else None
+    return printable(name)[:100] if isinstance(name, str) else f"job {number}"
+
+
+def _task(job: Any, source: str, zone: str, history: list[Past]) -> Reading:
+    if not isinstance(job, dict) or not is_sound(job):
+        raise bad_field(source, job, "an object with whole letters in its texts")
+    unclear = _elsewhere(job)
+    if unclear is not None:
+        return Unclear(source, excerpt(as_json(job)), unclear)
+    key = f"{SYSTEM}:{_id(job)}"
+    agent = folder_of("agentId", optional_text(job, "agentId") or _DEFAULT_AGENT)
+    schedule, about_schedule = read_schedule(job, zone)
+    work = read_work(job, agent)
+    wish = Wish(
+        name=title(_name(job) or work.text, source),
+        when=schedule,
+        target=work.target,
+        payload=as_json(work.payload),
+        owner=f"group:{agent}",
+        key=key,
+        zone=zone,
+        lane=f"group:{agent}" if work.target.kind == "agent" else None,
+        labels=_labels(job),
+        options=work.options,
+    )
+    history += _last_run(job, key)
+    notes = (*about_schedule, *work.notes, *_ignored(job, work))
+    return Found(wish, not flag(job, "enabled", otherwise=True), source, notes)
+
+
+def _elsewhere(job: Fields) -> Note | None:
+    """What waits for events, or needs OpenClaw itself to run, has no place here."""
+    kind = optional_mapping(job, "schedule").get("kind")
+    if kind in EVENT_KINDS:
+        return note("openclaw_event_schedule", kind=kind)
+    if job.get("trigger") is not None:
+        return note("openclaw_trigger")
+    return note("openclaw_script") if optional_mapping(job, "payload").get("kind") == SCRIPT else None
+
+
+def _id(job: Fields) -> str:
+    name = optional_text(job, "id") or optional_text(job, "jobId")
+    if name is None:
+        raise bad_field("id", job.get("id"), "a text that is not empty")
+    return name
+
+
+def _name(job: Fields) -> str | None:
+    return optional_text(job, "displayName") or optional_text(job, "name") or optional_text(job, "description")
+
+
+def _labels(job: Fields) -> dict[str, str]:
+    wanted = {
+        "source": SYSTEM,
+        "session": optional_text(job, "sessionTarget"),
+        "wake": optional_text(job, "wakeMode"),
+        "delete_after_run": "true" if flag(job, "deleteAfterRun", otherwise=False) else None,
+    }
+    return {name: value for name, value in wanted.items() if value and _fits(value)}
+
+
+def _fits(value: str) -> bool:
+    return len(value) <= LABEL_CHARACTERS and value.isprintable()
+
+
+def _ignored(job: Fields, work: Work) -> tuple[Note, ...]:
+    keys = [*sorted(set(job) - _KNOWN), *work.ignored]
+    return (note("openclaw_ignored", keys=", ".join(keys)),) if keys else ()
+
+
+def _last_run(job: Fields, key: str) -> tuple[Past, ...]:
+    """What the state says of the last run; a state that makes no sense is no reason to leave out the job."""
+    try:
+        state = optional_mapping(job, "state")
+        status = _STATES.get(str(state.get("lastRunStatus") or state.get("lastStatus")))
+        if status is None or state.get("lastRunAtMs") is None:
+            return ()
+        started = instant_of("lastRunAtMs", state["lastRunAtMs"])
+        duration = span_of("lastDurationMs", state.get("lastDurationMs"))
+        error = optional_text(state, "lastError")
+    except Refusal:
+        return ()
+    return (Past(key, started, duration, status, None, error and shortened(error, ERROR_CHARACTERS)),)
+
+
+def _is_over(job: Fields, wish: Wish, last: Past) -> bool:
+    """A job for one moment that has run; one that failed and is still enabled would be tried again."""
+    done = last.status is RunState.SUCCEEDED or not job.get("enabled", True)
+    return isinstance(wish.when, Once) and last.started >= wish.when.at and done

@@ -1,0 +1,61 @@
+"""OpenClaw's schedules: `at` (an instant), `every` (milliseconds on a grid), `cron` (with a zone and a stagger)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from ..schedule import Cron, Every, Once, Schedule
+from ..schedule.canonical import show_moment
+from ..schedule.compat import Note
+from ..schedule.compat.fields import moment_of, whole_number, within
+from ..schedule.compat.moments import show_local
+from ..schedule.compat.notes import note as compat_note
+from ..schedule.every import LONGEST
+from ..schedule.value import LONGEST_JITTER
+from .fields import Fields, bad_field, instant_of, needed_text, optional_mapping, optional_text
+
+EVENT_KINDS: Final = ("on-exit", "stream")
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def read_schedule(job: Fields, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    fields = optional_mapping(job, "schedule")
+    kind = fields.get("kind")
+    match kind:
+        case "at":
+            return _at(fields, zone)
+        case "every":
+            return _every(fields, job), ()
+        case "cron":
+            return _cron(fields, zone), ()
+        case _:
+            raise bad_field("schedule.kind", kind, "at, every or cron")
+
+
+def _at(fields: Fields, zone: str) -> tuple[Schedule, tuple[Note, ...]]:
+    """ISO text, or milliseconds as older versions have it; without an offset it is UTC there."""
+    value = fields.get("at", fields.get("atMs"))
+    if whole_number(value) is not None:
+        return Once(instant_of("schedule.at", value)), ()
+    given = moment_of("schedule.at", value)
+    if not isinstance(given, datetime):
+        given = datetime(given.year, given.month, given.day)  # noqa: DTZ001 - its zone is the next question
+    if given.tzinfo is not None:
+        return Once(given), ()
+    at = given.replace(tzinfo=UTC)
+    told = compat_note("compat_naive_is_utc", instant=show_moment(at), local=show_local(at, zone), zone=zone)
+    return Once(at), (told,)
+
+
+def _every(fields: Fields, job: Fields) -> Schedule:
+    interval = within("schedule.everyMs", fields.get("everyMs"), 1, LONGEST // _MILLISECOND) * _MILLISECOND
+    anchor = fields.get("anchorMs", job.get("createdAtMs"))
+    return Every(interval, start=None if anchor is None else instant_of("schedule.anchorMs", anchor))
+
+
+def _cron(fields: Fields, zone: str) -> Schedule:
+    most = LONGEST_JITTER // _MILLISECOND
+    stagger = within("schedule.staggerMs", fields.get("staggerMs") or 0, 0, most) * _MILLISECOND
+    named = optional_text(fields, "tz") or zone
+    return Cron(needed_text(fields, "expr"), zone=named, jitter=stagger or None)

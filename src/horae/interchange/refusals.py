@@ -1,0 +1,142 @@
+"""Every way in which a foreign file is refused: code, sentence and hint in two languages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import Conflict, InvalidTask, NotFound, Refusal
+from ..model.refusals import Entry, refusal
+
+CATALOGUE: Final[dict[str, Entry]] = {
+    "import_no_file": Entry(
+        NotFound,
+        "There is no file '{path}'.",
+        "Check the path.",
+        "没有文件“{path}”。",
+        "请检查路径。",
+    ),
+    "import_not_a_file": Entry(
+        InvalidTask,
+        "'{path}' is not an ordinary file.",
+        "Give the path of a file, not of a directory, pipe or device.",
+        "“{path}”不是普通文件。",
+        "请给出文件的路径,不能是目录、管道或设备。",
+    ),
+    "import_unreadable": Entry(
+        InvalidTask,
+        "'{path}' cannot be read: {problem}.",
+        "Check its permissions, or import a copy of it.",
+        "无法读取“{path}”:{problem}。",
+        "请检查权限,或导入它的副本。",
+    ),
+    "import_too_large": Entry(
+        InvalidTask,
+        "The file has more than {most} bytes.",
+        "Check that it is the right file; split it if it is.",
+        "文件超过 {most} 字节。",
+        "请确认文件是否正确;如果正确,请拆分它。",
+    ),
+    "import_too_many": Entry(
+        InvalidTask,
+        "The file has more than {most} {things}.",
+        "Split it, and import the parts one after the other.",
+        "文件包含超过 {most} 个 {things}。",
+        "请拆分文件,逐个导入。",
+    ),
+    "import_binary": Entry(
+        InvalidTask,
+        "This is not a text file: it has a NUL at byte {position}.",
+        "Check that it is the right file.",
+        "这不是文本文件:第 {position} 字节是 NUL。",
+        "请确认文件是否正确。",
+    ),
+    "import_bad_utf8": Entry(
+        InvalidTask,
+        "The text is not UTF-8: byte {position} does not fit.",
+        "Convert the file to UTF-8, for example with iconv.",
+        "文本不是 UTF-8:第 {position} 字节不合规。",
+        "请把文件转换为 UTF-8,例如使用 iconv。",
+    ),
+    "import_bad_json": Entry(
+        InvalidTask,
+        "This is not JSON: {problem}.",
+        "Export the file again, or mend that place.",
+        "这不是 JSON:{problem}。",
+        "请重新导出文件,或修正该处。",
+    ),
+    "import_duplicate_key": Entry(
+        InvalidTask,
+        "The key '{key}' stands twice in one object.",
+        "Remove one of the two: which one is meant cannot be told.",
+        "键“{key}”在同一对象中出现了两次。",
+        "请删除其中之一:无法判断以哪个为准。",
+    ),
+    "import_too_deep": Entry(
+        InvalidTask,
+        "The JSON is nested more than {most} levels deep.",
+        "Check that it is the right file.",
+        "JSON 嵌套超过 {most} 层。",
+        "请确认文件是否正确。",
+    ),
+    "import_bad_field": Entry(
+        InvalidTask,
+        "{key} cannot be {value}.",
+        "Wanted: {wanted}.",
+        "{key} 不能是 {value}。",
+        "应为:{wanted}。",
+    ),
+    "import_target_too_large": Entry(
+        InvalidTask,
+        "What its target needs to know has {size} bytes; at most {most} are kept.",
+        "Put the command into a file, and start that file.",
+        "其目标所需的信息有 {size} 字节;最多保存 {most} 字节。",
+        "请把命令放入文件,再启动该文件。",
+    ),
+    "import_not_a_database": Entry(
+        InvalidTask,
+        "'{path}' is not a SQLite database, or is damaged: {problem}.",
+        "NanoClaw keeps its database in store/messages.db.",
+        "“{path}”不是 SQLite 数据库,或已损坏:{problem}。",
+        "NanoClaw 的数据库位于 store/messages.db。",
+    ),
+    "import_database_busy": Entry(
+        Conflict,
+        "'{path}' is being written to, or was left in the middle of a write: {problem}.",
+        "Stop the program that uses it, or import a backup of it.",
+        "“{path}”正在被写入,或上次写入中断:{problem}。",
+        "请停止使用它的程序,或导入它的备份。",
+    ),
+    "import_no_table": Entry(
+        InvalidTask,
+        "The database has no table '{table}'.",
+        "Give NanoClaw's store/messages.db; version 2 keeps its tasks elsewhere, and is not read.",
+        "数据库中没有表“{table}”。",
+        "请给出 NanoClaw 的 store/messages.db;第 2 版的任务存放在别处,不支持读取。",
+    ),
+    "import_too_much_work": Entry(
+        InvalidTask,
+        "Reading '{path}' takes more steps than any real database would.",
+        "Check that it is the right file.",
+        "读取“{path}”所需的步骤超过任何真实的数据库。",
+        "请确认文件是否正确。",
+    ),
+    "import_no_jobs": Entry(
+        InvalidTask,
+        "This JSON holds no list of jobs.",
+        "Give OpenClaw's cron/jobs.json, which looks like {{'version': 1, 'jobs': [...]}}.",
+        "此 JSON 中没有任务列表。",
+        "请给出 OpenClaw 的 cron/jobs.json,其形如 {{'version': 1, 'jobs': [...]}}。",
+    ),
+    "import_no_groups": Entry(
+        InvalidTask,
+        "This JSON holds no groups.",
+        "Give NanoClaw's data/registered_groups.json, which maps each chat to a group.",
+        "此 JSON 中没有群组。",
+        "请给出 NanoClaw 的 data/registered_groups.json,它把每个会话映射到群组。",
+    ),
+}
+
+
+def refuse(code: str, **facts: object) -> Refusal:
+    """Build the refusal for `code`; the caller raises it."""
+    return refusal(code, CATALOGUE[code], facts)

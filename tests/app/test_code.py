@@ -1,0 +1,91 @@
+"""Tasks that code declares: upserted at start, set aside when the code is gone, going on when it is back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from horae import Horae, InvalidSchedule, InvalidTask
+from horae.model.task import PauseCause, TaskState
+from horae.testing import TimeTravel
+
+START = "2026-03-01 12:00"
+
+
+def an_app(path: Path, *names: str) -> Horae:
+    app = Horae(f"sqlite:///{path}/horae.db", zone="UTC")
+    for name in names:
+        app.task("every 1h", name=name)(_work)
+    app.task(name="silent")(_work)
+    return app
+
+
+async def _work() -> None: ...
+
+
+async def states(app: Horae) -> dict[str, tuple[TaskState, PauseCause | None]]:
+    found = {}
+    async for task in app.tasks():
+        standing = await task.standing()
+        found[task.name] = standing.state, None if standing.pause is None else standing.pause.cause
+    return found
+
+
+def test_what_is_no_longer_declared_is_paused_with_that_cause_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
+    here = (TaskState.ACTIVE, None)
+    with TimeTravel(an_app(tmp_path, "a", "b"), START) as time:
+        assert time.run(states(time.app)) == {"a": here, "b": here}
+    with TimeTravel(an_app(tmp_path, "a"), "2026-03-01 12:30") as time:
+        assert time.run(states(time.app)) == {"a": here, "b": (TaskState.PAUSED, PauseCause.ORPHANED)}
+        time.travel("2h")
+        assert len(time.ran("a")) == 2
+    with TimeTravel(an_app(tmp_path, "a", "b"), "2026-03-01 15:30") as time:
+        assert time.run(states(time.app)) == {"a": here, "b": here}
+        time.travel("1h")
+        b = time.run(time.app.get("b"))
+        told = {run.planned.hour: str(run.reason) for run in time.runs(b)}
+        assert told[13] == "paused"
+        assert time.ran(b)[-1].hour == 16
+
+
+def test_what_a_person_paused_stays_so_whatever_the_code_says(tmp_path: Path) -> None:
+    with TimeTravel(an_app(tmp_path, "a"), START) as time:
+        task = time.run(time.app.get("a"))
+        time.run(task.pause("holidays"))
+    with TimeTravel(an_app(tmp_path, "a"), "2026-03-01 12:30") as time:
+        assert time.run(states(time.app)) == {"a": (TaskState.PAUSED, PauseCause.REQUESTED)}
+
+
+def test_a_schedule_that_means_nothing_is_refused_where_it_is_written() -> None:
+    app = Horae("memory://", engine=False)
+    with pytest.raises(InvalidSchedule):
+        app.task("every 5x", name="a")(_work)
+
+
+def test_to_declare_a_task_twice_and_not_alike_is_refused_with_the_difference() -> None:
+    app = Horae("memory://", engine=False)
+    app.task("every 1h", name="a")(_work)
+    app.task("every 1h", name="a")(_work)
+    with pytest.raises(InvalidTask) as refusal:
+        app.task("every 2h", name="a")(_work)
+    assert refusal.value.code == "declared_twice"
+    assert "every 1h -> every 2h" in refusal.value.message
+
+
+def test_functions_are_scheduled_with_plain_arguments() -> None:
+    app = Horae("memory://", zone="UTC")
+    heard: list[tuple[int, str]] = []
+
+    @app.task
+    async def remind(user: int, text: str = "hi") -> None:
+        heard.append((user, text))
+
+    with TimeTravel(app, START) as time:
+        time.run(remind.later("in 20m", 7, text="stretch"))
+        time.run(remind.now(8))
+        time.travel(timedelta(minutes=30))
+        with pytest.raises(InvalidTask):
+            time.run(remind.later("in 1m", 1, "a", "too many"))
+    assert heard == [(8, "hi"), (7, "stretch")]

@@ -1,0 +1,108 @@
+"""`app.on`: what happens is told in order, from the log or from a target, and a name goes on where it was."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+import pytest
+
+from horae import Happening, Horae, InvalidTask
+from horae.simulation.virtual import VirtualClock
+from tests.app.stage import with_app
+
+PATIENCE = 60
+
+
+def test_events_are_told_in_order_while_the_app_is_open() -> None:
+    heard: list[str] = []
+
+    async def scene(app: Horae, clock: VirtualClock) -> None:
+        @app.task
+        async def work() -> None: ...
+
+        @app.on("task.*")
+        def note(happening: Happening) -> None:
+            heard.append(happening.kind)
+
+        @app.on("run.succeeded")
+        async def later(happening: Happening) -> None:
+            await clock.pause(0)
+            assert happening.run_id is not None
+            assert happening.number is not None
+            heard.append(happening.kind)
+
+        async with app:
+            task = await app.schedule(work, "in 1m")
+            await task.wait()
+
+    with_app(scene)
+    assert heard[0] == "task.created"
+    assert set(heard) == {"task.created", "run.succeeded", "task.completed"}
+
+
+def test_what_a_target_publishes_is_told_with_what_it_brought() -> None:
+    heard: list[Happening] = []
+
+    async def scene(app: Horae, _: VirtualClock) -> None:
+        app.on("task.triggered")(heard.append)
+        async with app:
+            task = await app.schedule({"say": "tick"}, "in 1m", {"sourceType": "reminder"}, name="clock")
+            await task.wait()
+
+    with_app(scene)
+    (happening,) = heard
+    assert happening.data is not None
+    assert (happening.data["text"], happening.data["sourceType"], happening.data["title"]) == (
+        "tick",
+        "reminder",
+        "clock",
+    )
+    assert happening.task_id == happening.data["taskUuid"]
+
+
+def test_a_listener_that_fails_keeps_nobody_from_hearing(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[str] = []
+
+    async def scene(app: Horae, _: VirtualClock) -> None:
+        def fail(_happening: Happening) -> None:
+            raise OSError("no line to the mail server")
+
+        app.on("*")(fail)
+        app.on("*")(lambda happening: heard.append(happening.kind))
+        async with app:
+            await app.schedule({"say": "tick"}, "in 1h")
+
+    with caplog.at_level(logging.ERROR, logger="horae"):
+        with_app(scene, engine=False)
+    assert heard == ["task.created"]
+    assert "no line to the mail server" in caplog.text
+
+
+def test_with_a_name_nothing_is_missed_between_two_lives(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    def an_app() -> Horae:
+        app = Horae(f"sqlite:///{tmp_path}/horae.db", engine=False)
+        app.on("task.created", resume="mailer")(lambda happening: heard.append(happening.task_id))
+        return app
+
+    async def scene() -> list[str]:
+        async with an_app() as first:
+            one = await first.schedule({"say": "1"}, "in 1h")
+        async with Horae(f"sqlite:///{tmp_path}/horae.db", engine=False) as nobody_listens:
+            two = await nobody_listens.schedule({"say": "2"}, "in 1h")
+        async with an_app() as again:
+            three = await again.schedule({"say": "3"}, "in 1h")
+        return [one.id, two.id, three.id]
+
+    made = asyncio.run(asyncio.wait_for(scene(), PATIENCE))
+    assert heard == made
+
+
+def test_an_event_that_there_is_not_is_refused() -> None:
+    app = Horae("memory://", engine=False)
+    with pytest.raises(InvalidTask) as refusal:
+        app.on("failed")(lambda _happening: None)
+    assert "task.created" in refusal.value.hint

@@ -1,0 +1,72 @@
+"""Two processes on one file with different functions: each runs its own, and no attempt is wasted."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+from horae import Horae
+from horae.lifecycle.explain import Verdict
+from horae.model.run import RunState
+
+PATIENCE = 120
+OTHER = """
+import asyncio, sys
+from horae import Horae
+
+app = Horae(sys.argv[1])
+
+@app.task(name="theirs")
+async def theirs() -> str:
+    return "from the other process"
+
+async def main() -> None:
+    async with app:
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+asyncio.run(main())
+"""
+
+
+def test_a_node_without_the_function_leaves_it_to_the_one_that_has_it(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/horae.db"
+
+    async def scene() -> None:
+        here = Horae(url)
+        here.task(name="ours")(lambda: "from here")
+        async with here:
+            # Declared by nobody who runs yet: it waits, and says for what.
+            with_both = Horae(url, engine=False)
+            with_both.task(name="theirs")(lambda: None)
+            async with with_both:
+                early = await with_both.schedule("theirs", "now", guarantee="at_most_once")
+            while (await here.store.waiting(None, here.clock.now())).stranded == 0:
+                await here.clock.pause(0.02)
+            told = await here.why(early.id)
+            assert told.verdict is Verdict.WAITING
+            assert "theirs" in told.english
+            await there_runs(here, early.id)
+
+    async def there_runs(here: Horae, early: str) -> None:
+        command = [sys.executable, "-c", OTHER, url]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:  # noqa: ASYNC220 - it is waited for elsewhere
+            assert other.stdin is not None
+            assert other.stdout is not None
+            assert await asyncio.to_thread(other.stdout.readline) == "ready\n"
+            first = await here.wait_for(early, "60s")
+            with_both = Horae(url, engine=False)
+            with_both.task(name="theirs")(lambda: None)
+            async with with_both:
+                many = [await with_both.schedule("theirs", "in 1s") for _ in range(5)]
+                ran = [first, *[await task.wait("60s") for task in many]]
+            mine = await (await here.schedule("ours", "now")).wait("60s")
+            other.stdin.close()
+        assert [(run.state, run.attempt, run.value) for run in ran] == [
+            (RunState.SUCCEEDED, 1, "from the other process")
+        ] * 6
+        assert mine.value == "from here"
+
+    asyncio.run(asyncio.wait_for(scene(), PATIENCE))

@@ -1,0 +1,59 @@
+"""What was found can be made into tasks: the real service takes it, twice changes nothing, and targets accept it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from horae.interchange import Found, crontab, nanoclaw, openclaw
+from horae.model.principal import Principal
+from horae.model.task import Task
+from horae.ports.store import TaskFilter
+from horae.service.tasks import Tasks
+from horae.simulation.virtual import VirtualClock
+from horae.stores.memory import MemoryStore
+from horae.targets.command.programs import Programs
+from horae.targets.command.settings import read_settings
+from horae.targets.command.spec import checked_spec
+from horae.testing.factories import NOON
+from tests.unit.interchange.nanoclaw_files import SHANGHAI, TASK, made
+from tests.unit.interchange.places import sample, spec_of
+
+ADMIN = Principal("operator", admin=True)
+
+
+def everything(folder: Path) -> list[Found]:
+    once = {**TASK, "id": "task-2", "schedule_type": "once", "schedule_value": "2026-01-01T00:00:00"}
+    return [
+        *crontab.read(sample("user.crontab"), zone=SHANGHAI, user="ann").found,
+        *crontab.read(sample("system.crontab"), zone=SHANGHAI, user="", system=True).found,
+        *openclaw.read(sample("openclaw_jobs.json"), zone=SHANGHAI).found,
+        *nanoclaw.read(made(folder, TASK, once), zone=SHANGHAI).found,
+    ]
+
+
+def test_importing_twice_changes_nothing(tmp_path: Path) -> None:
+    async def scene() -> None:
+        store = MemoryStore()
+        service = Tasks(store, VirtualClock(NOON), "UTC")
+
+        async def take_over() -> list[Task]:
+            return [await service.create(ADMIN, found.wish) for found in everything(tmp_path)]
+
+        made_first = await take_over()
+        (tmp_path / "messages.db").unlink()
+        assert await take_over() == made_first
+        kept = (await store.tasks(TaskFilter(), limit=1_000)).items
+        assert len(kept) == len(made_first) == 15
+        assert {task.owner for task in made_first} == {"operator", "group:main", "group:ops", "group:family"}
+
+    asyncio.run(scene())
+
+
+def test_the_command_target_accepts_every_command(tmp_path: Path) -> None:
+    settings = read_settings({"allow": "*", "directory": "/srv"})
+    commands = [found for found in everything(tmp_path) if found.wish.target.kind == "command"]
+    assert len(commands) == 10
+    for found in commands:
+        spec = checked_spec(spec_of(found), settings, Programs(settings))
+        assert spec_of(found).items() <= spec.items()

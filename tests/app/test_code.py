@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from horae import Horae, InvalidSchedule, InvalidTask
+from horae.model.reason import Reason
 from horae.model.task import PauseCause, TaskState
 from horae.testing import TimeTravel
 
@@ -45,8 +46,9 @@ def test_what_is_no_longer_declared_is_paused_with_that_cause_and_goes_on_when_i
         assert time.run(states(time.app)) == {"a": here, "b": here}
         time.travel("1h")
         b = time.run(time.app.get("b"))
-        told = {run.planned.hour: str(run.reason) for run in time.runs(b)}
-        assert told[13] == "paused"
+        (stretch,) = [run.span for run in time.runs(b) if run.reason is Reason.PAUSED]
+        assert stretch is not None
+        assert (stretch.first.hour, stretch.last.hour, stretch.count) == (13, 15, 3)
         assert time.ran(b)[-1].hour == 16
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Unpack, overload
 
 from ..lifecycle.explain import Explanation
 from ..model.checks import check_number
@@ -22,7 +22,7 @@ from ..ports.store import TaskFilter
 from ..runtime.house import callback_key
 from ..service.code import CODE_KEY
 from ..service.runs import answered
-from ..service.wishes import Duration, Options, When, Wish, read_duration, read_when
+from ..service.wishes import Duration, Options, When, Wish, read_duration, read_when, wish_of
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
 from .blocking import BlockingHorae
@@ -34,6 +34,9 @@ from .listeners import Handler
 from .listing import Listing
 from .running import Running
 from .waiting import Occurrence
+
+if TYPE_CHECKING:
+    from ..simulation.forecast import Report
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -215,6 +218,40 @@ class Horae(Running):
         """For Starlette and FastAPI: `FastAPI(lifespan=horae.lifespan)`. Safe under any number of web workers."""
         async with self:
             yield
+
+    async def simulate(
+        self,
+        span: Duration = "30d",
+        *,
+        start: datetime | None = None,
+        takes: Mapping[str, Duration] | None = None,
+        lanes: Mapping[str, int] | None = None,
+    ) -> Report:
+        """What the tasks of this app would do: the real engine on a clock that jumps, nothing touched, nothing called.
+
+        The tasks are those that the code declares, and in an open app those that are active in its store. `takes` says
+        how long a run of a task is, by the task's name; by default a second.
+        """
+        from ..simulation.forecast import Candidate, forecast  # noqa: PLC0415 - only who looks ahead needs it
+
+        wishes = {wish.name: wish for wish in await self._foreseen()}
+        limits = dict(lanes or {})
+        if self._store is not None:
+            limits = {lane.name: lane.limit for lane in await self.store.lanes()} | limits
+        return await asyncio.to_thread(
+            forecast,
+            [Candidate(wish, (takes or {}).get(wish.name)) for wish in wishes.values()],
+            start=self.clock.now() if start is None else start,
+            span=span,
+            zone=self.zone,
+            lanes=limits,
+        )
+
+    async def _foreseen(self) -> list[Wish]:
+        found = [self._declared_wish(each) for each in self._declared.values() if each.declaration.when is not None]
+        if self._store is not None:
+            found += [wish_of((await task.facts()).task) async for task in self.tasks(state=TaskState.ACTIVE)]
+        return found
 
     def sync(self) -> BlockingHorae:
         """For scripts and threads that cannot await: `with app.sync() as horae: horae.schedule(…)`."""

@@ -35,7 +35,7 @@ def _read(target: Target) -> str:
         return kind_route(target.kind)
     try:
         name = json.loads(target.spec)["name"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         name = ""
     return function_route(str(name))
 

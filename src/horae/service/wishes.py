@@ -21,7 +21,7 @@ from ..model.policy import (
     policies_for,
 )
 from ..model.refusals import refuse
-from ..model.task import Target
+from ..model.task import Target, Task
 from ..schedule import Once, Schedule, from_json
 from ..schedule.durations import parse_duration
 from ..schedule.text import read
@@ -71,6 +71,33 @@ class Wish(NamedTuple):
     lane: str | None = None
     labels: Mapping[str, str] | None = None
     options: Options = NO_OPTIONS
+
+
+def wish_of(task: Task) -> Wish:
+    """The wish that would make this task again."""
+    said = task.policies
+    options = Options(
+        missed=said.missed,
+        overlap=said.overlap,
+        retry=said.retry,
+        give_up_after=NEVER if said.give_up_after is None else said.give_up_after,
+        timeout=said.timeout,
+        max_duration=NEVER if said.max_duration is None else said.max_duration,
+        guarantee=said.guarantee,
+        priority=said.priority,
+    )
+    return Wish(
+        task.name,
+        task.schedule,
+        task.target,
+        task.payload,
+        task.owner,
+        task.key,
+        None,
+        task.lane,
+        dict(task.labels),
+        options,
+    )
 
 
 def read_when(when: When, zone: str | None, now: datetime) -> Schedule:

@@ -191,7 +191,7 @@ def _is_being_cancelled(error: BaseException, invocation: Invocation) -> bool:
 def _name_in(spec: str) -> str | None:
     try:
         name = json.loads(spec)["name"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return None
     return name if isinstance(name, str) else None
 

@@ -1,0 +1,1 @@
+"""What goes out over HTTP: one guarded client that http targets, webhooks and channels share."""

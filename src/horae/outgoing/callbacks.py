@@ -1,0 +1,22 @@
+"""The token with which somebody who went on with a run may end it. Pure: nothing is stored, a claim has one token only."""
+
+from __future__ import annotations
+
+import hmac
+from hashlib import sha256
+from typing import Final
+
+_PURPOSE: Final = "horae callback 1"
+
+
+def callback_path(run_id: str) -> str:
+    return f"/v1/runs/{run_id}/callback"
+
+
+def callback_token(key: str, run_id: str, token: int) -> str:
+    """It belongs to one claim of one run: when the run is tried again, or was ended, the old one opens nothing."""
+    return hmac.digest(key.encode(), f"{_PURPOSE}\n{run_id}\n{token}".encode(), sha256).hex()
+
+
+def verify_callback_token(key: str, run_id: str, token: int, offered: str) -> bool:
+    return hmac.compare_digest(callback_token(key, run_id, token).encode(), offered.encode(errors="replace"))

@@ -1,0 +1,77 @@
+"""The guarded client: every request is checked, every connection is vetted, and every end is a value."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from ..errors import Refusal
+from .addresses import Networks
+from .exchange import Answer, Reply, Request, Trouble, Unreachable
+from .guard import check_url
+from .redirects import is_redirect, next_hop
+from .refusals import refuse
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+    from .session import Lookup
+
+CONNECT_WITHIN: Final = 10.0
+
+
+def check_library() -> None:
+    """Refuses where the library is not installed, without loading it."""
+    if find_spec("aiohttp") is None:
+        raise refuse("http_library_missing")
+
+
+class Client:
+    """Used on one event loop. `lookup` answers for the system's resolver."""
+
+    def __init__(
+        self, allowed: Networks = (), connect_within: float = CONNECT_WITHIN, lookup: Lookup | None = None
+    ) -> None:
+        self._allowed = allowed
+        self._connect_within = connect_within
+        self._lookup = lookup
+        self._session: ClientSession | None = None
+
+    async def send(self, request: Request) -> Reply:
+        """Cancelled, it closes the connection."""
+        try:
+            async with asyncio.timeout(request.within):
+                return await self._follow(request)
+        except TimeoutError:
+            return Unreachable(Trouble.TIMEOUT, f"{request.url.place} had not answered after {request.within:g} s")
+        except Refusal as refusal:
+            return Unreachable(Trouble.GUARDED, str(refusal))
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _follow(self, request: Request) -> Reply:
+        check_library()
+        from .session import ask  # noqa: PLC0415 - an optional library, loaded when something is sent
+
+        follows = request.redirects > 0
+        while True:
+            # Whoever built the request may have checked it long ago, and under other rules.
+            check_url(request.url.text, self._allowed)
+            reply = await ask(self._opened(), request)
+            if not follows or not isinstance(reply, Answer) or not is_redirect(reply):
+                return reply
+            following = next_hop(request, reply, self._allowed)
+            if isinstance(following, Unreachable):
+                return following
+            request = following
+
+    def _opened(self) -> ClientSession:
+        if self._session is None:
+            from .session import open_session, system_lookup  # noqa: PLC0415
+
+            self._session = open_session(self._allowed, self._lookup or system_lookup, self._connect_within)
+        return self._session

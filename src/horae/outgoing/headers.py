@@ -1,0 +1,64 @@
+"""Which headers may be sent. Pure. Values are never shown: they may be secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from .refusals import refuse
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+MOST_HEADERS: Final = 64
+LONGEST_VALUE: Final = 8_000
+MOST_CHARACTERS: Final = 32_000
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_RESERVED: Final = frozenset(
+    # What frames a message or belongs to one connection: whoever sets it could send a second message inside the first.
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "http2-settings",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+def check_name(name: object) -> str:
+    if not isinstance(name, str) or _TOKEN.fullmatch(name) is None:
+        raise refuse("header_name", name=name)
+    if name.lower() in _RESERVED or name.lower().startswith("proxy-"):
+        raise refuse("header_reserved", name=name)
+    return name
+
+
+def check_headers(headers: Mapping[str, str]) -> Headers:
+    """What somebody wants to send, as it may be sent."""
+    size = sum(len(name) + len(value) for name, value in headers.items())
+    if len(headers) > MOST_HEADERS or size > MOST_CHARACTERS:
+        raise refuse("too_many_headers", count=len(headers), size=size, most=MOST_HEADERS, most_size=MOST_CHARACTERS)
+    seen: set[str] = set()
+    for name, value in headers.items():
+        check_name(name)
+        _check_value(name, value)
+        if name.lower() in seen:
+            raise refuse("header_name", name=name)
+        seen.add(name.lower())
+    return tuple(headers.items())
+
+
+def _check_value(name: str, value: str) -> None:
+    if len(value) > LONGEST_VALUE or not _is_one_line(value):
+        raise refuse("header_value", name=name, most=LONGEST_VALUE)
+
+
+def _is_one_line(value: str) -> bool:
+    return value.replace("\t", "").isprintable() and value == value.strip()

@@ -1,0 +1,78 @@
+"""Signatures as Standard Webhooks 1.0 defines them. Pure; `verify` is for whoever receives what Horae sends.
+
+A secret is `whsec_` and the base64 of 24 to 64 bytes. Nothing else is taken for one: a plain text could be read as bytes by
+one side and as base64 by the other, and both would be sure of themselves.
+"""
+
+from __future__ import annotations
+
+import hmac
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final
+
+from .headers import Headers
+from .refusals import refuse
+
+PREFIX: Final = "whsec_"
+ID: Final = "webhook-id"
+TIMESTAMP: Final = "webhook-timestamp"
+SIGNATURE: Final = "webhook-signature"
+TOLERANCE: Final = timedelta(minutes=5)
+_VERSION: Final = "v1,"
+_FEWEST_BYTES: Final = 24
+_MOST_BYTES: Final = 64
+_MOST_OFFERED: Final = 32
+
+
+def new_secret(entropy: bytes) -> str:
+    """The secret that these random bytes make: `new_secret(os.urandom(32))`."""
+    text = PREFIX + b64encode(entropy).decode()
+    _key(text)
+    return text
+
+
+def signed(secrets: Iterable[str], message_id: str, at: datetime, body: bytes) -> Headers:
+    """The three headers. Several secrets sign several times, so that one can be exchanged for another in peace."""
+    timestamp = str(int(at.timestamp()))
+    signatures = [_signature(_key(secret), message_id, timestamp, body) for secret in secrets]
+    return (ID, message_id), (TIMESTAMP, timestamp), (SIGNATURE, " ".join(signatures))
+
+
+def verify(
+    secrets: Iterable[str], headers: Mapping[str, str], body: bytes, now: datetime, tolerance: timedelta = TOLERANCE
+) -> bool:
+    """Whether one of the secrets signed exactly this, not long ago. `body` is the raw bytes, before any parsing."""
+    given = {name.lower(): value for name, value in headers.items()}
+    message_id, timestamp = given.get(ID, ""), given.get(TIMESTAMP, "")
+    if not message_id or not _is_recent(timestamp, now, tolerance):
+        return False
+    offered = given.get(SIGNATURE, "").split(" ", _MOST_OFFERED)[:_MOST_OFFERED]
+    expected = [_signature(_key(secret), message_id, timestamp, body).encode() for secret in secrets]
+    # All are compared, so that the time it takes says nothing.
+    matches = [hmac.compare_digest(each.encode(), right) for each in offered for right in expected]
+    return any(matches)
+
+
+def _signature(key: bytes, message_id: str, timestamp: str, body: bytes) -> str:
+    content = f"{message_id}.{timestamp}.".encode() + body
+    return _VERSION + b64encode(hmac.digest(key, content, sha256)).decode()
+
+
+def _is_recent(timestamp: str, now: datetime, tolerance: timedelta) -> bool:
+    if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 12):
+        return False
+    return abs(now.timestamp() - int(timestamp)) <= tolerance.total_seconds()
+
+
+def _key(secret: str) -> bytes:
+    try:
+        key = b64decode(secret.removeprefix(PREFIX), validate=True)
+    except (NotBase64, ValueError):
+        key = b""
+    if not secret.startswith(PREFIX) or not _FEWEST_BYTES <= len(key) <= _MOST_BYTES:
+        raise refuse("signing_secret")
+    return key

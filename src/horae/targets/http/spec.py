@@ -1,0 +1,132 @@
+"""What a task says of its http target, checked strictly: once when the task is made, and again before each run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ...outgoing.addresses import Networks
+from ...outgoing.exchange import ANSWER_BYTES, MOST_REDIRECTS
+from ...outgoing.guard import CheckedUrl, check_url
+from ...outgoing.headers import MOST_HEADERS, check_headers, check_name
+from ...outgoing.refusals import refuse as refuse_outgoing
+from ..references import REFERENCE, secret_name
+from .refusals import refuse
+from .statuses import USUAL, Statuses, check_statuses
+
+HeaderValue: TypeAlias = str | dict[str, str] | list[str | dict[str, str]]
+"""A text, a reference to a secret, or several of both that are joined: `["Bearer ", {"secret": "token"}]`."""
+
+METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+ORCHESTRATOR: Final = "orchestrator"
+MOST_ANSWER_BYTES: Final = 16 * ANSWER_BYTES
+_WITH_PAYLOAD: Final = frozenset({"POST", "PUT", "PATCH"})
+_OURS: Final = ("horae-", "webhook-")
+_OUR_NAMES: Final = frozenset({"idempotency-key", "traceparent"})
+_MOST_PARTS: Final = 8
+_KEYS: Final = ("method", "url", "headers", "body", "success", "redirects", "sign", "preset", "answer_limit")
+
+
+class Spec(NamedTuple):
+    """`body` is what the spec says itself: it is None where the payload is the body, or where there is none."""
+
+    method: str
+    url: CheckedUrl
+    headers: dict[str, HeaderValue]
+    has_body: bool
+    body: Any
+    success: Statuses
+    redirects: int
+    sign: str | None
+    preset: str | None
+    answer_limit: int
+
+    @property
+    def sends_payload(self) -> bool:
+        return not self.has_body and self.method in _WITH_PAYLOAD
+
+    def to_json(self) -> dict[str, Any]:
+        """The canonical shape. `body` stands in it only where it was given: null means that there is none."""
+        told = {
+            "method": self.method,
+            "url": self.url.text,
+            "headers": self.headers,
+            "success": list(self.success),
+            "redirects": self.redirects,
+            "sign": None if self.sign is None else {REFERENCE: self.sign},
+            "preset": self.preset,
+            "answer_limit": self.answer_limit,
+        }
+        return told | {"body": self.body} if self.has_body else told
+
+
+def read_spec(given: Mapping[str, Any], allowed: Networks) -> Spec:
+    if not isinstance(given, Mapping):
+        raise refuse("http_unreadable", what="target")
+    for name in given:
+        if name not in _KEYS:
+            raise refuse("http_unknown_key", name=name, allowed=", ".join(_KEYS))
+    preset = given.get("preset")
+    if preset not in (None, ORCHESTRATOR):
+        raise refuse("http_bad_value", name="preset", value=preset, wanted=f'null or "{ORCHESTRATOR}"')
+    if preset is not None and ("body" in given or given.get("method", "POST") != "POST"):
+        raise refuse("orchestrator_request")
+    return Spec(
+        method=_method(given.get("method", "POST")),
+        url=_url(given.get("url"), allowed),
+        headers=_headers(given.get("headers") or {}),
+        has_body="body" in given,
+        body=given.get("body"),
+        success=check_statuses(given.get("success", USUAL)),
+        redirects=_number("redirects", given.get("redirects", 0), 0, MOST_REDIRECTS),
+        sign=_sign(given.get("sign")),
+        preset=preset,
+        answer_limit=_number("answer_limit", given.get("answer_limit", ANSWER_BYTES), 1, MOST_ANSWER_BYTES),
+    )
+
+
+def _method(given: Any) -> str:
+    method = given.upper() if isinstance(given, str) else given
+    if method not in METHODS:
+        raise refuse("http_bad_value", name="method", value=given, wanted=", ".join(METHODS))
+    return str(method)
+
+
+def _url(given: Any, allowed: Networks) -> CheckedUrl:
+    if not isinstance(given, str):
+        raise refuse("http_url_missing")
+    return check_url(given, allowed)
+
+
+def _headers(given: Any) -> dict[str, HeaderValue]:
+    if not isinstance(given, dict) or len(given) > MOST_HEADERS:
+        raise refuse("http_bad_value", name="headers", value=type(given).__name__, wanted="an object of texts")
+    # A secret's value is checked when it is known; until then something stands for it.
+    check_headers({check_name(name): _sample(name, value) for name, value in given.items()})
+    for name in given:
+        if name.lower() in _OUR_NAMES or name.lower().startswith(_OURS):
+            raise refuse_outgoing("header_reserved", name=name)
+    return dict(given)
+
+
+def _sample(name: str, value: Any) -> str:
+    parts = value if isinstance(value, list) and len(value) <= _MOST_PARTS else [value]
+    if not all(isinstance(part, str) or secret_name(part) is not None for part in parts):
+        wanted = f'a text, {{"{REFERENCE}": "name"}}, or a list of both'
+        raise refuse("http_bad_value", name=f"headers.{name}", value=type(value).__name__, wanted=wanted)
+    return "".join(part if isinstance(part, str) else "x" for part in parts)
+
+
+def _sign(given: Any) -> str | None:
+    name = secret_name(given)
+    if given is not None and name is None:
+        raise refuse(
+            "http_bad_value", name="sign", value=type(given).__name__, wanted=f'null or {{"{REFERENCE}": "name"}}'
+        )
+    return name
+
+
+def _number(name: str, given: Any, least: int, most: int) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= most:
+        raise refuse("http_bad_value", name=name, value=given, wanted=f"a whole number from {least} to {most}")
+    return given

@@ -1,0 +1,38 @@
+"""`app.simulate`: a month of the app's own tasks, in virtual time, with nothing touched and nothing called."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+
+from horae import Horae
+
+MARCH = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def test_a_month_of_declared_and_stored_tasks_is_foreseen_and_nothing_is_called(tmp_path: Path) -> None:
+    app = Horae(f"sqlite:///{tmp_path}/horae.db", zone="Europe/Berlin", engine=False)
+    called: list[str] = []
+
+    @app.task("every day at 02:30", name="night")
+    def night() -> None:
+        called.append("night")
+
+    @app.task("every 10m", name="slow", lane="printer")
+    def slow() -> None:
+        called.append("slow")
+
+    async def scene() -> None:
+        async with app:
+            await app.schedule({"say": "x"}, "every day at 9:00", name="stored")
+            before = await app.store.last_event()
+            report = await app.simulate("31d", start=MARCH, takes={"slow": "15m"})
+            assert await app.store.last_event() == before
+        told = {task.name: task for task in report.tasks}
+        assert told.keys() == {"night", "slow", "stored"}
+        assert told["night"].ran == 31
+        assert {finding.code for finding in report.findings} >= {"clock_gap", "overlaps"}
+
+    asyncio.run(scene())
+    assert called == []

@@ -1,0 +1,26 @@
+"""Wishes and questions as the tests of forecasts ask them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from horae.model.task import Target
+from horae.service.wishes import Options, Wish
+from horae.simulation.forecast import Candidate, Finding, Report, forecast
+
+START = datetime(2026, 6, 1, tzinfo=UTC)
+"""A Monday on which no clock changes."""
+
+
+def a_task(name: str, when: Any, takes: Any = None, *, lane: str | None = None, **options: Any) -> Candidate:
+    wish = Wish(name, when, Target("http", '{"url": "https://example.test"}'), lane=lane, options=Options(**options))
+    return Candidate(wish, takes)
+
+
+def asked(*tasks: Candidate | Wish, span: Any = "1d", start: datetime = START, **more: Any) -> Report:
+    return forecast(tasks, start=start, span=span, **more)
+
+
+def found(report: Report, code: str) -> list[Finding]:
+    return [finding for finding in report.findings if finding.code == code]

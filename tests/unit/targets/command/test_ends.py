@@ -1,0 +1,221 @@
+"""How commands end, those too that do not want to: nothing of them is left, and the run waits for that."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
+from horae.targets.command.target import CommandTarget
+from horae.testing import RecordingInvocation
+from tests.unit.targets.command.scene import Watch, a_target, an_invocation, carried, shell, watched
+
+ROOT = Path(__file__).parents[4]
+LONG: Mapping[str, Any] = {"allow": "*", "grace": 60}
+
+PATIENT = "echo pids $$; while :; do sleep 60; done"
+DEAF = "trap '' TERM HUP INT; echo pids $$; while :; do sleep 60; done"
+DEAF_GROUP = "trap '' TERM; sh -c 'sleep 600 & wait' & echo pids $$ $!; wait"
+SILENT = "echo pids $$; exec >&- 2>&-; while :; do sleep 60; done"
+DAEMON = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+here, there = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        os.write(there, str(os.getpid()).encode())
+        while True:
+            signal.pause()
+    os._exit(0)
+os.wait()
+print("pids", os.getpid(), int(os.read(here, 10)), flush=True)
+"""
+LINGER = DAEMON + "signal.pause()\n"
+
+
+def cancel(carrying: asyncio.Task[Outcome], _invocation: object, _target: object, _watch: object) -> None:
+    carrying.cancel()
+
+
+def python(script: str) -> dict[str, Any]:
+    return {"argv": [sys.executable, "-c", script]}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [shell(PATIENT), shell(DEAF), shell(DEAF_GROUP), shell(SILENT), python(LINGER)],
+    ids=["never ends", "ignores the signal", "its children ignore it", "closes its output", "has a daemon"],
+)
+def test_cancelled_it_is_gone_with_all_that_it_started(spec: Mapping[str, Any]) -> None:
+    outcome, _, watch = watched(spec, cancel)
+    assert outcome is None
+    assert watch.all_gone()
+
+
+def test_a_daemon_does_not_outlive_the_command_that_made_it() -> None:
+    def let_it_end(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
+        os.kill(watch.pids[0], signal.SIGUSR1)
+
+    outcome, _, watch = watched(python(DAEMON + "signal.sigwait([signal.SIGUSR1])\n"), let_it_end, LONG)
+    assert isinstance(outcome, Succeeded)
+    assert len(watch.pids) == 2
+    assert watch.all_gone()
+
+
+def test_it_may_clean_up_first() -> None:
+    spec = shell("trap 'echo cleaned up; exit 0' TERM; echo pids $$; while :; do sleep 0.01; done")
+    outcome, invocation, watch = watched(spec, cancel, LONG)
+    assert outcome is None
+    assert invocation.texts("output")[-1] == "cleaned up"
+    assert watch.all_gone()
+
+
+def test_an_order_to_end_that_comes_beside_the_coroutine_ends_it_too() -> None:
+    def order(_carrying: object, invocation: RecordingInvocation, _target: object, _watch: object) -> None:
+        invocation.end()
+        invocation.end()
+
+    outcome, _, watch = watched(shell(DEAF), order)
+    assert outcome == Cancelled("its process was stopped")
+    assert watch.all_gone()
+
+
+def test_closing_the_target_leaves_no_process() -> None:
+    async def close() -> None:
+        invocation, target = an_invocation(shell(DEAF_GROUP), LONG), a_target(LONG)
+        carrying = asyncio.create_task(target.execute(invocation))
+        watch = Watch(await invocation.heard("pids"))
+        await target.aclose()
+        assert await carrying == Cancelled("its process was stopped")
+        assert watch.all_gone()
+
+    asyncio.run(close())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_one_that_dies_of_a_signal_is_told_by_it(number: signal.Signals) -> None:
+    def kill(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
+        os.kill(watch.pids[0], number)
+
+    outcome, _, _ = watched(shell(PATIENT), kill)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.startswith(f"killed by signal {number.value} ({number.name})")
+    assert not outcome.permanent
+
+
+def test_one_that_kills_its_own_group_kills_only_that() -> None:
+    outcome, invocation = carried(shell("echo goodbye; kill -9 0"))
+    assert isinstance(outcome, Failed)
+    assert outcome.error == "killed by signal 9 (SIGKILL)\ngoodbye"
+    assert invocation.texts("output") == ["goodbye"]
+
+
+def test_one_that_kills_what_watches_over_it_dies_with_it() -> None:
+    def kill(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
+        status = Path(f"/proc/{watch.pids[0]}/stat").read_text(encoding="utf-8")
+        os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGKILL)
+
+    outcome, _, watch = watched(shell(DEAF_GROUP), kill)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.startswith("what watched over it was killed")
+    assert watch.all_gone()
+
+
+def test_one_that_stops_itself_can_be_ended() -> None:
+    outcome, _, watch = watched(shell("echo pids $$; kill -STOP $$"), cancel)
+    assert outcome is None
+    assert watch.all_gone()
+
+
+def test_a_loop_that_goes_down_takes_its_commands_along() -> None:
+    async def begin(target: CommandTarget) -> Watch:
+        invocation = an_invocation(shell(DEAF), LONG)
+        coroutine = target.execute(invocation)
+        waiting.append(coroutine)
+        coroutine.send(None)
+        return Watch(await invocation.heard("pids"))
+
+    waiting: list[Any] = []
+
+    async def go() -> Watch:
+        return await begin(a_target(LONG))
+
+    watch = asyncio.run(go())
+    waiting.pop().close()  # as the collector of garbage does it
+    assert watch.all_gone()
+
+
+NODE = """
+import asyncio, sys
+from horae.testing import RecordingInvocation
+from tests.unit.targets.command import scene, test_ends
+
+class Loud(RecordingInvocation):
+    def log(self, text, level="info"):
+        print(text, flush=True)
+
+spec = {"shell": scene.shell(test_ends.DEAF_GROUP), "daemon": test_ends.python(test_ends.LINGER)}[sys.argv[1]]
+invocation = scene.an_invocation(spec, test_ends.LONG)
+asyncio.run(scene.a_target(test_ends.LONG).execute(Loud(invocation.task)))
+"""
+
+
+@pytest.mark.parametrize("which", ["shell", "daemon"])
+def test_when_a_node_is_killed_nothing_that_it_started_lives_on(which: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", NODE, which]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as node:
+        assert node.stdout is not None
+        watch = Watch(node.stdout.readline())
+        launcher = Watch(f"pids {_parent_of(watch.pids[0])}")
+        assert list(tmp_path.iterdir())
+        node.kill()
+    assert len(watch.pids) == 2
+    assert watch.all_gone()
+    assert launcher.all_gone()
+    assert list(tmp_path.iterdir()) == []
+
+
+def _parent_of(pid: int) -> int:
+    status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    return int(status.rpartition(")")[2].split()[1])
+
+
+def test_one_that_ends_while_it_is_asked_to_is_still_a_success() -> None:
+    spec = shell("trap 'exit 0' TERM; echo pids $$; while :; do sleep 0.01; done")
+
+    def order(_carrying: object, invocation: RecordingInvocation, _target: object, _watch: object) -> None:
+        invocation.end()
+
+    outcome, _, _ = watched(spec, order, LONG)
+    assert isinstance(outcome, Succeeded)
+
+
+def test_nothing_is_started_when_there_is_no_room_for_a_process() -> None:
+    """With no numbers left for pipes, the run fails and may be tried again."""
+
+    async def go() -> Outcome:
+        import resource  # noqa: PLC0415 - not everywhere
+
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        target, invocation = a_target(), an_invocation(shell("true"))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")), before[1]))  # noqa: PTH208
+        try:
+            return await target.execute(invocation)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+    outcome = asyncio.run(go())
+    assert isinstance(outcome, Failed)
+    assert not outcome.permanent

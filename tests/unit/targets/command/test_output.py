@@ -1,0 +1,133 @@
+"""What commands print: kept as plain text within bounds, however much and whatever it is."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from horae.model.limits import LOG_LINES, RESULT_BYTES
+from horae.model.outcome import Succeeded
+from horae.targets.command.hearing import Hearing
+from horae.targets.command.plain import Veil, plain
+from horae.testing import RecordingInvocation
+from horae.testing.factories import a_task
+from tests.unit.targets.command.scene import carried, shell
+
+
+def a_hearing(secret: str = "", most: int = 65_536) -> tuple[Hearing, RecordingInvocation]:
+    invocation = RecordingInvocation(a_task())
+    return Hearing(invocation, Veil([secret]), most), invocation
+
+
+def heard(*chunks: bytes, secret: str = "", most: int = 65_536) -> tuple[Hearing, RecordingInvocation]:
+    hearing, invocation = a_hearing(secret, most)
+    for chunk in chunks:
+        hearing.output.feed(chunk)
+    hearing.finish()
+    return hearing, invocation
+
+
+def test_a_hundred_megabytes_do_not_grow_memory() -> None:
+    script = "yes 'a line of a certain length' | head -c 100000000; echo; echo last words"
+    tracemalloc.start()
+    try:
+        outcome, invocation = carried(shell(script))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert isinstance(outcome, Succeeded)
+    assert peak < 4 * 1024**2
+    told = json.loads(outcome.result or "")
+    assert told["output"].endswith("\nlast words")
+    assert len(invocation.said) == LOG_LINES + 1
+    (warning,) = invocation.texts("warning")
+    kept = sum(len(line) + 1 for line in invocation.texts("output"))
+    assert warning == f"it wrote {100_000_000 + 12 - kept:,} bytes more than are kept"
+
+
+def test_both_streams_are_heard() -> None:
+    outcome, invocation = carried(shell("echo one; echo two >&2; echo three"))
+    assert sorted(invocation.texts("output")) == ["one", "three", "two"]
+    assert isinstance(outcome, Succeeded)
+    assert json.loads(outcome.result or "") == {"exit": 0, "output": "one\nthree"}
+
+
+def test_a_result_of_bytes_that_are_no_text_fits() -> None:
+    spec: dict[str, Any] = {"argv": [sys.executable, "-c", "import os; os.write(1, bytes([255]) * 500_000)"]}
+    outcome, invocation = carried(spec)
+    assert isinstance(outcome, Succeeded)
+    assert len((outcome.result or "").encode()) <= RESULT_BYTES
+    assert set(invocation.texts("output")[0]) == {"\N{REPLACEMENT CHARACTER}", "…"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07text", "text"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1bPq#0;2\x1b\\after", "after"),
+        ("\x9b31mred", "red"),
+        ("\x1bcreset \x1b(Bplain", "reset plain"),
+        ("10%\r50%\r100%\r", "100%"),
+        ("bell\x07 null\0 back\x08 del\x7f", "bell null back del"),
+        ("tab\tstays", "tab\tstays"),
+        ("\u202egnp.exe", "gnp.exe"),
+        ("漢字 🌱", "漢字 🌱"),
+        ("ends in \x1b", "ends in "),
+        ("\x1b]never closed", ""),
+    ],
+)
+def test_orders_to_a_terminal_are_taken_out(raw: str, shown: str) -> None:
+    assert plain(raw) == shown
+
+
+def test_lines_are_put_together_from_pieces() -> None:
+    _, invocation = heard(b"on", b"e\ntw", b"o\r\nthr", "é".encode()[:1], "é".encode()[1:], b"e")
+    assert invocation.texts("output") == ["one", "two", "thrée"]
+
+
+@pytest.mark.parametrize("secret", ["hunter2-hunter2", "pass\x1b[0mword long", 'quo"ted-secret', "gehéimnis-secret"])
+def test_a_secret_is_hidden_wherever_it_is_cut(secret: str) -> None:
+    text = f"before {secret} between {json.dumps(secret)} after\n".encode()
+    for place in range(len(text)):
+        hearing, invocation = heard(text[:place], text[place:], secret=secret)
+        assert invocation.texts("output") == ['before ••• between "•••" after']
+        assert hearing.output.tail() == 'before ••• between "•••" after'
+
+
+def test_no_beginning_of_a_secret_is_shown_where_the_output_is_cut() -> None:
+    secret = "hunter2-of-summer"  # noqa: S105 - made up
+    text = b"see: hunter2-of-summer and more of it"
+    for most in range(len(text)):
+        hearing, invocation = heard(text, secret=secret, most=most)
+        for shown in (*invocation.texts("output"), hearing.output.tail()):
+            assert re.search("hun|ter2|of-|sum|mer", shown) is None
+
+
+def test_no_part_of_a_secret_is_shown_where_a_line_is_cut() -> None:
+    secret = "".join(chr(0x4E00 + number) for number in range(50))
+    line = (secret * 2_000).encode()
+    for start in range(0, 60, 7):
+        hearing, invocation = heard(b"x" * start + line, secret=secret, most=1_000_000)
+        assert set(invocation.texts("output")[0]) <= {"x", "•", "…"}
+        assert set(hearing.output.tail()) <= {"•"}
+
+
+def test_so_many_bytes_are_kept_and_no_more() -> None:
+    hearing, invocation = heard(b"12345\n67890\nabcde\n", most=8)
+    assert invocation.texts("output") == ["12345", "67"]
+    assert invocation.texts("warning") == ["it wrote 10 bytes more than are kept"]
+    assert hearing.output.tail() == "abcde"
+
+
+def test_nothing_is_kept_where_nothing_is_to_be() -> None:
+    hearing, invocation = heard(b"12345\n", most=0)
+    assert invocation.texts("output") == []
+    assert hearing.output.tail() == ""
+    assert invocation.beats == 1

@@ -104,7 +104,7 @@ def test_a_failed_run_is_tried_again_by_hand_with_the_same_key() -> None:
             failed = await task.wait("1h")
             assert failed.state is RunState.FAILED
             assert await task.state() is TaskState.FAILED
-            await app.run(failed.id, task.id).retry()
+            await (await app.get_run(failed.id)).retry()
             again = await task.wait("1h")
             assert (again.state, again.attempt, again.planned) == (RunState.SUCCEEDED, 2, failed.planned)
             assert len(set(keys)) == 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Unpack, overload
@@ -153,9 +154,9 @@ class Horae(Running):
         pairs = tuple(sorted((labels or {}).items()))
         return Listing(self, TaskFilter(owner, _states(state), name, lane, pairs, text), limit)
 
-    def run(self, run: str, task: str) -> RunHandle:
-        """A run by its id, with that of its task."""
-        return RunHandle(self, task, run)
+    async def get_run(self, run: str) -> RunHandle:
+        """A run by its id."""
+        return RunHandle(self, (await self.service.runs.get(self.who, run)).task_id, run)
 
     async def why(self, task: TaskHandle | str, at: datetime | str | None = None) -> Explanation:
         """Why it did, or did not, run then: an instant, `2026-11-15 02:00` in the task's zone, `yesterday`, or the newest."""
@@ -212,6 +213,20 @@ class Horae(Running):
             return handler
 
         return listen
+
+    def run(self) -> None:
+        """Open it and run until Ctrl-C or SIGTERM; then claim nothing more, let what goes on end, hand back the rest."""
+        asyncio.run(self._until_told_to_stop())
+
+    async def _until_told_to_stop(self) -> None:
+        told = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            # Windows has no such handlers; there Ctrl-C ends it by its exception.
+            with suppress(NotImplementedError):
+                loop.add_signal_handler(each, told.set)
+        async with self:
+            await told.wait()
 
     @asynccontextmanager
     async def lifespan(self, _app: object = None) -> AsyncIterator[None]:

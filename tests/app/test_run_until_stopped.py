@@ -1,0 +1,53 @@
+"""`app.run()`: until SIGTERM or Ctrl-C, and then in good order: what goes on is handed back, and nothing is printed."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from horae import Horae
+from horae.model.reason import Reason
+from horae.ports.store import RunFilter
+
+PATIENCE = 60
+SCRIPT = """
+import asyncio, sys
+from datetime import timedelta
+from horae import Horae
+from horae.engine.settings import EngineSettings
+
+app = Horae(sys.argv[1], settings=EngineSettings(grace=timedelta(milliseconds=1)))
+
+@app.task("every 1s", name="endless", overlap="skip")
+async def endless() -> None:
+    print("going", flush=True)
+    await asyncio.Event().wait()
+
+app.run()
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_good_order(tmp_path: Path, how: signal.Signals) -> None:
+    url = f"sqlite:///{tmp_path}/horae.db"
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "going\n"
+    process.send_signal(how)
+    _, complaints = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert "Traceback" not in complaints
+
+    async def look() -> list[Reason | None]:
+        async with Horae(url, engine=False) as app:
+            assert await app.store.nodes() == ()
+            return [run.reason for run in (await app.store.runs(RunFilter())).items]
+
+    assert Reason.RELEASED in asyncio.run(look())

@@ -6,14 +6,12 @@ once for its owner and once for everybody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from .change import Change
-from .ids import microseconds
-from .run import LIVE, Run
-from .task import Standing
+from .run import LIVE, Run, RunState
+from .task import Standing, TaskState
 
 EVERYBODY: Final = ""
 """No owner is called this."""
@@ -23,8 +21,14 @@ LATE: Final = "late:"
 NO_HOUR: Final = 0
 """States are counted as they are now, whatever the hour."""
 KEPT_HOURS: Final = 48
-_HOUR: Final = 3_600_000_000
 _MICROSECOND: Final = timedelta(microseconds=1)
+_MOST_BUCKETS: Final = 256
+"""Beyond the longest lateness that there can be."""
+# Names are made once: every run that ends is counted here.
+_STATES: Final = {state: STATE + state for state in TaskState}
+_OUTCOMES: Final = {state: OUTCOME + state for state in RunState}
+SUCCEEDED: Final = _OUTCOMES[RunState.SUCCEEDED]
+_LATENESSES: Final = tuple(f"{LATE}{bucket}" for bucket in range(_MOST_BUCKETS))
 
 Counts: TypeAlias = dict[tuple[int, str], int]
 """By hour and name."""
@@ -32,39 +36,49 @@ Counts: TypeAlias = dict[tuple[int, str], int]
 
 def hour_of(at: datetime) -> int:
     """Hours since 1970."""
-    return microseconds(at) // _HOUR
+    return int(at.timestamp() // 3600)
 
 
-def added(before: Standing | None, change: Change) -> Iterator[tuple[int, str, int]]:
+def added(before: Standing | None, change: Change) -> list[tuple[int, str, int]]:
     """What a change adds to the counts of its task's owner: hour, name, number."""
+    found: list[tuple[int, str, int]] = []
     after = None if change.deleted else change.standing or before
     if before is None or after is None or before.state is not after.state:
         if before is not None:
-            yield NO_HOUR, STATE + before.state, -1
+            found.append((NO_HOUR, _STATES[before.state], -1))
         if after is not None:
-            yield NO_HOUR, STATE + after.state, 1
-    for run in (*change.born, *change.moved):
+            found.append((NO_HOUR, _STATES[after.state], 1))
+    for run in change.born:
         if run.state not in LIVE:
-            yield from ended(run)
+            _end(run, found)
+    for run in change.moved:
+        if run.state not in LIVE:
+            _end(run, found)
+    return found
 
 
-def ended(run: Run) -> Iterator[tuple[int, str, int]]:
+def _end(run: Run, found: list[tuple[int, str, int]]) -> None:
     """A run that has come to its end, or was skipped from birth; a stretch counts as often as it stands for."""
-    at = run.ended or run.due
-    hour = microseconds(at) // _HOUR
+    hour = hour_of(run.ended or run.due)
     if run.started is None:
         reason = "" if run.reason is None else f":{run.reason}"
-        yield hour, f"{OUTCOME}{run.state}{reason}", 1 if run.span is None else run.span.count
+        found.append((hour, f"{_OUTCOMES[run.state]}{reason}", 1 if run.span is None else run.span.count))
     else:
-        yield hour, OUTCOME + run.state, 1
-        yield hour, f"{LATE}{bucket_of(run.started - run.due)}", 1
+        found.append((hour, _OUTCOMES[run.state], 1))
+        found.append((hour, _LATENESSES[bucket_of(run.started - run.due)], 1))
 
 
 def bucket_of(lateness: timedelta) -> int:
     """Four buckets for each doubling: no more than a fifth is lost between a lateness and its bucket's end."""
-    number = max(0, lateness // _MICROSECOND)
-    size = number.bit_length()
-    return number if size < 3 else (size - 2) * 4 + ((number >> (size - 3)) & 3)
+    return bucket_of_microseconds(lateness // _MICROSECOND)
+
+
+def bucket_of_microseconds(lateness: int) -> int:
+    """The same for microseconds."""
+    if lateness < 4:
+        return max(0, lateness)
+    size = lateness.bit_length()
+    return (size - 2) * 4 + ((lateness >> (size - 3)) & 3)
 
 
 def bucket_end(bucket: int) -> timedelta:

@@ -1,20 +1,22 @@
-"""For those who test with Horae, or write a store of their own: time travel, factories, contract suites."""
+"""For those who test with Horae, or write a store or target of their own: time travel, factories, contract suites."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .invocations import RecordingInvocation
     from .travel import TimeTravel
 
-__all__ = ["TimeTravel"]
+__all__ = ["RecordingInvocation", "TimeTravel"]
+
+_ROOMS = {"RecordingInvocation": "invocations", "TimeTravel": "travel"}
 
 
 def __getattr__(name: str) -> Any:
     """Who only wants the contracts need not load the whole app."""
-    if name != "TimeTravel":
+    if name not in _ROOMS:
         raise AttributeError(f"module 'horae.testing' has no attribute {name!r}")
-    from .travel import TimeTravel  # noqa: PLC0415 - this is the point
-
-    globals()[name] = TimeTravel
-    return TimeTravel
+    found = globals()[name] = getattr(import_module(f".{_ROOMS[name]}", __name__), name)
+    return found

@@ -64,8 +64,10 @@ class SQLiteAgenda:
         return await self._writer.do(lambda link: self._carrier.recover(link, node, renewals, decide, limit))
 
     async def admit(self, routes: Collection[str]) -> int:
+        if not routes:
+            return 0
         doors = named(sorted(routes))
-        if not routes or not (await self._readers.ask(_SOMEBODY, (doors,)))[0][0]:
+        if not (await self._readers.ask(_SOMEBODY, (doors,)))[0][0]:
             return 0
 
         def work(link: Link) -> int:

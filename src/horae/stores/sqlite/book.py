@@ -113,6 +113,8 @@ class SQLiteBook:
         return await self._readers.do(lambda link: read_latest(link, given))
 
     async def counts(self, owner: str | None, hours: Collection[int]) -> Counts:
+        if not hours:
+            return {}
         rows = await self._readers.ask(_COUNTS, (these(hours), EVERYBODY if owner is None else owner))
         return {(hour, name): number for hour, name, number in rows}
 

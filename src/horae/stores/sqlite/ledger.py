@@ -24,6 +24,7 @@ _TASKS_PAGE_OF_OWNER: Final = sql("tasks_page_of_owner")
 _TASKS_PAGE_OF_NAME: Final = sql("tasks_page_of_name")
 _TASKS_PAGE_IN_TROUBLE: Final = sql("tasks_page_in_trouble")
 _UPCOMING: Final = sql("upcoming")
+_UPCOMING_READY: Final = sql("upcoming_ready")
 _UPCOMING_OF_OWNER: Final = sql("upcoming_of_owner")
 _NEWEST: Final = sql("latest")
 _RUN_LIVE: Final = sql("run_live")
@@ -77,9 +78,21 @@ def _page_of(wanted: TaskFilter) -> str:
 
 def read_upcoming(link: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
     size = min(limit, LARGEST_PAGE)
-    # A task may have several entries, and counts once.
-    found = link.query(_UPCOMING, (2 * size,)) if owner is None else link.query(_UPCOMING_OF_OWNER, (owner, 2 * size))
-    return _facts_of(link, list(dict.fromkeys(found))[:size])
+    entries = 2 * size
+    while True:
+        rows = _soonest(link, owner, entries)
+        # A task may have many entries, and counts once.
+        found = list(dict.fromkeys((task, version) for task, version, _ in rows))
+        if len(found) >= size or len(rows) < entries:
+            return _facts_of(link, found[:size])
+        entries *= 4
+
+
+def _soonest(link: Link, owner: str | None, most: int) -> list[Row]:
+    if owner is not None:
+        return link.query(_UPCOMING_OF_OWNER, (owner, most))
+    rows = [*link.query(_UPCOMING_READY, (most,)), *link.query(_UPCOMING, (most,))]
+    return sorted(rows, key=lambda row: row[2])[:most]
 
 
 def read_latest(link: Link, task_ids: Sequence[str]) -> dict[str, Run]:

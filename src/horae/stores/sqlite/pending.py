@@ -9,7 +9,8 @@ from ...model.change import Change
 from ...model.entry import CLAIMABLE, Entry
 from ...model.ids import microseconds
 from ...model.lane import DEFAULT_LIMIT
-from ...model.run import LIVE, Run
+from ...model.run import LIVE, Run, RunState
+from ...model.task import TaskState
 from ..births import only_new
 from .familiar import Familiar, Known, after
 from .gather import Gathered
@@ -74,7 +75,7 @@ class Pending:
         ordinary = self._note_start(known, entries, change) if change[2] else self._note_end(known, change, gathered)
         if not ordinary:
             self._note_anything(known, entries, change, gathered)
-        if not ordinary or change[3]:
+        if not ordinary:
             self._sheets.count(known.task.owner, known.standing, change)
         events = self._sheets.events
         for kind, at, owner, task_id, run_id, detail in change[7]:
@@ -115,6 +116,12 @@ class Pending:
             return False
         sheets = self._sheets
         sheets.ended += row
+        state = standing[0]
+        went_on = known[3][0] is TaskState.ACTIVE and (state is TaskState.ACTIVE or state is TaskState.COMPLETED)
+        if went_on and row[1] is RunState.SUCCEEDED:
+            sheets.count_success(run[2], row, numbers[run[5]], known[3], standing)
+        else:
+            sheets.count(run[2], known[3], change)
         sheets.standings += standing_values(number, version + 1, standing)
         gathered.known[number] = ended = new(Known, (number, version + 1, known_task, standing, (), ()))
         self._familiar.keep(ended)

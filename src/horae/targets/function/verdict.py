@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from ...model.limits import ERROR_CHARACTERS, NOTE_CHARACTERS
+from ...model.limits import ERROR_CHARACTERS, NOTE_CHARACTERS, shortened
 from ...model.outcome import Failed, Outcome, Skipped, Succeeded
 from .arguments.encode import encode_result
 from .signals import Fail, Retry, Skip
@@ -44,6 +44,13 @@ def returned(value: Any) -> Outcome:
 
 
 def raised(error: BaseException) -> Outcome:
+    try:
+        return _verdict(error)
+    except BaseException as worse:  # noqa: BLE001 - whatever a foreign exception raises when it is looked at
+        return Failed(f"{type(error).__name__}, which cannot be told: {type(worse).__name__}")
+
+
+def _verdict(error: BaseException) -> Outcome:
     leaves = list(_leaves(error))
     if all(isinstance(each, Skip) for each in leaves):
         return Skipped(kept("; ".join(filter(None, (in_words(each) for each in leaves))), NOTE_CHARACTERS))
@@ -87,13 +94,22 @@ def in_words(error: BaseException) -> str:
 def _own_words(error: BaseException) -> str:
     match error:
         case Skip():
-            return str(error.reason)
+            return _said(error.reason)
         case Retry():
-            return str(error.reason) or "it asked to be tried again"
+            return _said(error.reason) or "it asked to be tried again"
         case Fail():
-            return str(error.reason) or "it gave up"
+            return _said(error.reason) or "it gave up"
         case _:
-            return "".join(traceback.format_exception_only(error)).strip()
+            # Cut at once: of a message that fills the memory, no second copy is made.
+            return shortened("".join(traceback.format_exception_only(error)), ERROR_CHARACTERS).strip()
+
+
+def _said(reason: object) -> str:
+    """A verdict counts also when its reason cannot be told."""
+    try:
+        return shortened(str(reason), ERROR_CHARACTERS)
+    except BaseException as error:  # noqa: BLE001 - it may be any object, and raise anything
+        return f"<{type(reason).__name__} that cannot be shown: {type(error).__name__}>"
 
 
 def _frames(trace: TracebackType | None) -> list[str]:

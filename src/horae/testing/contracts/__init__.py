@@ -1,4 +1,4 @@
-"""What every store must keep. A new one subclasses these and says how to open itself; nothing else."""
+"""What every store and every target must keep. A new one subclasses these and says how to open itself; nothing else."""
 
 from __future__ import annotations
 
@@ -6,5 +6,15 @@ from .contract import Contract, WholeStore
 from .journal import JournalContract
 from .records import RecordsContract
 from .store import StoreContract
+from .targets import TargetContract, TargetKeysContract, TargetSecretsContract
 
-__all__ = ["Contract", "JournalContract", "RecordsContract", "StoreContract", "WholeStore"]
+__all__ = [
+    "Contract",
+    "JournalContract",
+    "RecordsContract",
+    "StoreContract",
+    "TargetContract",
+    "TargetKeysContract",
+    "TargetSecretsContract",
+    "WholeStore",
+]

@@ -12,10 +12,13 @@ from ...model.lane import owner_lane
 from ...model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut, Waiting
 from ...model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, Retry
 from ...model.reason import Reason
+from ...model.route import route_of
 from ...model.task import Target
 from ...schedule import Cron, Every, Now, Once, Schedule
 from ..factories import DAY, HOUR, MICROSECOND, MINUTE, NOON, SECOND
 
+_TARGET: Final = Target("function", '{"name":"garden.water"}')
+DOOR: Final = route_of(_TARGET)
 OWNERS: Final = ("ada", "bob")
 KEYS: Final = ("report", "backup")
 LANES: Final = ("narrow", "wide", owner_lane("bob"))
@@ -62,7 +65,7 @@ drafts: Final = st.builds(
     owner=st.sampled_from(OWNERS),
     name=st.sampled_from(("water the plants", "浇花")),
     schedule=schedules,
-    target=st.just(Target("function", '{"name":"garden.water"}')),
+    target=st.just(_TARGET),
     payload=st.sampled_from(("{}", '"\N{WATER WAVE}"')),
     policies=policies,
     key=st.sampled_from((None, None, None, *KEYS)),

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from ...model.change import Change
 from ...model.reason import Reason
-from ...model.run import Origin, Run, RunState, Span
+from ...model.run import LIVE, Origin, Run, RunState, Span
 from ...model.task import Task
 from ...ports.store import RunFilter
 from ..decisions import saying
@@ -84,6 +84,33 @@ class LedgerContract(Contract):
         assert await _listed(store, RunFilter(states=succeeded)) == _ids(foreign, won)
         assert await _listed(store, RunFilter(states=succeeded, owner="ada")) == _ids(won)
         assert await _listed(store, RunFilter(states=frozenset())) == []
+
+    async def test_runs_in_every_set_of_states_are_found_whatever_else_is_asked(self, store: WholeStore) -> None:
+        """Live ones, those in trouble, and any mixture: of everybody, of an owner, of a task, within a window."""
+        tasks = [a_task(), a_task(owner="bob"), a_task()]
+        runs = [
+            a_run(task, planned=NOON + (7 * place + turn) * MINUTE, state=state)._replace(
+                ended=None if state in LIVE else NOON + DAY
+            )
+            for place, task in enumerate(tasks)
+            for turn, state in enumerate(RunState)
+        ]
+        await store.add([a_new_task(task, runs=[run for run in runs if run.task_id == task.id]) for task in tasks])
+        newest = sorted(runs, key=lambda run: (run.planned, run.attempt, run.id), reverse=True)
+        troubled = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
+        for states in (LIVE, frozenset({RunState.WAITING}), troubled, frozenset({RunState.LOST}), troubled | LIVE):
+            for owner in (None, "ada", "bob"):
+                for task_id in (None, tasks[0].id):
+                    for since in (None, NOON + 5 * MINUTE):
+                        wanted = RunFilter(owner, task_id, states, since)
+                        assert await _listed(store, wanted, size=2) == [
+                            run.id
+                            for run in newest
+                            if run.state in states
+                            and owner in (None, run.owner)
+                            and task_id in (None, run.task_id)
+                            and (since is None or run.planned >= since)
+                        ]
 
     async def test_a_window_includes_both_its_ends(self, store: WholeStore) -> None:
         first, second, third = await _with_history(store, a_task(), NOON, NOON + HOUR, NOON + 2 * HOUR)

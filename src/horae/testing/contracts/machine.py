@@ -44,7 +44,7 @@ from ...stores.memory import MemoryStore
 from ..decisions import PlannedFailure, fail
 from ..factories import DAY, HOUR, NOON, a_node
 from .contract import WholeStore
-from .imagined import KEYS, LANES, NODES, OWNERS, backward_steps, drafts, numbers, outcomes, several, steps
+from .imagined import DOOR, KEYS, LANES, NODES, OWNERS, backward_steps, drafts, numbers, outcomes, several, steps
 from .twins import Side, Twins, all_pages
 
 _T = TypeVar("_T")
@@ -250,13 +250,23 @@ class StoreMachine(RuleBasedStateMachine):
         runs = [claimed for claimed in self._claimed if claimed[0] in going]
         self._settle(list(zip(runs, said, strict=False)), settle, None)
 
+    @rule(node=st.sampled_from(NODES))
+    def claim_on_a_node_that_can_run_nothing(self, node: str) -> None:
+        """What comes due waits at its door."""
+        self._wait_for_the_next()
+        self._claim(node, 1_000, routes=frozenset())
+
+    @rule(routes=st.sampled_from(((DOOR,), (DOOR, "target:http"), ("target:http",), ())))
+    def a_door_opens(self, routes: tuple[str, ...]) -> None:
+        self._ask(lambda side: side.store.admit(routes))
+
     @rule(at=st.integers(1, 3))
     def a_claim_fails(self, at: int) -> None:
         self._claim(NODES[0], 1_000, fail_at=at)
 
-    def _claim(self, node: str, room: int, fail_at: int | None = None) -> None:
+    def _claim(self, node: str, room: int, fail_at: int | None = None, routes: frozenset[str] | None = None) -> None:
         self._claims += 1
-        claimant = Claimant(node, self._now, STANDARD_TERMS.poll_ceiling)
+        claimant = Claimant(node, self._now, STANDARD_TERMS.poll_ceiling, routes)
         number = self._claims
 
         def call(side: Side) -> Coroutine[Any, Any, Any]:
@@ -480,7 +490,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def both_are_the_same(self) -> None:
-        found = self._run(self._twins.everything())
+        found = self._run(self._twins.everything(self._now))
         assert found["doubts"] == ()
         live = Counter((run.task_id, run.origin, run.planned) for run in found["runs"] if run.live)
         assert [occurrence for occurrence, times in live.items() if times > 1] == []

@@ -6,10 +6,13 @@ from .atomicity import AtomicityContract
 from .backlog import BacklogContract
 from .births import BirthsContract
 from .claiming import ClaimingContract
+from .counts import CountsContract
 from .deciding import DecidingContract
 from .deleting import DeletingContract
+from .doors import DoorsContract
 from .feed import FeedContract
 from .fencing import FencingContract
+from .glances import GlancesContract
 from .keys import KeysContract
 from .lanes import LanesContract
 from .ledger import LedgerContract
@@ -36,6 +39,9 @@ class StoreContract(
     FeedContract,
     RetentionContract,
     PrecisionContract,
+    DoorsContract,
+    GlancesContract,
+    CountsContract,
     UpkeepContract,
 ):
     """A subclass gives `make`, and `another` wherever data outlives an object."""

@@ -9,7 +9,7 @@ from ...model.change import NOTHING, Change, Facts
 from ...model.entry import Stand
 from ...model.lane import LaneUse
 from ...model.limits import BULK_TASKS, PAYLOAD_BYTES
-from ...model.task import FRESH, Standing, Task, TaskState
+from ...model.task import FRESH, Standing, Target, Task, TaskState
 from ...ports.store import TaskFilter
 from ..decisions import fail, saying
 from ..factories import HOUR, NOON, a_new_task, a_task, an_entry, an_event, an_extra_entry
@@ -146,6 +146,67 @@ class TasksContract(Contract):
         assert await _listed(store, TaskFilter(labels=(("source", "test"),))) == _ids(laned, foreign)
         assert await _listed(store, TaskFilter(labels=(("room", "a"), ("source", "test")))) == _ids(laned)
         assert await _listed(store, TaskFilter(labels=(("source", "tes"),))) == []
+
+    async def test_tasks_are_found_by_a_part_of_their_name(self, store: WholeStore) -> None:
+        report, daily, percent = a_task(name="Report of the day"), a_task(name="daily REPORT"), a_task(name="100% _x")
+        chinese = a_task(name="浇花 every Ä")
+        await keep(store, report, daily, percent, chinese)
+        assert await _listed(store, TaskFilter(text="report")) == _ids(report, daily)
+        assert await _listed(store, TaskFilter(text="REPORT"), size=1) == _ids(report, daily)
+        assert await _listed(store, TaskFilter(text="浇")) == _ids(chinese)
+        assert await _listed(store, TaskFilter(text="%")) == _ids(percent)
+        assert await _listed(store, TaskFilter(text="_")) == _ids(percent)
+        assert await _listed(store, TaskFilter(text="ä")) == [], "capitals beyond ASCII are letters of their own"
+        assert await _listed(store, TaskFilter(text="nothing like it")) == []
+        assert await _listed(store, TaskFilter(text="")) == _ids(report, daily, percent, chinese)
+
+    async def test_tasks_are_found_by_the_kind_of_their_target(self, store: WholeStore) -> None:
+        function, http = a_task(), a_task(target=Target("http", '{"url":"https://example.org"}'))
+        await keep(store, function, http)
+        assert await _listed(store, TaskFilter(kind="http")) == _ids(http)
+        assert await _listed(store, TaskFilter(kind="function", owner="ada")) == _ids(function)
+        assert await _listed(store, TaskFilter(kind="htt")) == []
+
+    async def test_tasks_are_found_by_how_their_id_begins(self, store: WholeStore) -> None:
+        ids = ["tsk_10", "tsk_100", "tsk_101", "tsk_11", "tsk_2"]
+        tasks = [a_task(id=each, owner="bob" if each == "tsk_101" else "ada") for each in ids]
+        await keep(store, *tasks)
+        assert await _listed(store, TaskFilter(prefix="tsk_10"), size=1) == ["tsk_10", "tsk_100", "tsk_101"]
+        assert await _listed(store, TaskFilter(prefix="tsk_10", owner="ada")) == ["tsk_10", "tsk_100"]
+        assert await _listed(store, TaskFilter(prefix="tsk_2")) == ["tsk_2"]
+        assert await _listed(store, TaskFilter(prefix="tsk_%")) == []
+        assert await _listed(store, TaskFilter(prefix="sk_1")) == []
+        assert await _listed(store, TaskFilter(prefix="")) == ids
+
+    async def test_new_filters_hold_together_with_all_others(self, store: WholeStore) -> None:
+        http = Target("http", '{"url":"https://example.org"}')
+        wanted = a_task(name="send the report", target=http, lane="press", labels=(("room", "a"),))
+        others = [
+            a_task(name="send the report", target=http, labels=(("room", "a"),)),
+            a_task(name="send the report", lane="press", labels=(("room", "a"),)),
+            a_task(name="send it", target=http, lane="press", labels=(("room", "a"),)),
+            a_task(name="send the report", target=http, lane="press"),
+            a_task(name="send the report", target=http, lane="press", labels=(("room", "a"),), owner="bob"),
+        ]
+        await keep(store, wanted, *others)
+        both = TaskFilter("ada", frozenset({TaskState.ACTIVE}), None, "press", (("room", "a"),), "REPORT", "http")
+        assert await _listed(store, both) == _ids(wanted)
+        assert await _listed(store, both._replace(prefix=wanted.id)) == _ids(wanted)
+        assert await _listed(store, both._replace(name="send the report")) == _ids(wanted)
+        assert await _listed(store, both._replace(states=frozenset({TaskState.PAUSED, TaskState.FAILED}))) == []
+
+    async def test_tasks_in_trouble_are_listed_in_order_of_creation(self, store: WholeStore) -> None:
+        states = [TaskState.FAILED, TaskState.ACTIVE, TaskState.PAUSED, TaskState.COMPLETED, TaskState.FAILED] * 3
+        tasks = [a_task(owner="bob" if place % 4 == 0 else "ada") for place in range(len(states))]
+        await store.add([a_new_task(each, standing=Standing(state)) for each, state in zip(tasks, states, strict=True)])
+        for wanted in (frozenset({TaskState.FAILED}), frozenset({TaskState.FAILED, TaskState.PAUSED})):
+            for owner in (None, "ada"):
+                found = await _listed(store, TaskFilter(owner, wanted), size=2)
+                assert found == [
+                    each.id
+                    for each, state in zip(tasks, states, strict=True)
+                    if state in wanted and owner in (None, each.owner)
+                ]
 
     async def test_pages_are_stable_while_tasks_are_added(self, store: WholeStore) -> None:
         early, late = [a_task() for _ in range(5)], [a_task() for _ in range(5)]

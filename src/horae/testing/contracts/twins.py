@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...errors import Refusal
@@ -14,12 +15,16 @@ from ...model.event import Event
 from ...model.outcome import Settlement
 from ...model.page import Page
 from ...model.run import Run
+from ...model.tally import KEPT_HOURS, NO_HOUR, hour_of
 from ...model.task import Task
 from ...ports.store import Claim, RunFilter, TaskFilter
 from ..decisions import PlannedFailure
 from .contract import WholeStore
+from .imagined import OWNERS
 
 _PAGE: Final = 1_000
+_HOURS: Final = KEPT_HOURS - 2
+"""When exactly the oldest hours are forgotten is up to the store."""
 _NEVER_GIVEN: Final = 1_000_000_000
 
 
@@ -92,16 +97,25 @@ class Side:
             return tuple(self.shown(each) for each in value)
         return value
 
-    async def everything(self) -> dict[str, object]:
+    async def everything(self, now: datetime) -> dict[str, object]:
         """All that can be read of the store, and of the events those that are new."""
         store = self.store
+        hours = [NO_HOUR, *range(hour_of(now) - _HOURS, hour_of(now) + 1)]
         listed = (await store.tasks(TaskFilter(), limit=_PAGE)).items
         told = await store.events(self.read, limit=_PAGE)
         numbers = [self.read, *(each.number for each in told)]
         assert numbers == sorted(set(numbers)), "the numbers of events must rise"
         self.read = numbers[-1]
         assert await store.last_event() == self.read
+        ids = [each.task.id for each in listed]
         return {
+            "counts": [await store.counts(owner, hours) for owner in (None, *OWNERS)],
+            "waiting": [await store.waiting(owner, now) for owner in (None, *OWNERS)],
+            # Of two that come at the same instant, either may come first.
+            "upcoming": sorted(await store.upcoming(None, _PAGE), key=lambda facts: facts.task.id),
+            "latest": await store.latest(ids),
+            "lanes": await store.lanes(),
+            "nodes": await store.nodes(),
             "listed": listed,
             "facts": [await store.facts(each.task.id, None) for each in listed],
             "runs": (await store.runs(RunFilter(), limit=_PAGE)).items,
@@ -130,8 +144,8 @@ class Twins:
         self.store.seen.clear()
         return expected
 
-    async def everything(self) -> dict[str, Any]:
-        found: dict[str, Any] = await self.ask(Side.everything)
+    async def everything(self, now: datetime) -> dict[str, Any]:
+        found: dict[str, Any] = await self.ask(lambda side: side.everything(now))
         return found
 
 

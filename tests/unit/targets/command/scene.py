@@ -21,7 +21,7 @@ from horae.testing.contracts.targets.stage import KnownSecrets
 from horae.testing.factories import a_task
 
 ANYTHING: Mapping[str, Any] = {"allow": "*", "grace": 0.2}
-PATIENCE = 60
+PATIENCE = 30
 
 
 def an_invocation(

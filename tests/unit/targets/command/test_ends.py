@@ -121,15 +121,18 @@ def test_one_that_kills_its_own_group_kills_only_that() -> None:
     assert invocation.texts("output") == ["goodbye"]
 
 
-def test_one_that_kills_what_watches_over_it_dies_with_it() -> None:
+def test_one_that_kills_what_watches_over_it_dies_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
     def kill(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
-        status = Path(f"/proc/{watch.pids[0]}/stat").read_text(encoding="utf-8")
-        os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGKILL)
+        assert list(tmp_path.iterdir())
+        os.kill(_parent_of(watch.pids[0]), signal.SIGKILL)
 
     outcome, _, watch = watched(shell(DEAF_GROUP), kill)
     assert isinstance(outcome, Failed)
     assert outcome.error.startswith("what watched over it was killed")
     assert watch.all_gone()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_one_that_stops_itself_can_be_ended() -> None:

@@ -22,12 +22,18 @@ FROM standings INDEXED BY standings_in_trouble CROSS JOIN tasks ON tasks.seq = s
 WHERE standings.state IN ('paused', 'failed') AND tasks.id > :after AND {task_filter} ORDER BY tasks.id LIMIT :limit
 
 -- name: upcoming
-SELECT agenda.task, standings.version FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
+SELECT agenda.task, standings.version, agenda.due
+FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
 WHERE agenda.stand = 0 ORDER BY agenda.due LIMIT ?
+
+-- name: upcoming_ready
+SELECT agenda.task, standings.version, agenda.due
+FROM agenda INDEXED BY agenda_ready_due JOIN standings ON standings.task = agenda.task
+WHERE agenda.stand = 1 ORDER BY agenda.due LIMIT ?
 
 -- name: upcoming_of_owner
 -- By way of the owner's tasks: others may have a million entries before the first of these.
-SELECT agenda.task, standings.version
+SELECT agenda.task, standings.version, agenda.due
 FROM tasks INDEXED BY tasks_by_owner CROSS JOIN agenda ON agenda.task = tasks.seq JOIN standings ON standings.task = tasks.seq
 WHERE tasks.owner = ? AND agenda.stand IN (0, 1) ORDER BY agenda.due LIMIT ?
 
@@ -35,7 +41,7 @@ WHERE tasks.owner = ? AND agenda.stand IN (0, 1) ORDER BY agenda.due LIMIT ?
 SELECT {run_columns}, tasks.id
 FROM carray(?) AS wanted CROSS JOIN tasks ON tasks.id = wanted.value CROSS JOIN runs ON runs.seq = (
   SELECT newest.seq FROM runs AS newest INDEXED BY runs_of_task WHERE newest.task = tasks.seq
-  ORDER BY newest.planned DESC, newest.attempt DESC, newest.origin DESC LIMIT 1
+  ORDER BY newest.planned DESC, newest.attempt DESC, newest.id DESC LIMIT 1
 )
 
 -- name: counts

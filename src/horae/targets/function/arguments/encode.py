@@ -62,8 +62,10 @@ def encode_result(result: object) -> str | None:
         return _cut(str(result[: RESULT_BYTES + 1]))
     try:
         text = compact(plain(result, otherwise=_shown))
-    except Exception as error:  # noqa: BLE001 - whatever a foreign __repr__ or property raises
+    except BaseException as error:  # noqa: BLE001 - whatever a foreign __repr__ or property raises, SystemExit too
         text = compact(f"<{type(result).__name__} that cannot be shown: {type(error).__name__}>")
+    # What is far too long is cut before anything else is made of it.
+    text = text[: RESULT_BYTES + 1]
     return text if len(text.encode()) <= RESULT_BYTES else _cut(text)
 
 

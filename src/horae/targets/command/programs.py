@@ -1,0 +1,55 @@
+"""The operator's list of programs: what may be started, looked at when a task is made and again when it runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Final
+
+from .refusals import refuse
+from .settings import EVERYTHING, Settings
+
+MISSING: Final = "there is no program {name!r} on this node"
+UNLISTED: Final = "the program {name!r} is not among those that this node allows, as they were when it started"
+MOVED: Final = "the program {name!r} is a link that now leads elsewhere; restart the node if that was meant"
+
+
+class Unusable(Exception):  # noqa: N818 - it says what is wrong with a program
+    """A program that was fit when the task was made cannot be started here and now."""
+
+
+class Programs:
+    """Listed programs are looked up once, and so are the places to which links among them lead.
+
+    Paths are compared as they are written, and not by what they lead to: where one binary has many names (busybox), each
+    name is a program of its own.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._path = settings.path
+        self._names = frozenset(settings.allow)
+        located = (self._locate(name) for name in settings.allow if name != EVERYTHING)
+        self._real = {path: os.path.realpath(path) for path in located if path is not None}
+
+    def check(self, name: str) -> None:
+        """Whether it is on the list. Where it is not installed is found out when it runs, perhaps on another node."""
+        if not self._names:
+            raise refuse("command_none_allowed")
+        if not self._names & {EVERYTHING, name} and self._locate(name) not in self._real:
+            raise refuse("command_not_allowed", program=name)
+
+    def find(self, name: str) -> str:
+        """The path to start. Raises `Unusable`."""
+        path = self._locate(name)
+        if path is None:
+            raise Unusable(MISSING.format(name=name))
+        if EVERYTHING in self._names:
+            return path
+        if path not in self._real:
+            raise Unusable(UNLISTED.format(name=name))
+        if os.path.realpath(path) != self._real[path]:
+            raise Unusable(MOVED.format(name=name))
+        return path
+
+    def _locate(self, name: str) -> str | None:
+        return shutil.which(os.path.normpath(name) if "/" in name else name, path=self._path)

@@ -1,0 +1,108 @@
+"""What the operator has decided about commands: which programs, where, and how much of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from .refusals import refuse
+
+PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+EVERYTHING: Final = "*"
+LIMITS: Final = {
+    "memory": (16 * 1024**2, 2**50),
+    "cpu": (1, 30 * 24 * 60 * 60),
+    "files": (8, 2**20),
+    "processes": (1, 2**22),
+    "file_size": (0, 2**50),
+}
+"""Each with the least and the most that makes sense."""
+
+_GRACE: Final = 3.0
+_LONGEST_GRACE: Final = 60
+
+
+class Settings(NamedTuple):
+    """`limits` are what a command gets where its task says nothing, and the most that a task may ask for."""
+
+    allow: tuple[str, ...] = ()
+    path: str = PATH
+    directory: str | None = None
+    grace: float = _GRACE
+    limits: Mapping[str, int] = {}
+
+
+def read_settings(settings: Mapping[str, Any]) -> Settings:
+    """None counts as not set."""
+    return Settings(**{name: _reader(name)(value) for name, value in settings.items() if value is not None})
+
+
+def _reader(name: str) -> Any:
+    if name not in _READERS:
+        raise refuse("command_setting", name=name, value="…", wanted=f"one of {', '.join(_READERS)}")
+    return _READERS[name]
+
+
+def _allow(value: Any) -> tuple[str, ...]:
+    """A list; or one text with commas, as environments have it."""
+    names = [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+    wanted = "a list of program names and absolute paths, or '*'"
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) and _is_program(name) for name in names):
+        raise refuse("command_setting", name="allow", value=value, wanted=wanted)
+    return tuple(names)
+
+
+def _is_program(name: str) -> bool:
+    """A name, or an absolute path. Never relative: that would be something else in each directory."""
+    return bool(name) and "\0" not in name and ("/" not in name or name.startswith("/"))
+
+
+def _path(value: Any) -> str:
+    folders = value.split(":") if isinstance(value, str) else ()
+    if not folders or "\0" in value or not all(folder.startswith("/") for folder in folders):
+        raise refuse("command_setting", name="path", value=value, wanted="absolute folders with ':' between them")
+    return str(value)
+
+
+def _directory(value: Any) -> str:
+    if not isinstance(value, str) or not value.startswith("/") or "\0" in value:
+        raise refuse("command_setting", name="directory", value=value, wanted="an absolute path")
+    return value
+
+
+def _grace(value: Any) -> float:
+    try:
+        seconds = -1.0 if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        seconds = -1.0
+    if not 0 <= seconds <= _LONGEST_GRACE:
+        raise refuse("command_setting", name="grace", value=value, wanted=f"seconds, from 0 to {_LONGEST_GRACE}")
+    return seconds
+
+
+def _limits(value: Any) -> dict[str, int]:
+    if not isinstance(value, Mapping):
+        raise refuse("command_setting", name="limits", value=value, wanted=f"some of {', '.join(LIMITS)}, as numbers")
+    return read_limits(value, {})
+
+
+def read_limits(value: Mapping[str, Any], most: Mapping[str, int]) -> dict[str, int]:
+    """Each limit that is given, checked against what makes sense and what the operator lets a task have."""
+    for name in value:
+        if name not in LIMITS:
+            raise refuse("command_unknown_key", name=f"limits.{name}", allowed=", ".join(LIMITS))
+    return {
+        name: read_number(f"limits.{name}", value[name], least, min(greatest, most.get(name, greatest)))
+        for name, (least, greatest) in LIMITS.items()
+        if name in value
+    }
+
+
+def read_number(name: str, value: Any, least: int, most: int) -> int:
+    """A bool is no number."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise refuse("command_number", name=name, value=value, least=least, most=most)
+    return value
+
+
+_READERS: Final = {"allow": _allow, "path": _path, "directory": _directory, "grace": _grace, "limits": _limits}

@@ -1,0 +1,100 @@
+"""The places outside this process to which an event can go. Each tells why it could not be brought there, as an outcome."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlsplit
+
+from ...clock import Clock
+from ...model.limits import ERROR_CHARACTERS, shortened
+from ...model.outcome import Failed
+from ...outgoing.client import Client
+from ...outgoing.exchange import Request, Unreachable
+from ...outgoing.signing import signed
+from ..references import Masks
+from .refusals import refuse
+from .settings import RedisPlace, Webhook
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+_WITHIN: Final = 30.0
+_ANSWER_BYTES: Final = 4_096
+_TRY_AGAIN: Final = frozenset({408, 425, 429})
+
+
+class Place(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    async def bring(self, event_id: str, body: bytes) -> Failed | None:
+        """None when it has arrived."""
+
+    async def close(self) -> None: ...
+
+
+class RedisChannel:
+    """Published to one channel. Who does not listen at that moment never hears of it: that is what channels are."""
+
+    name = "redis"
+
+    def __init__(self, place: RedisPlace) -> None:
+        if find_spec("redis") is None:
+            raise refuse("event_redis_missing")
+        self._place = place
+        self._masks = Masks(filter(None, [urlsplit(place.url).password]))
+        self._client: Redis | None = None
+
+    async def bring(self, event_id: str, body: bytes) -> Failed | None:  # noqa: ARG002 - the body names it
+        from redis.exceptions import RedisError  # noqa: PLC0415 - an optional library, loaded when something is sent
+
+        try:
+            await self._opened().publish(self._place.channel, body)
+        except (RedisError, OSError, ValueError) as error:
+            text = self._masks.hide(f"Redis could not be told: {error}")
+            return Failed(shortened(text, ERROR_CHARACTERS))
+        return None
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _opened(self) -> Redis:
+        if self._client is None:
+            from redis.asyncio import Redis  # noqa: PLC0415
+
+            # Every server knows the older protocol, and publishing needs no other.
+            self._client = Redis.from_url(
+                self._place.url, protocol=2, socket_timeout=_WITHIN, socket_connect_timeout=_WITHIN
+            )
+        return self._client
+
+
+class WebhookPost:
+    """Posted as JSON through the guarded client, signed where the operator has set a secret for it."""
+
+    name = "webhook"
+
+    def __init__(self, webhook: Webhook, clock: Clock) -> None:
+        self._webhook = webhook
+        self._clock = clock
+        self._client = Client(webhook.allowed)
+        if webhook.secret is not None:  # one that cannot sign is refused now, not when something is due
+            signed([webhook.secret], "", clock.now(), b"")
+
+    async def bring(self, event_id: str, body: bytes) -> Failed | None:
+        secret, url = self._webhook.secret, self._webhook.url
+        signatures = () if secret is None else signed([secret], event_id, self._clock.now(), body)
+        headers = (("Content-Type", "application/json"), ("Idempotency-Key", event_id), *signatures)
+        reply = await self._client.send(Request("POST", url, headers, body, _WITHIN, most=_ANSWER_BYTES))
+        if isinstance(reply, Unreachable):
+            return Failed(reply.message, permanent=reply.permanent)
+        if 200 <= reply.status < 300:
+            return None
+        lasting = 300 <= reply.status < 500 and reply.status not in _TRY_AGAIN
+        return Failed(f"the webhook {url.place} answered {reply.status}", permanent=lasting)
+
+    async def close(self) -> None:
+        await self._client.close()

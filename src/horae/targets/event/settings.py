@@ -1,0 +1,72 @@
+"""Where the operator wants events to go, besides to those who listen in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from ...outgoing.addresses import Networks, read_networks
+from ...outgoing.guard import CheckedUrl, check_url
+from .refusals import refuse
+
+_KEYS: Final = ("redis", "channel", "webhook", "webhook_secret", "allow_networks")
+_SCHEMES: Final = ("redis", "rediss", "unix")
+
+
+class RedisPlace(NamedTuple):
+    url: str
+    channel: str
+
+
+class Webhook(NamedTuple):
+    url: CheckedUrl
+    secret: str | None
+    allowed: Networks
+
+
+class EventSettings(NamedTuple):
+    redis: RedisPlace | None = None
+    webhook: Webhook | None = None
+
+
+def read_settings(given: Mapping[str, Any]) -> EventSettings:
+    """None counts as not set."""
+    settings = {name: value for name, value in given.items() if value is not None}
+    for name, value in settings.items():
+        if name not in _KEYS:
+            raise refuse("event_setting", name=name, wanted=f"one of {', '.join(_KEYS)}")
+        if name != "allow_networks" and not (isinstance(value, str) and value):
+            raise refuse("event_setting", name=name, wanted="a text")
+    return EventSettings(_redis(settings), _webhook(settings))
+
+
+def _redis(settings: Mapping[str, str]) -> RedisPlace | None:
+    if not settings.keys() & {"redis", "channel"}:
+        return None
+    for name in ("redis", "channel"):
+        if name not in settings:
+            raise refuse("event_setting", name=name, wanted="both a redis URL and a channel, or neither")
+    try:
+        scheme = urlsplit(settings["redis"]).scheme
+    except ValueError:
+        scheme = ""
+    if scheme not in _SCHEMES:
+        raise refuse("event_setting", name="redis", wanted="a URL such as redis://localhost:6379/0")
+    return RedisPlace(settings["redis"], settings["channel"])
+
+
+def _webhook(settings: Mapping[str, Any]) -> Webhook | None:
+    if "webhook" not in settings:
+        return None
+    allowed = _networks(settings.get("allow_networks", ()))
+    return Webhook(check_url(settings["webhook"], allowed), settings.get("webhook_secret"), allowed)
+
+
+def _networks(value: Any) -> Networks:
+    """A list; or one text with commas, as environments have it."""
+    if isinstance(value, str):
+        value = [part for part in value.split(",") if part.strip()]
+    if not isinstance(value, list | tuple):
+        raise refuse("event_setting", name="allow_networks", wanted='a list such as ["10.1.0.0/16"]')
+    return read_networks(value)

@@ -1,0 +1,32 @@
+"""What every target must keep. A new one subclasses these and says what it needs; nothing else."""
+
+from __future__ import annotations
+
+from .checking import CheckingContract
+from .ending import EndingContract
+from .executing import ExecutingContract
+from .keys import TargetKeysContract
+from .secrets import SECRET, SECRET_NAME, TargetSecretsContract
+from .stage import Stage, TargetCase
+
+
+class TargetContract(CheckingContract, ExecutingContract, EndingContract):
+    """A subclass gives `kind`, `succeeding`, `failing` and `endless`, and overrides the rest of `TargetCase` as needed.
+
+    A target that passes the idempotency key on adds `TargetKeysContract`; one that can be given secrets adds
+    `TargetSecretsContract`.
+    """
+
+
+__all__ = [
+    "SECRET",
+    "SECRET_NAME",
+    "CheckingContract",
+    "EndingContract",
+    "ExecutingContract",
+    "Stage",
+    "TargetCase",
+    "TargetContract",
+    "TargetKeysContract",
+    "TargetSecretsContract",
+]

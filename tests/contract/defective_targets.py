@@ -1,0 +1,217 @@
+"""A small target that keeps the contract, and others with one plausible mistake each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from horae.errors import InvalidTask, Refusal, Sentence
+from horae.model.outcome import Failed, Outcome, Succeeded
+from horae.ports.target import Invocation, Tools
+from horae.targets.references import SecretMissing, fill
+
+REFUSAL: Final = InvalidTask("no_such_deed", {"en": Sentence("No.", "Try."), "zh": Sentence("不行。", "请重试。")})
+DEEDS: Final = ("succeed", "fail", "wait")
+
+
+class Honest:
+    """Its spec is `{"deed": …, "token": null or a reference}`."""
+
+    kind: Final = "deed"
+
+    def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
+        if not isinstance(spec, Mapping) or set(spec) - {"deed", "token"} or spec.get("deed") not in DEEDS:
+            raise REFUSAL
+        token = spec.get("token")
+        if token is not None and not (isinstance(token, dict) and isinstance(token.get("secret"), str)):
+            raise REFUSAL
+        return {"deed": spec["deed"], "token": token}
+
+    def open(self, tools: Tools) -> Deeds:
+        return Deeds(self, tools)
+
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        if spec["deed"] == "fail":
+            return Failed("it hurts")
+        if spec["deed"] == "wait":
+            invocation.heartbeat()
+            await asyncio.Event().wait()
+        return Succeeded(json.dumps({"key": invocation.key}))
+
+
+class Deeds:
+    def __init__(self, kind: Honest, tools: Tools) -> None:
+        self._kind = kind
+        self._tools = tools
+
+    async def execute(self, invocation: Invocation) -> Outcome:
+        try:
+            spec = self._kind.check(json.loads(invocation.task.target.spec), None, {})
+            filled = await fill(dict(spec), invocation.task.owner, self._tools.secrets)
+        except SecretMissing as missing:
+            return missing.outcome
+        except (Refusal, ValueError, RecursionError) as error:
+            return Failed(str(error)[:100], permanent=True)
+        return await self._kind.do(filled.value, invocation)
+
+
+class Raises(Honest):
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        if spec["deed"] == "fail":
+            raise ValueError("it hurts")
+        return await super().do(spec, invocation)
+
+
+class AnswersWithNone(Honest):
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        await super().do(spec, invocation)
+        return None  # type: ignore[return-value]
+
+
+class ReturnsAMegabyte(Honest):
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        outcome = await super().do(spec, invocation)
+        return Succeeded(json.dumps("x" * 1024**2)) if isinstance(outcome, Succeeded) else outcome
+
+
+class ReturnsNoJson(Honest):
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        outcome = await super().do(spec, invocation)
+        return Succeeded("done") if isinstance(outcome, Succeeded) else outcome
+
+
+class TalksForEver(Honest):
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        for _ in range(5_000):
+            invocation.log("and another thing")
+        return await super().do(spec, invocation)
+
+
+class LeavesAChild(Honest):
+    left: Final[list[subprocess.Popen[bytes]]] = []
+
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        self.left.append(_a_child())
+        return await super().do(spec, invocation)
+
+
+class LeavesASocket(Honest):
+    left: Final[list[socket.socket]] = []
+
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        self.left.append(socket.socket())
+        return await super().do(spec, invocation)
+
+
+class LeavesATask(Honest):
+    left: Final[list[asyncio.Task[bool]]] = []
+
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        self.left.append(asyncio.create_task(asyncio.Event().wait()))
+        return await super().do(spec, invocation)
+
+
+class ShowsASecret(Honest):
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        if spec["token"] is not None:
+            invocation.log(f"using {spec['token']}")
+        return await super().do(spec, invocation)
+
+
+class ShowsASecretAsJson(Honest):
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        outcome = await super().do(spec, invocation)
+        return Succeeded(json.dumps(spec)) if isinstance(outcome, Succeeded) else outcome
+
+
+class MakesUpKeys(Honest):
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        outcome = await super().do(spec, invocation)
+        return Succeeded(json.dumps({"key": invocation.run.id})) if isinstance(outcome, Succeeded) else outcome
+
+
+class NeverListens(Honest):
+    """It goes on when it is cancelled, once at least: the test itself must end, too."""
+
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        return await _stubborn(lambda: super(NeverListens, self).do(spec, invocation), invocation, times=2)
+
+
+class RaisesWhenCancelled(Honest):
+    async def do(self, spec: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        try:
+            return await super().do(spec, invocation)
+        except asyncio.CancelledError:
+            raise ValueError("not now") from None
+
+
+class TakesAnyKey(Honest):
+    def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        known = {name: spec[name] for name in ("deed", "token") if name in spec} if isinstance(spec, Mapping) else spec
+        return super().check(known, payload, settings)
+
+
+class TripsOverNonsense(Honest):
+    def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        return super().check({**spec}, payload, settings)
+
+
+class ChecksToSomethingElse(Honest):
+    def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        checked = super().check(spec, payload, settings)
+        return {**checked, "token": checked["token"] or {"secret": "usual"}} if "token" in spec else checked
+
+
+class WritesIntoItsInput(Honest):
+    def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        if isinstance(spec, dict):
+            spec.setdefault("token", None)
+        return super().check(spec, payload, settings)
+
+
+class SpeaksOneLanguage(Honest):
+    def check(self, spec: Any, payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            return super().check(spec, payload, settings)
+        except InvalidTask:
+            raise InvalidTask("no_such_deed", dict.fromkeys(("en", "zh"), Sentence("No.", "Try."))) from None
+
+
+def _a_child() -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+
+
+async def _stubborn(work: Callable[[], Awaitable[Outcome]], invocation: Invocation, times: int) -> Outcome:
+    for _ in range(times):
+        try:
+            return await work()
+        except asyncio.CancelledError:
+            invocation.log("no")
+    return Failed("at last")
+
+
+DEFECTS: Final[dict[type[Honest], str]] = {
+    Raises: "test_what_fails_is_told_as_a_failure",
+    AnswersWithNone: "test_what_succeeds_is_a_success",
+    ReturnsAMegabyte: "test_what_succeeds_is_a_success",
+    ReturnsNoJson: "test_what_succeeds_is_a_success",
+    TalksForEver: "test_what_is_said_is_bounded",
+    LeavesAChild: "test_what_succeeds_is_a_success",
+    LeavesASocket: "test_what_succeeds_is_a_success",
+    LeavesATask: "test_what_succeeds_is_a_success",
+    ShowsASecret: "test_a_secret_is_never_shown",
+    ShowsASecretAsJson: "test_a_secret_is_never_shown",
+    MakesUpKeys: "test_every_attempt_has_the_same_key",
+    NeverListens: "test_an_endless_run_that_is_cancelled_ends",
+    RaisesWhenCancelled: "test_an_endless_run_that_is_cancelled_ends",
+    TakesAnyKey: "test_an_unknown_key_is_refused",
+    TripsOverNonsense: "test_what_is_no_mapping_is_refused",
+    ChecksToSomethingElse: "test_checking_again_changes_nothing",
+    WritesIntoItsInput: "test_checking_leaves_what_it_was_given_alone",
+    SpeaksOneLanguage: "test_an_unknown_key_is_refused",
+}

@@ -1,9 +1,50 @@
-"""Time travel: what happened in a long time is remembered whole, and quickly gone through."""
+"""Time travel: what happened in a long time is remembered whole, and is what a preview had said."""
 
 from __future__ import annotations
 
+import random
+from datetime import UTC, datetime, timedelta
+from importlib import resources
+from typing import Any
+
+import pytest
+
+import horae
 from horae import Horae
 from horae.testing import TimeTravel
+
+YEAR = timedelta(days=365)
+START = datetime(2026, 1, 1, 11, 7, 30, tzinfo=UTC)
+STRANGE = (
+    "Africa/Cairo Africa/Casablanca America/Havana America/Los_Angeles America/New_York America/Nuuk America/Santiago "
+    "America/St_Johns Antarctica/Troll Asia/Beirut Asia/Gaza Asia/Jerusalem Asia/Kathmandu Asia/Shanghai Asia/Tehran "
+    "Australia/Lord_Howe Australia/Sydney Europe/Berlin Europe/Dublin Europe/London Pacific/Auckland Pacific/Chatham "
+    "Pacific/Easter Pacific/Kiritimati UTC"
+).split()
+ALL = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
+ZONES = sorted({*STRANGE, *random.Random(20260301).sample(ALL, 25)})
+ONE_OF_EACH: dict[str, str | dict[str, Any]] = {
+    "once": "at 2026-10-25 02:30",
+    "every": "every 73h",
+    "every from end": "every 120h after end",
+    "cron, pinned": "30 2 * * 0",
+    "cron, flowing": "*/30 1-2 * * 0",
+    "cron, gap shift, fold both": {
+        "kind": "cron",
+        "expression": "15,45 0-3 * * 0",
+        "gap": "shift",
+        "fold": "both",
+    },
+    "cron, gap skip, fold last": {"kind": "cron", "expression": "0 0 L * *", "gap": "skip", "fold": "last"},
+    "calendar, day": "every 9 days at 02:30",
+    "calendar, week": "every 2 weeks on Fri,Sat,Sun at 00:30",
+    "calendar, month": "last day of month at 17:00",
+    "calendar, nth": "last sunday of the month at 02:15",
+    "calendar, year": "every 29 feb at 09:00",
+    "calendar, hours": "every 30m between 1:00 and 3:00 on sundays",
+    "rrule": "RRULE:FREQ=WEEKLY;BYDAY=SU;BYHOUR=2;BYMINUTE=30;BYSECOND=0",
+    "rrule, positions": "RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1;BYHOUR=9;BYMINUTE=0;BYSECOND=0",
+}
 
 
 def test_nothing_is_forgotten_on_the_way() -> None:
@@ -15,3 +56,31 @@ def test_nothing_is_forgotten_on_the_way() -> None:
     with TimeTravel(app, "2026-01-01 00:00", zone="UTC") as time:
         time.travel("90d")
         assert len(time.ran(hourly)) == 90 * 24
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_what_is_previewed_is_what_runs(zone: str) -> None:
+    """Every kind of schedule for a year of the real engine, in strange zones and in others."""
+    said = {
+        name: horae.preview(when, zone=zone, after=START, until=START + YEAR, limit=None)
+        for name, when in ONE_OF_EACH.items()
+    }
+    app = Horae("memory://", zone=zone)
+    app.task(name="note")(note)
+    with TimeTravel(app, START) as time:
+        for name, when in ONE_OF_EACH.items():
+            time.run(app.schedule("note", when, name=name, zone=zone, missed="all"))
+        time.travel(YEAR)
+        ran = {name: time.ran(name) for name in ONE_OF_EACH}
+    assert ran == said
+    assert sum(len(each) for each in said.values()) > 700
+
+
+async def note() -> None:
+    """What there is to do does not matter here."""
+
+
+def test_enough_zones_and_every_kind_take_part() -> None:
+    kinds = {horae.parse(when, zone="UTC", now=START).kind for when in ONE_OF_EACH.values()}
+    assert kinds == {"once", "every", "cron", "calendar", "rrule"}
+    assert len(ZONES) >= 40

@@ -160,7 +160,7 @@ class Horae(Running):
 
     async def why(self, task: TaskHandle | str, at: datetime | str | None = None) -> Explanation:
         """Why it did, or did not, run then: an instant, `2026-11-15 02:00` in the task's zone, `yesterday`, or the newest."""
-        task_id = task if isinstance(task, str) else task.id
+        task_id = (await self.service.tasks.named(self.who, task)).task.id if isinstance(task, str) else task.id
         return (await self.service.ledger.explained(self.who, task_id, at, self.zone)).explanation
 
     async def wait_for(

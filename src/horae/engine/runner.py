@@ -193,7 +193,9 @@ class Runner:
             outcome = await target.execute(carried)
         except asyncio.CancelledError:
             return ended_by(carried)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a target that breaks its promise must not take the node with it
+        except GeneratorExit:  # the loop itself goes down
+            raise
+        except BaseException as error:  # noqa: BLE001 - a target that breaks its promise must not take the node with it
             outcome = raised(error)
         finally:
             carried.cancellable = False

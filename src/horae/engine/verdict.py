@@ -13,7 +13,10 @@ OUTCOMES: Final = frozenset(get_args(Outcome))
 
 
 def raised(error: BaseException) -> Outcome:
-    return Failed(shortened(f"{type(error).__name__}: {error}", ERROR_CHARACTERS))
+    try:
+        return Failed(shortened(f"{type(error).__name__}: {error}", ERROR_CHARACTERS))
+    except BaseException:  # noqa: BLE001 - a foreign exception may raise anything when it is asked for its words
+        return Failed(f"{type(error).__name__}, which cannot be told")
 
 
 def no_target(kind: str) -> Outcome:

@@ -20,8 +20,10 @@ def try_again(facts: Facts, last: Run, now: datetime) -> Change:
     attempt that waits for its time comes now. What succeeded, or never began, has nothing to be tried again."""
     if facts.standing.state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
-    if last.live or any(run.id == last.id for run in facts.live):
-        raise refuse("run_going", id=last.id)
+    for run in (*facts.live, *((last,) if last.live else ())):
+        # Another attempt may have started since `last` was read.
+        if (run.origin, run.planned) == (last.origin, last.planned):
+            raise refuse("run_going", id=run.id)
     if facts.standing.state is TaskState.PAUSED:
         raise refuse("task_paused")
     waiting = _waiting(facts, last)

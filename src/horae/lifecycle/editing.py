@@ -12,6 +12,7 @@ from ..model.event import EventKind
 from ..model.limits import BACKFILL_OCCURRENCES
 from ..model.reason import Reason
 from ..model.refusals import refuse
+from ..model.route import is_route
 from ..model.run import Origin, Run
 from ..model.task import Standing, Task, TaskState, past_of
 from ..schedule import Now, Once, count, next  # noqa: A004 - the product's own question
@@ -131,14 +132,13 @@ def _never_begun(facts: Facts, gone: Iterable[Entry], now: datetime) -> tuple[Ru
 
 
 def _moved(facts: Facts, task: Task) -> tuple[Entry, ...]:
-    """Entries stand by their task's priority, and a lane that it has left holds none of them back."""
-    left = task.lane != facts.task.lane
-    for_all = (
-        entry._replace(
-            priority=task.policies.priority,
-            stand=Stand.TIMED if left and entry.stand is Stand.PARKED else entry.stand,
-            lane=None if left else entry.lane,
-        )
-        for entry in facts.entries
-    )
-    return tuple(after for before, after in zip(facts.entries, for_all, strict=True) if after != before)
+    """Entries stand by their task's priority, and a lane or a door that it has left holds none of them back."""
+    moved = []
+    for entry in facts.entries:
+        left = task.target != facts.task.target if is_route(entry.lane) else task.lane != facts.task.lane
+        after = entry._replace(priority=task.policies.priority)
+        if left:
+            after = after._replace(stand=Stand.TIMED if entry.stand is Stand.PARKED else entry.stand, lane=None)
+        if after != entry:
+            moved.append(after)
+    return tuple(moved)

@@ -273,7 +273,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "无法使用 {file} 中的设置:{problem}。",
         "请修正该文件;“horae config”会列出所有设置。",
     ),
-    "bad_moment": Entry(
+    "unclear_moment": Entry(
         InvalidTask,
         "'{value}' is not a moment that could be looked at.",
         "Say it like 2026-11-15T02:00Z, '2026-11-15 02:00', 2026-11-15, 02:00, yesterday, or 'yesterday 02:00'.",
@@ -374,7 +374,7 @@ def refuse(code: str, **facts: object) -> Refusal:
 
 def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
     """The refusal that an entry of any catalogue describes, with these facts in its sentences."""
-    told = {name: _shorten(str(fact)) for name, fact in facts.items()}
+    told = {name: _shorten(_spelled(fact)) for name, fact in facts.items()}
     return entry.kind(
         code,
         {
@@ -383,6 +383,14 @@ def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
         },
         facts=facts,
     )
+
+
+def _spelled(fact: object) -> str:
+    try:
+        return str(fact)
+    except (RecursionError, ValueError):
+        # So deep, or so long a number, that it cannot be spelled at all.
+        return type(fact).__name__
 
 
 def _shorten(fact: str) -> str:

@@ -33,9 +33,12 @@ class Code:
     async def started(self, who: Principal, declared: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
         """`declared` are the names of the tasks by module; the names that are orphaned by this start."""
         gone: list[str] = []
-        for module, names in declared.items():
-            left_out = sorted(await self._left_out(who, module, set(names)))
-            gone += [name for name in left_out if await self._orphan(who, name)]
+        by_module = {module: set(names) for module, names in declared.items()}
+        # What has moved to another module is still there.
+        declared_somewhere = set().union(*by_module.values())
+        for module, names in by_module.items():
+            left_out = await self._left_out(who, module, names) - declared_somewhere
+            gone += [name for name in sorted(left_out) if await self._orphan(who, name)]
         return tuple(gone)
 
     async def found_again(self, who: Principal, name: str) -> None:

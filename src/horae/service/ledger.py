@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..lifecycle.explain import Explanation, explain
+from ..lifecycle.pile import MICROSECOND
 from ..model.change import Facts
 from ..model.principal import Principal
 from ..model.reason import Reason
@@ -97,7 +98,8 @@ def _might_be_missed(runs: Sequence[Run]) -> bool:
 def _planned_in(facts: Facts, stretch: Stretch, now: datetime) -> datetime:
     task = facts.task
     planned = islice(
-        iterate(task.schedule, stretch.first, past_of(task, facts.standing), until=stretch.last), _MOST_PLANNED
+        iterate(task.schedule, stretch.first - MICROSECOND, past_of(task, facts.standing), until=stretch.last),
+        _MOST_PLANNED,
     )
     found = list(planned)
     past = [each for each in found if each <= now]

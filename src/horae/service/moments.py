@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import Final, NamedTuple
 
 from ..model.refusals import refuse
@@ -34,6 +34,17 @@ def asked_stretch(text: str | datetime, zone: str, now: datetime) -> Stretch:
         if text.tzinfo is None:
             raise refuse("naive_instant", value=text)
         return Stretch(text.astimezone(UTC), text.astimezone(UTC))
+    try:
+        found = _read(text, zone, now)
+    except OverflowError:
+        found = None
+    if found is None or found.first.year == MINYEAR or found.last.year == MAXYEAR:
+        # Beyond the ends of the calendar nothing can be counted.
+        raise refuse("unclear_moment", value=text)
+    return found
+
+
+def _read(text: str, zone: str, now: datetime) -> Stretch:
     said = text.strip().lower()
     day, _, rest = said.partition(" ")
     if day in _DAYS:
@@ -43,7 +54,7 @@ def asked_stretch(text: str | datetime, zone: str, now: datetime) -> Stretch:
         return _on(fires_in(zone, [now])[0].local.date(), said, zone, text)
     moment = read_moment(text.strip())
     if moment is None:
-        raise refuse("bad_moment", value=text)
+        raise refuse("unclear_moment", value=text)
     if not isinstance(moment, datetime):
         return _on(moment, "", zone, text)
     found = _instant(moment, zone)
@@ -60,7 +71,7 @@ def _on(day: date, clock: str, zone: str, text: str) -> Stretch:
     except ValueError:
         found = None
     if found is None:
-        raise refuse("bad_moment", value=text)
+        raise refuse("unclear_moment", value=text)
     at = _instant(datetime.combine(day, found), zone)
     return Stretch(at, at)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..model.ids import EPOCH, microseconds
 from ..ports.records import Record, Records
-from ..ports.store import Store
+from ..ports.store import STANDARD_TERMS, Store
 
 _KIND: Final = "outage"
 _STOPPED: Final = "stopped_at"
@@ -35,10 +36,15 @@ class Outages:
         self._records = records
         self._clock = clock
 
-    async def starting(self) -> Outage | None:
-        """Called before a node joins: if it is the first one, what lies behind is written down."""
+    async def starting(self, is_gone: Callable[[str], bool] = lambda _home: False) -> Outage | None:
+        """Called before a node joins: if it is the first one, what lies behind is written down.
+
+        Of a node that has not renewed for less than a lease nobody can say that it is dead, unless `is_gone` can.
+        """
         now = self._clock.now()
         nodes = await self._store.nodes()
+        if any(now - node.renewed < STANDARD_TERMS.lease and not is_gone(node.home) for node in nodes):
+            return None
         stopped = await self._store.recall(_STOPPED)
         clean = None if stopped is None else datetime.fromisoformat(stopped)
         last = max([node.renewed for node in nodes], default=None)

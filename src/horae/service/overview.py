@@ -20,6 +20,8 @@ from ..ports.store import Book, Node, RunFilter, TaskFilter, Waiting
 ON_TIME: Final = timedelta(seconds=1)
 _HOURS: Final = 24
 _SHOWN: Final = 20
+_MOST_NEEDS: Final = 3 * _SHOWN
+_LOOKED_AT: Final = 200
 
 
 class NeedKind(StrEnum):
@@ -74,7 +76,9 @@ class Overviews:
         hour = hour_of(now)
         counts = await book.counts(scope, [NO_HOUR, *range(hour - _HOURS, hour + 1)])
         upcoming = await book.upcoming(scope, _SHOWN)
-        troubled = await book.tasks(TaskFilter(scope, frozenset({TaskState.FAILED, TaskState.PAUSED})), limit=_SHOWN)
+        # One by one: many that somebody has paused must not hide the one that has given up.
+        failed = await book.tasks(TaskFilter(scope, frozenset({TaskState.FAILED})), limit=_SHOWN)
+        paused = await book.tasks(TaskFilter(scope, frozenset({TaskState.PAUSED})), limit=_LOOKED_AT)
         running = await book.runs(RunFilter(scope, states=LIVE), limit=_SHOWN)
         return Overview(
             now,
@@ -84,7 +88,7 @@ class Overviews:
             await book.waiting(scope, now),
             running.items,
             upcoming,
-            needs_of((*troubled.items, *upcoming), now),
+            needs_of((*failed.items, *paused.items, *upcoming), now)[:_MOST_NEEDS],
             await book.lanes() if who.admin else (),
             await book.nodes() if who.admin else (),
         )

@@ -11,6 +11,7 @@ from ..lifecycle import control
 from ..lifecycle.again import try_again
 from ..lifecycle.settle import settle
 from ..model.change import Facts
+from ..model.limits import LOG_LINES
 from ..model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
 from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import Principal
@@ -21,6 +22,7 @@ from ..ports.store import RunFilter, Store
 from .tasks import check_page
 
 _ALL: Final = RunFilter()
+_ALL_LINES: Final = LOG_LINES + 1
 
 
 class Runs:
@@ -42,7 +44,11 @@ class Runs:
         """Newest planned first. Whatever owner is asked for, nobody sees more than is theirs."""
         check_page(after, limit)
         seen = wanted if who.scope is None else wanted._replace(owner=who.scope)
-        return await self._store.runs(seen, after, limit)
+        try:
+            return await self._store.runs(seen, after, limit)
+        except (ValueError, OverflowError):
+            # No page ever ended there.
+            raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
 
     async def get(self, who: Principal, run_id: str) -> Run:
         found = await self._store.run(run_id, who.scope)
@@ -50,8 +56,12 @@ class Runs:
             raise refuse("no_such_run", id=run_id)
         return found
 
-    async def lines(self, who: Principal, run_id: str, after: int = 0, limit: int = 1_000) -> tuple[NumberedLine, ...]:
-        """What a run said; only to those who may see the run."""
+    async def lines(
+        self, who: Principal, run_id: str, after: int = 0, limit: int = _ALL_LINES
+    ) -> tuple[NumberedLine, ...]:
+        """What a run said, the line that tells of more included; only to those who may see the run."""
+        if limit != _ALL_LINES:
+            check_page(None, limit)
         await self.get(who, run_id)
         return await self._journal.lines(run_id, after, limit)
 

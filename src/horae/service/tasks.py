@@ -144,15 +144,29 @@ class Tasks:
         if found := await self._book.find(who.owner, name):
             return found
         for wanted in (TaskFilter(name=name), TaskFilter(prefix=name), TaskFilter(text=name)):
-            page = await self._book.tasks(_seen_by(who, wanted), limit=_AMONG)
-            if wanted.text is not None:
-                page = page._replace(items=tuple(each for each in page.items if each.task.name.startswith(name)))
-            if len(page.items) == 1:
-                return page.items[0]
-            if page.items:
-                found_ids = ", ".join(each.task.id for each in page.items)
+            among = await self._among(_seen_by(who, wanted))
+            if len(among) == 1:
+                return among[0]
+            if among:
+                found_ids = ", ".join(each.task.id for each in among)
                 raise refuse("ambiguous_name", name=name, found=found_ids)
         raise refuse("no_such_task", id=name)
+
+    async def _among(self, wanted: TaskFilter) -> list[Facts]:
+        """The first few; of those that have a text somewhere in their name, the ones that begin with it."""
+        begins = wanted.text or ""
+        if not (wanted.name or wanted.prefix or wanted.text):
+            # Everything begins with nothing, and nobody means that.
+            return []
+        found: list[Facts] = []
+        after: str | None = None
+        while len(found) < _AMONG:
+            page = await self._book.tasks(wanted, after, LARGEST_PAGE if begins else _AMONG)
+            found += [each for each in page.items if each.task.name.startswith(begins)]
+            after = page.after
+            if after is None:
+                break
+        return found[:_AMONG]
 
     async def edit(
         self, who: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False

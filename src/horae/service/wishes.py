@@ -155,12 +155,12 @@ def _limit(name: str, value: Duration | None) -> timedelta | str | None:
 
 
 def read_missed(value: str | Missed, usual: Missed) -> Missed:
-    """`latest`, `skip`, or with a bound: `latest within 1h`; without one, the bound that fits the schedule's kind."""
+    """`latest`, `skip`, or with a bound: `latest within 1h`; what is not said stays as is usual."""
     if isinstance(value, Missed):
         return value
     mode, _, within = str(value).partition(" within ")
     named: MissedMode = mode.strip()  # type: ignore[assignment]  # the value itself refuses what it does not know
-    return Missed(named, read_duration("within", within.strip()) if within else usual.within)
+    return Missed(named, read_duration("within", within.strip()) if within else usual.within, usual.limit)
 
 
 def _retry(options: Options, usual: Retry) -> Retry | None:

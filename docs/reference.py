@@ -1,0 +1,179 @@
+"""Writes reference.md from the code: `python -m docs.reference`. A test proves that the page says what the code has."""
+# ruff: noqa: INP001 - this folder holds pages, and one script that makes one of them
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import horae
+from horae.lifecycle.explain import _SENTENCES as VERDICTS
+from horae.lifecycle.explain import Verdict
+from horae.model.event import EventKind
+from horae.model.reason import SENTENCES, Reason
+from horae.model.run import RunState
+from horae.model.task import PauseCause, TaskState
+from horae.settings import SETTINGS, Setting
+from horae.wire.problems import ANSWERS, Exit
+
+PLACE: Final = Path(__file__).with_suffix(".md")
+INTRODUCTION: Final = """\
+# Reference
+
+Every name that programs meet: settings, exit codes, states, reasons, verdicts, events, refusals. This page is written by
+`python -m docs.reference` from the code itself, and a test compares the two. Names are stable; sentences may improve.
+"""
+PRECEDENCE: Final = """\
+A flag or an argument comes first, then the environment, then `horae.toml` in the working directory, then the user's file,
+then the default. In a file a setting stands under its path: `targets.http.mode` is `mode` in `[targets.http]`. Settings of
+targets that are not listed here are on the pages of the targets.
+"""
+EXITS: Final = {
+    Exit.OK: "It was done.",
+    Exit.FAILED: "Something failed; or a check found something wrong.",
+    Exit.USAGE: "The command was not understood, or needs a confirmation that nobody could give.",
+    Exit.NOT_FOUND: "There is no such task, run or file.",
+    Exit.NOT_ALLOWED: "Not allowed.",
+    Exit.CONFLICT: "It is there, but its state does not allow this now.",
+    Exit.INVALID: "The schedule, task or value was refused.",
+    Exit.UNREACHABLE: "The store cannot be reached, or is damaged.",
+    Exit.TIMED_OUT: "What was waited for did not end in time.",
+    Exit.RUN_FAILED: "The run that was waited for has failed.",
+    Exit.INTERRUPTED: "Somebody pressed Ctrl-C.",
+}
+TASK_STATES: Final = {
+    TaskState.ACTIVE: "Its schedule leads to something.",
+    TaskState.PAUSED: "Nothing of it starts until it is resumed, but what is asked for by hand.",
+    TaskState.COMPLETED: "Nothing is left to do.",
+    TaskState.FAILED: "It gave up, or is in quarantine; a person must look, and may resume it.",
+    TaskState.CANCELLED: "Ended for good; its history stays.",
+}
+RUN_STATES: Final = {
+    RunState.CLAIMED: "A node has it and has not begun: only under `at_most_once`.",
+    RunState.RUNNING: "A node carries it.",
+    RunState.WAITING: "Somebody else goes on with it, and has until its deadline to answer.",
+    RunState.SUCCEEDED: "It ended well.",
+    RunState.FAILED: "It ended badly, and says why.",
+    RunState.TIMED_OUT: "It was silent, or went on, for too long.",
+    RunState.LOST: "Its node died, or handed it back; its occurrence is run again unless it may run only once.",
+    RunState.CANCELLED: "It was asked to end, and did.",
+    RunState.SKIPPED: "It was not run, for the reason that it has.",
+}
+PAUSE_CAUSES: Final = {
+    PauseCause.REQUESTED: "Somebody asked for it.",
+    PauseCause.AWAITING_APPROVAL: "It waits for somebody's approval.",
+    PauseCause.AGENT_STOPPED: "It was stopped together with its agent.",
+    PauseCause.ORPHANED: "The code that declared it no longer does.",
+}
+EVENTS: Final = {
+    EventKind.TASK_CREATED: "A task was made.",
+    EventKind.TASK_EDITED: "A task was changed.",
+    EventKind.TASK_PAUSED: "A task was paused.",
+    EventKind.TASK_RESUMED: "A task goes on, by hand or because its pause has ended.",
+    EventKind.TASK_COMPLETED: "Nothing is left for a task to do.",
+    EventKind.TASK_FAILED: "A task gave up, or is in quarantine.",
+    EventKind.TASK_CANCELLED: "A task was ended for good.",
+    EventKind.TASK_DELETED: "A task and its history were removed.",
+    EventKind.TASK_REPLANNED: "Newer zone data moved the next occurrence of a task.",
+    EventKind.RUN_STARTED: "A run began.",
+    EventKind.RUN_WAITING: "Somebody else goes on with a run.",
+    EventKind.RUN_SUCCEEDED: "A run ended well.",
+    EventKind.RUN_FAILED: "A run ended badly.",
+    EventKind.RUN_TIMED_OUT: "A run was silent, or went on, for too long.",
+    EventKind.RUN_LOST: "A run was lost with its node, or handed back.",
+    EventKind.RUN_CANCELLED: "A run was asked to end, and did.",
+    EventKind.RUN_SKIPPED: "An occurrence, or a stretch of them, was not run.",
+    EventKind.RUN_RETRYING: "An occurrence will be tried again.",
+}
+
+
+def page() -> str:
+    parts = (
+        INTRODUCTION,
+        _section("Settings", PRECEDENCE + "\n" + _settings()),
+        _section("Exit codes", _table(("code", "name", "meaning"), _exits())),
+        _section("Errors", _table(("error", "exit code", "HTTP status", "title", "中文"), _errors())),
+        _section("Task states", _named("state", TaskState, TASK_STATES)),
+        _section("Run states", _named("state", RunState, RUN_STATES)),
+        _section("Pause causes", _named("cause", PauseCause, PAUSE_CAUSES)),
+        _section("Reasons", _both("reason", Reason, SENTENCES)),
+        _section("Verdicts", "What `why` answers.\n\n" + _both("verdict", Verdict, VERDICTS)),
+        _section("Events", _named("event", EventKind, EVENTS)),
+        _section("Refusals", _refusals()),
+    )
+    return "\n".join(parts)
+
+
+def catalogues() -> dict[str, dict[str, Any]]:
+    """Every catalogue of refusals in the package, by the module that holds it."""
+    names = [each.name for each in pkgutil.walk_packages(horae.__path__, "horae.") if "refusals" in each.name]
+    found = {name: getattr(import_module(name), "CATALOGUE", None) for name in sorted(names)}
+    return {name: catalogue for name, catalogue in found.items() if catalogue}
+
+
+def _refusals() -> str:
+    told = [
+        f"### {name}\n\n" + _table(("code", "message", "hint"), _entries(catalogue))
+        for name, catalogue in catalogues().items()
+    ]
+    return "A stable code, a sentence and a hint, in English (here) and Chinese.\n\n" + "\n".join(told)
+
+
+def _entries(catalogue: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The last four fields of an entry are its sentences, whatever else a room keeps there."""
+    for code, entry in sorted(catalogue.items()):
+        message, hint = tuple(entry)[-4:-2]
+        yield f"`{code}`", _plain(message), _plain(hint)
+
+
+def _settings() -> str:
+    return _table(("setting", "environment", "default", "meaning", "中文"), map(_setting, SETTINGS))
+
+
+def _setting(setting: Setting) -> tuple[str, ...]:
+    variables = ", ".join(f"`{variable}`" for variable in setting.variables)
+    default = "none" if setting.default in (None, ()) else f"`{setting.default}`"
+    return f"`{setting.path}`", variables, default, _plain(setting.meaning), _plain(setting.meaning_zh)
+
+
+def _exits() -> Iterator[tuple[str, ...]]:
+    for code in Exit:
+        yield str(code.value), f"`{code.name}`", EXITS[code]
+
+
+def _errors() -> Iterator[tuple[str, ...]]:
+    for kind, answer in ANSWERS.items():
+        yield f"`{kind.__name__}`", str(answer.exit.value), str(answer.status), answer.title, answer.title_zh
+
+
+def _named(column: str, names: Iterable[Any], meanings: dict[Any, str]) -> str:
+    return _table((column, "meaning"), ((f"`{name.value}`", meanings[name]) for name in names))
+
+
+def _both(column: str, names: Iterable[Any], sentences: dict[Any, tuple[str, str]]) -> str:
+    rows = ((f"`{name.value}`", *map(_plain, sentences[name])) for name in names)
+    return _table((column, "English", "中文"), rows)
+
+
+def _section(title: str, text: str) -> str:
+    return f"## {title}\n\n{text}"
+
+
+def _table(heading: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [heading, ("---",) * len(heading), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _plain(text: str) -> str:
+    """A sentence as a cell of a table: what Markdown would take for its own is escaped."""
+    shown = text.replace("{{", "{").replace("}}", "}").replace("\n", " ")
+    for mark in "|*<_":
+        shown = shown.replace(mark, "\\" + mark)
+    return shown
+
+
+if __name__ == "__main__":
+    PLACE.write_text(page(), encoding="utf-8")

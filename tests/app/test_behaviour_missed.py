@@ -1,0 +1,86 @@
+"""What came due while nothing could run: each policy, as the documentation tells it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from horae import Horae
+from horae.testing import TimeTravel
+from tests.app.behaving import hourly, ledger
+
+
+def after_three_hours_down(missed: str) -> tuple[list[str], list[object]]:
+    with hourly(missed=missed) as (time, task):
+        time.crash()
+        time.travel("3h30m")
+        time.restart()
+        time.travel("1m")
+        return ledger(time, task), [run.value for run in time.runs(task) if run.result]
+
+
+def test_skip_runs_none_of_them() -> None:
+    assert after_three_hours_down("skip") == (["15:00 skipped missed_skipped 3"], [])
+
+
+def test_latest_runs_the_newest_and_says_so_of_the_others() -> None:
+    assert after_three_hours_down("latest") == (["14:00 skipped merged 2", "15:00 succeeded"], [1])
+
+
+def test_all_runs_one_by_one_oldest_first() -> None:
+    assert after_three_hours_down("all") == (["13:00 succeeded", "14:00 succeeded", "15:00 succeeded"], [1, 1, 1])
+
+
+def test_merge_is_one_run_that_knows_how_many() -> None:
+    assert after_three_hours_down("merge") == (["15:00 succeeded 3"], [3])
+
+
+def test_what_is_older_than_within_is_stale() -> None:
+    assert after_three_hours_down("all within 1h") == (["14:00 skipped stale 2", "15:00 succeeded"], [1])
+
+
+def test_a_one_shot_runs_however_late() -> None:
+    app = Horae("memory://", zone="UTC")
+
+    @app.task(name="once")
+    async def once() -> None: ...
+
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        task = time.run(app.schedule("once", "in 1h"))
+        time.crash()
+        time.travel("40d")
+        time.restart()
+        time.travel("1m")
+        assert ledger(time, task) == ["13:00 succeeded"]
+        assert time.run(task.state()) == "completed"
+
+
+def test_a_month_of_seconds_costs_one_row_of_skips() -> None:
+    app = Horae("memory://", zone="UTC")
+
+    @app.task("every 1s", missed="skip", name="second")
+    async def second() -> None: ...
+
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        time.crash()
+        time.travel("30d")
+        time.restart()
+        time.travel("1s")
+        skipped, *_ = time.runs("second")
+        assert skipped.span is not None
+        assert skipped.span.count >= 30 * 86_400
+
+
+def test_after_a_restart_on_the_same_file_the_schedule_goes_on(tmp_path: Path) -> None:
+    def app() -> Horae:
+        made = Horae(f"sqlite:///{tmp_path}/horae.db", zone="UTC")
+
+        @made.task("0 * * * *", name="hourly")
+        async def work() -> None: ...
+
+        return made
+
+    with TimeTravel(app(), "2026-03-01 12:00") as time:
+        time.travel("2h")
+    with TimeTravel(app(), "2026-03-01 14:30") as time:
+        time.travel("90m")
+        assert ledger(time, "hourly") == ["13:00 succeeded", "14:00 succeeded", "15:00 succeeded", "16:00 succeeded"]

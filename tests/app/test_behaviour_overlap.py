@@ -1,0 +1,77 @@
+"""What comes due while an earlier run is still going: each policy, by the hour, with runs of ninety minutes."""
+
+from __future__ import annotations
+
+import pytest
+
+from horae import Conflict, Horae, Retry
+from horae.model.policy import Overlap
+from horae.testing import TimeTravel
+from tests.app.behaving import hourly, ledger
+
+
+def four_hours(overlap: Overlap) -> list[str]:
+    with hourly(minutes=90, overlap=overlap) as (time, task):
+        time.travel("4h10m")
+        return ledger(time, task)
+
+
+def test_skip() -> None:
+    assert four_hours("skip") == ["13:00 succeeded", "14:00 skipped overlap", "15:00 running", "16:00 skipped overlap"]
+
+
+def test_queue_has_one_place() -> None:
+    with hourly(minutes=150, overlap="queue") as (time, task):
+        time.travel("4h10m")
+        assert ledger(time, task) == ["13:00 succeeded", "14:00 running", "15:00 skipped overlap"]
+
+
+def test_queue_all_keeps_every_one() -> None:
+    with hourly(minutes=90, overlap="queue_all") as (time, task):
+        time.travel("4h10m")
+        assert ledger(time, task) == ["13:00 succeeded", "14:00 succeeded", "15:00 running"]
+        why = time.run(task.why("16:00"))
+        assert why.verdict == "waiting"
+
+
+def test_replace_ends_the_older_one() -> None:
+    assert four_hours("replace") == [
+        "13:00 cancelled replaced",
+        "14:00 cancelled replaced",
+        "15:00 cancelled replaced",
+        "16:00 running",
+    ]
+
+
+def test_parallel_runs_beside_it() -> None:
+    assert four_hours("parallel") == ["13:00 succeeded", "14:00 succeeded", "15:00 running", "16:00 running"]
+
+
+def test_run_now_while_it_runs_is_a_conflict_under_skip() -> None:
+    with hourly(minutes=30) as (time, task):
+        time.travel("1h10m")
+        with pytest.raises(Conflict) as refusal:
+            time.run(task.run_now())
+        assert refusal.value.code == "already_running"
+        assert ledger(time, task) == ["13:00 running"]
+
+
+def test_run_now_while_it_runs_waits_under_queue() -> None:
+    with hourly(minutes=30, overlap="queue") as (time, task):
+        time.travel("1h10m")
+        extra = time.run(task.run_now())
+        time.travel("40m")
+        run = time.run(extra.get())
+        assert (run.origin, run.state, f"{run.started:%H:%M}") == ("manual", "running", "13:30")
+
+
+def test_a_retry_that_waits_makes_way_for_a_newer_occurrence() -> None:
+    app = Horae("memory://", zone="UTC")
+
+    @app.task("0 * * * *", name="hourly")
+    async def work() -> None:
+        raise Retry(after="90m")
+
+    with TimeTravel(app, "2026-03-01 12:00") as time:
+        time.travel("2h10m")
+        assert ledger(time) == ["13:00 failed target_failed", "13:00 skipped superseded", "14:00 failed target_failed"]

@@ -1,0 +1,134 @@
+"""Runs that are slow, silent, loud, huge, or many: what becomes of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from horae import Context, Horae
+from horae.model.limits import LOG_LINES, RESULT_BYTES
+from horae.testing import TimeTravel
+from tests.app.behaving import hourly, ledger
+
+NOON = "2026-03-01 12:00"
+MINUTE = 60
+
+
+async def work_for(minutes: float) -> None:
+    await asyncio.sleep(minutes * MINUTE)  # noqa: TID251 - virtual time passes where a function sleeps
+
+
+def test_silence_is_a_timeout_and_tried_again() -> None:
+    with hourly(minutes=10, timeout="5m", retries=1) as (time, task):
+        time.travel("1h59m")
+        assert ledger(time, task) == ["13:00 timed_out deadline"] * 2
+        first = time.runs(task)[0]
+        assert first.ended is not None
+        assert first.started is not None
+        assert (first.ended - first.started).total_seconds() == 5 * MINUTE
+
+
+def test_a_heartbeat_keeps_a_slow_run_alive() -> None:
+    app = Horae("memory://", zone="UTC")
+
+    @app.task(name="slow", timeout="5m")
+    async def slow(ctx: Context) -> str:
+        for _ in range(10):
+            await work_for(4)
+            ctx.heartbeat()
+        return "done"
+
+    with TimeTravel(app, NOON) as time:
+        task = time.run(app.schedule("slow", "now"))
+        time.travel("1h")
+        assert ledger(time, task) == ["12:00 succeeded"]
+
+
+def test_a_whole_run_may_be_bounded_whatever_it_says() -> None:
+    app = Horae("memory://", zone="UTC")
+
+    @app.task(name="slow", timeout="5m", max_duration="30m", retries=0)
+    async def slow(ctx: Context) -> None:
+        while True:
+            await work_for(4)
+            ctx.heartbeat()
+
+    with TimeTravel(app, NOON) as time:
+        task = time.run(app.schedule("slow", "now"))
+        time.travel("2h")
+        (run,) = time.runs(task)
+        assert run.state == "timed_out"
+        assert f"{run.ended:%H:%M}" == "12:30"
+
+
+def test_a_huge_result_is_cut_and_the_run_has_succeeded() -> None:
+    app = Horae("memory://", zone="UTC")
+
+    @app.task(name="huge")
+    async def huge() -> list[str]:
+        return ["x" * 1_000] * 10_000
+
+    with TimeTravel(app, NOON) as time:
+        task = time.run(app.schedule("huge", "now"))
+        time.travel("1s")
+        (run,) = time.runs(task)
+        assert run.state == "succeeded"
+        assert run.result is not None
+        assert len(run.result.encode()) <= RESULT_BYTES
+        assert run.value.endswith("…")
+
+
+def test_a_flood_of_log_lines_is_cut_and_says_so() -> None:
+    app = Horae("memory://", zone="UTC")
+
+    @app.task(name="loud")
+    async def loud(ctx: Context) -> None:
+        for number in range(5 * LOG_LINES):
+            ctx.log.info("line %d", number)
+            if number % LOG_LINES == 0:
+                await work_for(0.1)
+
+    with TimeTravel(app, NOON) as time:
+        task = time.run(app.schedule("loud", "now"))
+        time.travel("1h")
+        (run,) = time.runs(task)
+        lines = time.run(app.service.runs.lines(app.who, run.id))
+        (last,) = time.run(app.service.runs.lines(app.who, run.id, after=LOG_LINES))
+        assert run.state == "succeeded"
+        assert [each.line.text for each in lines] == [f"line {number}" for number in range(LOG_LINES)]
+        assert last.line.text.startswith("More was said")
+
+
+def test_many_at_one_instant_all_run_once_and_none_early() -> None:
+    app = Horae("memory://", zone="UTC")
+    seen: list[int] = []
+
+    @app.task(name="one")
+    async def one(number: int) -> None:
+        seen.append(number)
+
+    with TimeTravel(app, NOON) as time:
+        time.run(app.schedule_many(("one", "in 1h", {"number": number}) for number in range(3_000)))
+        time.travel("59m59s")
+        assert seen == []
+        time.travel("1s")
+        assert sorted(seen) == list(range(3_000))
+
+
+def test_owners_take_turns_when_there_is_a_backlog() -> None:
+    """One who has a thousand things due does not keep another one waiting behind all of them."""
+    app = Horae("memory://", zone="UTC")
+    order: list[str] = []
+
+    @app.task(name="note")
+    async def note(whose: str) -> None:
+        order.append(whose)
+
+    with TimeTravel(app, NOON) as time:
+        time.run(app.schedule_many((("note", "in 1h", {"whose": "many"}) for _ in range(1_000)), owner="many"))
+        time.run(app.schedule("note", "in 61m", {"whose": "few"}, owner="few"))
+        time.crash()
+        time.travel("2h")
+        time.restart()
+        time.travel("1m")
+        assert len(order) == 1_001
+        assert order.index("few") < 300

@@ -1,0 +1,84 @@
+"""Every public name of the library is on its pages, and the pages lead only to what exists."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import horae
+from horae import Context, Horae, RunHandle, TaskFunction, TaskHandle
+from horae.app import BlockingHorae, BlockingTask, Happening
+from horae.app.chosen import Chosen
+from horae.app.running import Running
+from horae.testing import TimeTravel
+from tests.docs.pages import DOCS, text_of
+
+LIBRARY = text_of("python.md") + text_of("testing.md")
+INSIDE = frozenset(
+    {
+        # what the parts of an app say to each other, or to tests of Horae itself
+        (Running, "begin"), (Running, "end"), (Running, "crash"), (Running, "surround"), (Running, "engine"),
+        (Horae, "argument_names"), (Horae, "run_id_of"), (Horae, "wait_for"),
+        (TimeTravel, "store"), (TimeTravel, "settings"), (TimeTravel, "home"), (TimeTravel, "is_gone"),
+        (TimeTravel, "functions"),
+    }
+)  # fmt: skip
+CLASSES = (Running, Horae, TaskHandle, RunHandle, TaskFunction, Context, BlockingHorae, BlockingTask, TimeTravel)
+MEMBERS = [
+    (kind, name)
+    for kind in CLASSES
+    for name, value in vars(kind).items()
+    if not name.startswith("_") and (inspect.isroutine(value) or isinstance(value, property))
+]
+
+
+def is_mentioned(name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", LIBRARY) is not None
+
+
+@pytest.mark.parametrize("name", horae.__all__)
+def test_a_public_name_is_told_of(name: str) -> None:
+    assert is_mentioned(name)
+
+
+@pytest.mark.parametrize(("kind", "name"), [each for each in MEMBERS if each not in INSIDE])
+def test_a_public_method_is_told_of(kind: type, name: str) -> None:
+    """As a call, a field or a row of a table: not as a word that happens to stand there."""
+    code = "".join(re.findall(r"`[^`\n]+`|^```python\n.*?^```$", LIBRARY, re.MULTILINE | re.DOTALL))
+    assert re.search(rf"(?<!\w){name}(?!\w)", code), f"{kind.__name__}.{name}"
+
+
+def test_what_is_kept_inside_is_there_at_all() -> None:
+    assert set(MEMBERS) >= INSIDE
+
+
+@pytest.mark.parametrize("name", [*Happening._fields, *Chosen.__annotations__])
+def test_a_field_or_policy_is_told_of(name: str) -> None:
+    assert is_mentioned(name)
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ +(.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        path, _, anchor = target.partition("#")
+        if "://" in path:
+            continue
+        place = page.parent / path if path else page
+        assert place.exists(), target
+        assert not anchor or anchor in anchors(place), target
+
+
+def test_the_index_lists_every_page() -> None:
+    listed = set(re.findall(r"\]\(([^)#]+)\)", text_of("README.md")))
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - {"README.md"}
+    decisions = {page for page in pages if page.startswith("decisions/")}
+    assert pages - decisions <= listed
+    assert "decisions/" in listed

@@ -1,0 +1,39 @@
+"""Every Python block of the library's pages runs, in a process of its own, and prints what the page says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import Section, clean_environment, sections
+
+PLAY = Path(__file__).parent / "play.py"
+PAGES = ("quickstart.md", "python.md")
+SECTIONS = [section for page in PAGES for section in sections(page)]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=[section.name for section in SECTIONS])
+def test_it_runs_and_prints_what_the_page_says(section: Section, tmp_path: Path) -> None:
+    for name, text in section.files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(PLAY)],
+        input=json.dumps(section.blocks),
+        cwd=tmp_path,
+        env=clean_environment() | {"PYTHONPATH": str(tmp_path), "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == section.printed
+
+
+def test_there_is_something_to_run() -> None:
+    assert len(SECTIONS) > 15

@@ -1,0 +1,85 @@
+"""The shell of the quickstart is true: its commands are run, in order, and what they print has the shape that is shown."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from tests.docs.pages import ROOT, clean_environment, text_of
+
+PATIENCE: Final = 60
+PAIRS: Final = re.findall(
+    r"^```sh\n(.+?)\n```\n(?:\n```text\n(.*?)^```$)?", text_of("quickstart.md"), re.MULTILINE | re.DOTALL
+)
+COMMANDS: Final = [(command, shown) for command, shown in PAIRS if command.startswith("horae ")]
+
+
+def environment(store: str) -> dict[str, str]:
+    return clean_environment() | {"HORAE_STORE": store, "TZ": "UTC", "LANG": "C.UTF-8", "PYTHONUTF8": "1"}
+
+
+def arguments(command: str) -> list[str]:
+    return [sys.executable, "-m", "horae", *shlex.split(command)[1:]]
+
+
+def horae(command: str, store: str) -> str:
+    done = subprocess.run(
+        arguments(command),
+        env=environment(store),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def until(command: str, store: str, wanted: str) -> str:
+    """What it prints up to a line that fits; then it is told to end, in good order."""
+    printed = ""
+    with subprocess.Popen(
+        arguments(command), env=environment(store), stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            printed += line
+            if re.match(wanted, line):
+                process.terminate()
+        assert re.search(wanted, printed, re.MULTILINE), printed
+    return printed
+
+
+def shape(text: str) -> str:
+    """Without what differs each time: ids, numbers, days, and how wide a column is."""
+    plain = re.sub(r"(tsk|run)_[0-9a-f]{32}", r"\1", text)
+    plain = re.sub(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "day", plain)
+    return re.sub(r"[ ]+", " ", re.sub(r"[\d.]+", "0", plain))
+
+
+def test_what_is_shown_is_what_is_printed(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/horae.db"
+    assert [command.split()[1] for command, _ in COMMANDS] == ["up", "add", "ls", "why", "runs"]
+    (up, greeting), (add, made), (ls, listed), (why, explained), (runs, _) = COMMANDS
+    assert first_words(until(up, store, r"  Ends "))[:6] == first_words(greeting)
+    assert shape(horae(add, store)) == shape(made)
+    horae("horae run tick", store)  # and nobody has to wait for ten seconds
+    until(up, store, r"^\S+  ▸ tick  tick  \+\d+ ms$")
+    assert shape(horae(ls, store)).splitlines()[0] == shape(listed).splitlines()[0]
+    assert shape(horae(why, store)).splitlines()[1] == shape(explained).splitlines()[1]
+    assert "✓ succeeded" in horae(runs, store)
+
+
+def first_words(text: str) -> list[str]:
+    return [line.split()[0] for line in text.splitlines() if line.strip()]
+
+
+def test_the_crash_is_the_example_that_there_is() -> None:
+    commands = [command for command, _ in PAIRS if command.startswith("python ")]
+    assert commands == ["python examples/crash.py"]
+    assert (ROOT / "examples" / "crash.py").exists()

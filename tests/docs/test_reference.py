@@ -1,0 +1,80 @@
+"""The reference has exactly what the code has."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from enum import Enum
+
+import pytest
+
+from docs.reference import EVENTS, EXITS, PAUSE_CAUSES, PLACE, RUN_STATES, TASK_STATES, catalogues, page
+from horae.lifecycle.explain import Verdict
+from horae.model.event import EventKind
+from horae.model.reason import Reason
+from horae.model.run import RunState
+from horae.model.task import PauseCause, TaskState
+from horae.settings import SETTINGS
+from horae.wire.problems import Exit
+from tests.docs.pages import ROOT, text_of
+
+PAGE = text_of("reference.md")
+
+
+def named_in(title: str) -> list[str]:
+    """The names in the first column of a section's table."""
+    (section,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    assert PLACE.read_text(encoding="utf-8") == page(), "write it anew: python -m docs.reference"
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        ("Task states", TaskState),
+        ("Run states", RunState),
+        ("Pause causes", PauseCause),
+        ("Reasons", Reason),
+        ("Verdicts", Verdict),
+        ("Events", EventKind),
+    ],
+)
+def test_every_name_has_its_line(title: str, names: type[Enum]) -> None:
+    assert named_in(title) == [name.value for name in names]
+
+
+def test_every_setting_has_its_line() -> None:
+    assert named_in("Settings") == [setting.path for setting in SETTINGS]
+
+
+def test_every_meaning_belongs_to_something() -> None:
+    for meanings, names in (
+        (EXITS, Exit),
+        (TASK_STATES, TaskState),
+        (RUN_STATES, RunState),
+        (PAUSE_CAUSES, PauseCause),
+        (EVENTS, EventKind),
+    ):
+        assert list(meanings) == list(names)
+
+
+def test_every_catalogue_is_found() -> None:
+    """Found by reading the source, as the page finds them by importing it."""
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src" / "horae").rglob("*.py")]
+    written = [text for text in sources if re.search(r"^CATALOGUE: Final\[dict\[str, Entry\]\]", text, re.MULTILINE)]
+    assert len(catalogues()) == len(written)
+    codes = [code for catalogue in catalogues().values() for code in catalogue]
+    assert sorted(codes) == sorted(named_in("Refusals"))
+
+
+def test_a_code_is_used_once_but_where_two_rooms_mean_the_same() -> None:
+    """These four are said of schedules and of tasks alike; whoever looks at the code need not know of which."""
+    used = Counter(code for catalogue in catalogues().values() for code in catalogue)
+    assert {code for code, times in used.items() if times > 1} == {
+        "bad_choice",
+        "bad_duration",
+        "naive_instant",
+    }

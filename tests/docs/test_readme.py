@@ -43,7 +43,9 @@ def test_both_languages_have_the_same_shape() -> None:
         len(level) for level in re.findall(r"^(#+) ", chinese, re.MULTILINE)
     ]
     assert blocks(ENGLISH) == blocks(CHINESE)
-    assert re.findall(r"\]\(([^)]+)\)", english)[1:] == re.findall(r"\]\(([^)]+)\)", chinese)[1:]
+    # Each of them leads to the other one, and both to the same pages.
+    links = [re.findall(r"\]\((?!README)([^)]+)\)", text) for text in (english, chinese)]
+    assert links[0] == links[1]
     assert english.count("\n|") == chinese.count("\n|")
 
 
@@ -88,13 +90,37 @@ def test_an_example_prints_what_the_readme_shows(command: str, shown: str) -> No
     assert [line.rstrip() for line in done.stdout.splitlines()] == shown.splitlines()
 
 
+def _shape(text: str) -> set[str]:
+    """The lines without their numbers: what may differ from one run to the next."""
+    masked = re.sub(r"\b(run|tsk)_\w+", "ID", text)
+    masked = re.sub(r"[\d:.]+(ms|s)\b", "TIME", re.sub(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "DAY", masked))
+    return {" ".join(re.sub(r"[\d:]+", "N", line).split()) for line in masked.splitlines()}
+
+
+def test_kill_and_restart_prints_what_the_readme_shows() -> None:
+    ((_, shown),) = [each for each in commands(ENGLISH) if each[0] == "examples/kill_and_restart.sh"]
+    folder = Path(sys.executable).parent
+    done = subprocess.run(
+        ["examples/kill_and_restart.sh"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+        env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert _shape(done.stdout) == _shape(shown)
+
+
 def test_make_up_shows_fires_until_it_is_stopped() -> None:
     process = subprocess.Popen(
         ["make", "up"], cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True
     )
     assert process.stdout is not None
     try:
-        assert any(" ms  every 5 seconds" in line for line in process.stdout)
+        assert any("demo-tick" in line and line.rstrip().endswith(" ms") for line in process.stdout)
     finally:
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=30)

@@ -12,8 +12,10 @@ PEERS_READY := $(VENV)/.peers-ready
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-up: $(READY) ## Set everything up and watch the next fires of a few demo schedules (Ctrl-C ends it)
-	@$(BIN)/horae demo
+# Without a terminal nobody can press Ctrl-C, and a make that a script began in the background does not hear of it: then a
+# minute is enough.
+up: $(READY) ## Set everything up and run Horae with a few demo tasks, on .horae/horae.db (Ctrl-C ends it)
+	@mkdir -p .horae && exec $(BIN)/horae up --demo --store sqlite:///.horae/horae.db $$(test -t 1 || echo --seconds 60)
 
 test: $(READY) ## Set everything up and run all checks: lint, types, import contracts, tests
 	@$(MAKE) --no-print-directory check

@@ -21,6 +21,7 @@ from bench.engine.lateness import lateness
 from bench.engine.neighbour import neighbour
 from bench.engine.throughput import throughput
 from bench.kinds import next_of_each_kind, weighing
+from bench.lists.family import lists
 from bench.machine import load, machine
 from bench.reading import loading, reading, refusing
 from bench.results import Section
@@ -41,6 +42,7 @@ GROUPS: Final[Mapping[str, tuple[Benchmark, ...]]] = {
         weighing,
     ),
     "engine": (throughput, lateness, crowd, adding, backlog, neighbour),
+    "lists": (lists,),
 }
 BENCHMARKS: Final = tuple(benchmark for group in GROUPS.values() for benchmark in group)
 

@@ -7,6 +7,8 @@ from typing import Final
 
 from bench.engine import scale
 from bench.engine.scale import Scale
+from bench.lists import scale as lists_scale
+from bench.lists.scale import Sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,26 @@ class Counts:
     values: int  # how many values are held to weigh one
     zones: int | None = None  # how many of the zones are loaded; all by default
     engine: Scale = scale.TINY  # the same for the engine
+    lists: Sizes = lists_scale.TINY  # and for lists
 
 
-FULL: Final = Counts(instants=10_000, texts=2_000, rounds=5, singles=300, processes=15, values=1_000, engine=scale.FULL)
-QUICK: Final = Counts(instants=1_000, texts=200, rounds=3, singles=30, processes=5, values=200, engine=scale.QUICK)
+FULL: Final = Counts(
+    instants=10_000,
+    texts=2_000,
+    rounds=5,
+    singles=300,
+    processes=15,
+    values=1_000,
+    engine=scale.FULL,
+    lists=lists_scale.FULL,
+)
+QUICK: Final = Counts(
+    instants=1_000,
+    texts=200,
+    rounds=3,
+    singles=30,
+    processes=5,
+    values=200,
+    engine=scale.QUICK,
+    lists=lists_scale.QUICK,
+)

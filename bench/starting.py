@@ -34,7 +34,7 @@ _BARS: Final = {"import horae": Bar("under", 60), "horae --help": Bar("under", 3
 
 def starting(counts: Counts) -> list[Section]:
     with tempfile.TemporaryDirectory() as folder:
-        environment = _environment(Path(folder))
+        environment = interpreter_environment(Path(folder))
         elapsed, busy = _take_turns(environment, counts.processes)
         loaded = _loaded_modules(environment)
     rows = [timed(name, timing, "ms", _BARS.get(name)) for name, timing in elapsed.items()]
@@ -44,7 +44,7 @@ def starting(counts: Counts) -> list[Section]:
     return [Section("Start of a fresh interpreter, whole process", tuple(rows), tuple(_notes(unwanted, loaded)))]
 
 
-def _environment(folder: Path) -> Mapping[str, str]:
+def interpreter_environment(folder: Path) -> Mapping[str, str]:
     """With compiled modules, as an installed package has them, whether or not this environment lets Python keep any."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return kept | {"PYTHONPYCACHEPREFIX": str(folder)}

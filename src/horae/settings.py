@@ -238,6 +238,8 @@ def _checked(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
                     raise BadSettings(str(file), f"[targets.{kind}] must be a table")
                 found |= {f"targets.{kind}.{key}": each for key, each in part.items()}
         elif name in _KNOWN:
+            if not isinstance(value, str):
+                raise BadSettings(str(file), f"{name} must be a text, not {value!r}")
             found[name] = value
         else:
             known = ", ".join(path for path in _KNOWN if "." not in path)

@@ -53,7 +53,9 @@ def test_many_threads_may_ask_at_once(tmp_path: Path) -> None:
 
 
 def test_what_cannot_open_leaves_no_thread_behind(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
     (tmp_path / "horae.db").write_text("no database" * 500)
     with pytest.raises(Exception, match="not a store"), Horae(f"sqlite:///{tmp_path}/horae.db").sync():
         pytest.fail("it must not open")
-    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("horae")] == []
+    left = set(threading.enumerate()) - before
+    assert [thread.name for thread in left if thread.name.startswith("horae")] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 
@@ -248,23 +247,3 @@ def test_help_and_version() -> None:
     assert "explain" in horae("--help").stdout
     assert "--fold" in horae("next", "--help").stdout
     assert horae("--version").stdout.startswith("horae 0.")
-
-
-def test_the_demo_fires_and_ends_on_interrupt() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "horae", "demo"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    )
-    assert process.stdout is not None
-    try:
-        fired = next(line for line in process.stdout if " ms  every 5 seconds" in line)
-        assert "+" in fired
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
-    finally:
-        process.kill()
-    assert process.returncode == 0
-    assert "Traceback" not in errors

@@ -24,13 +24,15 @@ _ELSEWHERE: Final = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc
 
 
 class Worker:
+    module = "tests.faults.worker"
+
     def __init__(self, orders: Orders, *, elsewhere: bool = False) -> None:
         self.said: list[str] = []
         self._heard: SimpleQueue[str | None] = SimpleQueue()
         self._log_path = Path(orders.folder) / "worker.log"
         self._log = self._log_path.open("ab")
         self._process = subprocess.Popen(
-            (*(_ELSEWHERE if elsewhere else ()), sys.executable, "-m", "tests.faults.worker", orders.written()),
+            (*(_ELSEWHERE if elsewhere else ()), sys.executable, "-m", self.module, orders.written()),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

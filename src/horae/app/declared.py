@@ -6,7 +6,7 @@ import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ..model.refusals import refuse
 from ..service.wishes import NO_OPTIONS, Options, When
@@ -14,6 +14,9 @@ from ..service.wishes import NO_OPTIONS, Options, When
 if TYPE_CHECKING:
     from .handle import TaskHandle
     from .horae import Horae
+
+SCRIPT_MARK: Final = "__horae_script__"
+"""A module that has this is a script that somebody runs for its app."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,10 +45,7 @@ class TaskFunction(Generic[P, R]):
 
     @property
     def module(self) -> str:
-        """Where it is written; a script is known by its own name, not as `__main__`."""
-        module = getattr(self._call, "__module__", None) or "?"
-        script = getattr(sys.modules.get("__main__"), "__file__", None)
-        return Path(script).stem if module == "__main__" and script is not None else module
+        return module_of(self._call)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._call(*args, **kwargs)
@@ -67,3 +67,10 @@ class TaskFunction(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<task function {self.name}>"
+
+
+def module_of(call: Callable[..., Any]) -> str:
+    """Where a function is written; a script is known by its own name, not as `__main__`."""
+    module = getattr(call, "__module__", None) or "?"
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    return Path(script).stem if module == "__main__" and script is not None else module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
@@ -28,7 +29,7 @@ from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
 from .blocking import BlockingHorae
 from .chosen import Chosen, options_of
-from .declared import Declaration, TaskFunction
+from .declared import SCRIPT_MARK, Declaration, TaskFunction
 from .handle import RunHandle, TaskHandle
 from .interpreter import interpreter
 from .listeners import Handler
@@ -348,9 +349,10 @@ def _target_for(name: str) -> Where:
 
 
 def _name_of(call: Callable[..., Any]) -> str:
+    """The same whether a file is run as a script or by `horae up`: what is written in it needs no module."""
     module = getattr(call, "__module__", None) or "?"
     name = getattr(call, "__qualname__", None) or type(call).__qualname__
-    return name if module == "__main__" else f"{module}.{name}"
+    return name if module == "__main__" or hasattr(sys.modules.get(module), SCRIPT_MARK) else f"{module}.{name}"
 
 
 def _difference(before: Declaration, after: Declaration) -> str:

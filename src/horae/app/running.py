@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 
 from ..clock import Clock, SystemClock
 from ..engine.engine import Engine
+from ..engine.home import is_gone
 from ..engine.settings import EngineSettings
 from ..errors import Conflict, Refusal
 from ..model.principal import LOCAL_OWNER, Principal
@@ -77,6 +78,15 @@ class Running:
         self._listeners = Listeners(lambda: self.store, self.clock)
         self._surroundings: Surroundings | None = None
         self._entered = 0
+
+    def configure(self, *, store: str | None = None, engine: bool | None = None) -> None:
+        """Another store, or with or without an engine, than the code says: for whoever runs it, before it is opened."""
+        if self._store is not None:
+            raise refuse("already_open")
+        if store is not None:
+            self.url = store
+            self._wakeup = make_wakeup(store, precise=self.settings.precise)
+        self._with_engine = self._with_engine if engine is None else engine
 
     @property
     def store(self) -> Keeping:
@@ -162,7 +172,7 @@ class Running:
         if not self._with_engine:
             return
         if self._surroundings is None:
-            await self.service.outages.starting()
+            await self.service.outages.starting(is_gone)
         self._functions = FunctionTarget(self.registry)
         self._engine = self._make_engine(await self._open_targets(self._functions))
         self._engine.on_settled = self._settled

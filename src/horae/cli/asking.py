@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
 from ..choices import Fold, Gap, Language
 from ..errors import InvalidSchedule
+from ..model.task import Standing, Task, past_of
 from ..schedule.canonical import read_moment, to_json
 from ..schedule.evaluate import iterate
 from ..schedule.instants import to_datetime
@@ -20,8 +20,9 @@ from ..schedule.text.zone_words import zone_named
 from ..schedule.value import Past, first_instant, is_wall, last_instant
 from ..schedule.warnings import ScheduleWarning, warn_each
 from ..schedule.zones import find_zone
-from ..settings import DefaultZone, default_zone
+from ..settings import DefaultZone
 from .render import Answer
+from .session import home_zone, settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Question:
 
 def ask(question: Question, now: datetime) -> Answer:
     now = now.replace(microsecond=0)  # people read whole seconds
-    default = default_zone(question.zone, os.environ)
+    default = home_zone(question.zone, settings_of(None))
     zone = known_zone(default)
     text = question.text.strip()
     local_zone = _zone_in(text, now) or zone
@@ -51,8 +52,26 @@ def ask(question: Question, now: datetime) -> Answer:
     instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
     warnings = lint(schedule, after, notes=reading.notes)
     if default.origin != "flag" and not reading.named_zone:
-        warnings.insert(0, _zone_was_assumed(default))
+        warnings.insert(0, zone_was_assumed(default))
     return Answer(text, schedule, fires_in(local_zone, instants), warnings, after, question.language, to_json(schedule))
+
+
+def ask_task(task: Task, standing: Standing, question: Question, now: datetime) -> Answer:
+    """The same of a task that is there: its schedule goes on from its past."""
+    now = now.replace(microsecond=0)
+    schedule, zone = task.schedule, task.schedule.zone or "UTC"
+    after = now if question.after is None else _instant("after", question.after, zone)
+    until = None if question.until is None else _instant("until", question.until, zone, last=True)
+    instants = islice(iterate(schedule, after, past_of(task, standing), until=until), question.number)
+    return Answer(
+        task.name,
+        schedule,
+        fires_in(zone, instants),
+        lint(schedule, after),
+        after,
+        question.language,
+        to_json(schedule),
+    )
 
 
 def _zone_in(text: str, now: datetime) -> str | None:
@@ -85,7 +104,7 @@ def _instant(option: str, text: str, zone: str, *, last: bool = False) -> dateti
     return to_datetime(resolve(moment, find_zone(zone if is_wall(moment) else "UTC"))).astimezone(UTC)
 
 
-def _zone_was_assumed(default: DefaultZone) -> ScheduleWarning:
+def zone_was_assumed(default: DefaultZone) -> ScheduleWarning:
     zone = known_zone(default)
     reasons = {
         "environment": (f"{default.source} says so", f"{default.source} 是这样设置的"),

@@ -1,57 +1,127 @@
-"""What a refusal looks like on a terminal: the sentence, the place, the hint."""
+"""How a command ends when it could not do what was asked: a sentence, the place, a hint, and an exit code."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from ..choices import Language
-from ..errors import InvalidSchedule
+from ..errors import HoraeError, Refusal
+from .pieces import inert
 from .width import columns
 
-FAILED: Final = 1
-INVALID: Final = 6
+INTERRUPTED: Final = 130
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _WIDEST: Final = 72
 
 
-def show_refusal(refusal: InvalidSchedule, language: Language, *, as_json: bool) -> None:
-    told = refusal.in_language(language)
-    if as_json:
-        problem = {
-            "type": "about:blank",
-            "title": "invalid schedule",
-            "code": refusal.code,
-            "detail": told.message,
-            "hint": told.hint,
-            "position": refusal.position,
-        }
-        print(json.dumps(problem, ensure_ascii=False), file=sys.stderr)  # noqa: T201 - this is the output
-        return
-    lines = [f"✕ {told.message}", *_pointed(refusal), f"  {told.hint}"]
-    print("\n".join(lines), file=sys.stderr)  # noqa: T201 - this is the output
+class Manner(NamedTuple):
+    """How whoever asked wants to be told."""
+
+    language: Language
+    as_json: bool
+
+    def word(self, english: str, chinese: str) -> str:
+        return english if self.language == "en" else chinese
 
 
-def show_failure(error: OSError) -> None:
-    """The output could not be written: a full disk, a reader that went away."""
+class _Ending(NamedTuple):
+    """All that is told of a failure."""
+
+    exit: int
+    status: int
+    title: str
+    code: str
+    detail: str
+    hint: str = ""
+
+
+def end_with(error: BaseException, manner: Manner) -> int:
+    """Tell it on standard error; the exit code."""
+    if isinstance(error, HoraeError):
+        return _end_with_ours(error, manner)
+    if isinstance(error, OSError) and error.filename is None:
+        # What could not be written is let go of, or Python would try again at its end.
+        with suppress(OSError):
+            sys.stdout.close()
+        if isinstance(error, BrokenPipeError):
+            return 1  # nobody is there to be told
+    if type(error).__name__ == "NoArgsIsHelpError":
+        _tell([str(error)])
+        return 2
+    return _end(_ending_of(error, manner), manner)
+
+
+def _ending_of(error: BaseException, manner: Manner) -> _Ending:
+    """What the system, the terminal or the way the command was written came to."""
+    if isinstance(error, OSError):
+        said = error.strerror or str(error)
+        detail = said if error.filename is None else f"{error.filename}: {said}"
+        return _Ending(1, 500, manner.word("system error", "系统错误"), "system_error", detail)
+    if hasattr(error, "format_message"):
+        path = getattr(getattr(error, "ctx", None), "command_path", "horae")
+        hint = manner.word(f"Try: {path} --help", f"可以查看:{path} --help")
+        return _Ending(2, 400, manner.word("usage", "用法错误"), "usage", error.format_message(), hint)
+    said = manner.word("Interrupted.", "已中断。")
+    return _Ending(INTERRUPTED, 500, manner.word("interrupted", "已中断"), "interrupted", said)
+
+
+def _end(ending: _Ending, manner: Manner) -> int:
+    if manner.as_json:
+        _tell_json({"type": "about:blank", **ending._asdict(), "position": None})
+    else:
+        _tell([f"✕ {inert(ending.detail)}", *([f"  {ending.hint}"] if ending.hint else [])])
+    return ending.exit
+
+
+def _end_with_ours(error: HoraeError, manner: Manner) -> int:
+    from ..wire.problems import answer_to, problem_json  # noqa: PLC0415 - only failures need the table
+
+    answer = answer_to(error)
+    exit_code = int(_own_exit(error) or answer.exit)
+    if manner.as_json:
+        _tell_json({**problem_json(error, manner.language), "exit": exit_code})
+    elif isinstance(error, Refusal):
+        told = error.in_language(manner.language)
+        _tell([f"✕ {told.message}", *_pointed(error), *([f"  {told.hint}"] if told.hint else []), *_notes(error)])
+    else:
+        _tell([f"✕ {manner.word(answer.title, answer.title_zh)}: {inert(str(error))}", *_notes(error)])
+    return exit_code
+
+
+def _own_exit(error: HoraeError) -> int | None:
+    """The exit codes that only the command line has."""
+    from ..wire.problems import Exit  # noqa: PLC0415
+    from .refusals import AwaitedRunFailed, BadUsage, WaitTimedOut  # noqa: PLC0415
+
+    kinds = {BadUsage: Exit.USAGE, WaitTimedOut: Exit.TIMED_OUT, AwaitedRunFailed: Exit.RUN_FAILED}
+    return next((code for kind, code in kinds.items() if isinstance(error, kind)), None)
+
+
+def _tell(lines: list[str]) -> None:
     with suppress(OSError):
-        sys.stdout.close()
-    if not isinstance(error, BrokenPipeError):
-        print(f"horae: {error.strerror}", file=sys.stderr)  # noqa: T201 - this is the output
+        print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201 - this is the output
 
 
-def _pointed(refusal: InvalidSchedule) -> list[str]:
+def _tell_json(value: dict[str, Any]) -> None:
+    from .out import json_text  # noqa: PLC0415 - only failures as JSON need it
+
+    _tell([json_text(value)])
+
+
+def _notes(error: HoraeError) -> list[str]:
+    return [f"  {inert(note)}" for note in getattr(error, "__notes__", ())]
+
+
+def _pointed(refusal: Refusal) -> list[str]:
     """The text with a caret under the place, cut to what fits."""
     if refusal.source is None or refusal.position is None or not refusal.source.strip():
         return []
     begin = max(0, refusal.position - _WIDEST // 2)
-    shown = "".join(
-        each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in refusal.source[begin : begin + _WIDEST]
-    )
+    shown = inert(refusal.source[begin : begin + _WIDEST])
     return [f"  {shown}", f"  {' ' * columns(shown[: refusal.position - begin])}^"]
 
 
@@ -75,4 +145,19 @@ def environment_language() -> Language:
 
 
 def wants_json(arguments: list[str]) -> bool:
-    return "--json" in arguments or os.environ.get("HORAE_OUTPUT") == "json"
+    """Said on the command line (not behind `--`: that belongs to a command), in the environment, or in a file."""
+    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    asked = any(each == "--json" or each.startswith("--fields") for each in ours)
+    return asked or os.environ.get("HORAE_OUTPUT") == "json" or _says_json_in_a_file()
+
+
+def _says_json_in_a_file() -> bool:
+    """The settings themselves may be what is wrong; then that is told, in whatever shape."""
+    if os.environ.get("HORAE_OUTPUT"):
+        return False
+    from ..runtime.choosing import chosen_settings  # noqa: PLC0415 - `--help` does without
+
+    try:
+        return bool(chosen_settings(os.environ).value("output") == "json")
+    except HoraeError:
+        return False

@@ -1,9 +1,8 @@
-"""What the command line prints: data on standard output, warnings on standard error."""
+"""A schedule as people and programs read it: what it means, when it fires, what may surprise."""
 
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -15,13 +14,15 @@ from ..schedule.describe.english_words import WEEKDAYS
 from ..schedule.preview import Fire
 from ..schedule.value import Schedule
 from ..schedule.warnings import ScheduleWarning
+from .out import Out
 from .width import padded
+from .words import Words
 
-_LABELS: Final = {
-    "en": {"means": "Means", "next": "Next", "json": "JSON", "none": "nothing", "now": "at once", "note": "Note"},
-    "zh": {"means": "含义", "next": "下次", "json": "JSON", "none": "没有", "now": "立即", "note": "注意"},
-}
-
+_MEANS: Final = Words("Means", "含义")
+_NEXT: Final = Words("Next", "下次")
+_NOTE: Final = Words("Note", "注意")
+_NOTHING: Final = Words("nothing", "没有")
+_AT_ONCE: Final = Words("at once", "立即")
 
 # True of every interval without a start: worth explaining, not worth repeating.
 _ONLY_EXPLAINED: Final = ("anchored",)
@@ -40,29 +41,24 @@ class Answer:
     canonical: dict[str, Any]
 
 
-def show_fires(answer: Answer) -> None:
-    labels = _LABELS[answer.language]
-    _print(_row(labels["means"], sentence(answer.schedule, answer.language)))
-    for number, line in enumerate(_fire_lines(answer)):
-        _print(_row(labels["next"] if number == 0 else "", line))
+def show_fires(answer: Answer, out: Out) -> None:
+    out.row(out.told(_MEANS), sentence(answer.schedule, answer.language))
+    _show_next(answer, out)
     for warning in answer.warnings:
-        if warning.code in _ONLY_EXPLAINED:
-            continue
-        print(_row("!", warning.in_language(answer.language)), file=sys.stderr)  # noqa: T201 - this is the output
+        if warning.code not in _ONLY_EXPLAINED:
+            out.aside(f"  {padded('!', 6)} {warning.in_language(answer.language)}")
 
 
-def show_explanation(answer: Answer) -> None:
-    labels = _LABELS[answer.language]
-    _print(_row(labels["means"], sentence(answer.schedule, answer.language)))
-    _print(_row(labels["json"], json.dumps(answer.canonical, ensure_ascii=False)))
-    for number, line in enumerate(_fire_lines(answer)):
-        _print(_row(labels["next"] if number == 0 else "", line))
+def show_explanation(answer: Answer, out: Out) -> None:
+    out.row(out.told(_MEANS), sentence(answer.schedule, answer.language))
+    out.row("JSON", json.dumps(answer.canonical, ensure_ascii=False))
+    _show_next(answer, out)
     for number, warning in enumerate(answer.warnings):
-        _print(_row(labels["note"] if number == 0 else "", warning.in_language(answer.language)))
+        out.row(out.told(_NOTE) if number == 0 else "", warning.in_language(answer.language))
 
 
-def show_json(answer: Answer) -> None:
-    shape = {
+def answer_json(answer: Answer) -> dict[str, Any]:
+    return {
         "text": answer.text,
         "means": sentence(answer.schedule, answer.language),
         "schedule": answer.canonical,
@@ -77,19 +73,26 @@ def show_json(answer: Answer) -> None:
             }
             for fire in answer.fires
         ],
-        "warnings": [{"code": each.code, "message": each.in_language(answer.language)} for each in answer.warnings],
+        "warnings": warnings_json(answer.warnings, answer.language),
     }
-    _print(json.dumps(shape, ensure_ascii=False, indent=2))
 
 
-def _fire_lines(answer: Answer) -> list[str]:
-    if not answer.fires:
-        labels = _LABELS[answer.language]
-        return [labels["now"] if answer.schedule.kind == "now" else labels["none"]]
-    return [
-        f"{weekday(fire.local, answer.language)} {reading(fire.local)} {offset(fire.local)}  {padded(fire.relative(answer.after, answer.language), 16)}  {reading(fire.utc)}Z"
-        for fire in answer.fires
-    ]
+def warnings_json(warnings: list[ScheduleWarning], language: Language) -> list[dict[str, str]]:
+    return [{"code": each.code, "message": each.in_language(language)} for each in warnings]
+
+
+def _show_next(answer: Answer, out: Out) -> None:
+    lines = [fire_line(fire, answer.after, answer.language) for fire in answer.fires]
+    if not lines:
+        lines = [out.told(_AT_ONCE if answer.schedule.kind == "now" else _NOTHING)]
+    for number, line in enumerate(lines):
+        out.row(out.told(_NEXT) if number == 0 else "", line)
+
+
+def fire_line(fire: Fire, now: datetime, language: Language) -> str:
+    """`Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`."""
+    ahead = padded(fire.relative(now, language), 16)
+    return f"{weekday(fire.local, language)} {reading(fire.local)} {offset(fire.local)}  {ahead}  {reading(fire.utc)}Z"
 
 
 def weekday(moment: datetime, language: Language) -> str:
@@ -108,11 +111,3 @@ def offset(moment: datetime) -> str:
 
 def _utc(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
-
-
-def _row(label: str, text: str) -> str:
-    return f"  {padded(label, 6)} {text}"
-
-
-def _print(line: str) -> None:
-    print(line)  # noqa: T201 - this is the output

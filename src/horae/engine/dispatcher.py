@@ -51,7 +51,10 @@ class Dispatcher:
         self._careful = False
         self._others_ran = False
         self._routes = routes
+        self._doors: frozenset[str] | None = None
         self._doors_asked = float("-inf")
+        # Looked for with each renewal of the lease, so that all in all it is no later than the ceiling.
+        self._between_doors = (terms.poll_ceiling - terms.renewal).total_seconds()
         self._rung = True
         self.company = False
         """Whether other nodes are there, who may leave at the door what they cannot run."""
@@ -69,8 +72,8 @@ class Dispatcher:
             await self._doubts.step()
             self._doubtful = False
         routes = self._routes()
-        if routes is not None and self._somebody_may_be_at_the_door():
-            await self._store.admit(routes)
+        if routes is not None and (self._rung or self._is_time_for(routes)):
+            await self._ask_at(routes)
         claimant = Claimant(self._lease.node, self._clock.now(), self._ceiling, routes)
         claim = await self._claim(claimant, room)
         if self._may_carry(claimant.node):
@@ -83,14 +86,26 @@ class Dispatcher:
         """Something was said by somebody: perhaps that there is work at the door."""
         self._rung = True
 
-    def _somebody_may_be_at_the_door(self) -> bool:
-        """After a ring; and, since one may get lost, now and then while there are others who could leave something."""
-        steady = self._clock.steady()
-        late = self.company and steady - self._doors_asked >= self._ceiling.total_seconds()
-        if not (self._rung or late):
-            return False
-        self._rung, self._doors_asked = False, steady
-        return True
+    @property
+    def wants_to_look(self) -> bool:
+        """Whether somebody may wait at a door without anybody having said so: nothing else would wake it for that."""
+        routes = self._routes()
+        return routes is not None and self._is_time_for(routes)
+
+    def _is_time_for(self, routes: frozenset[str]) -> bool:
+        """A door is new; or, since a ring may get lost, now and then while there are others who could leave something."""
+        if routes is not self._doors and routes != self._doors:
+            return True
+        return self.company and self._clock.steady() - self._doors_asked >= self._between_doors
+
+    async def _ask_at(self, routes: frozenset[str]) -> None:
+        self._rung, self._doors, self._doors_asked = False, routes, self._clock.steady()
+        try:
+            await self._store.admit(routes)
+        except StoreError:
+            # Nobody will ring again for what may wait there.
+            self._rung = True
+            raise
 
     def close(self) -> None:
         """Claim nothing more; what an answer still brings is handed back, and `run` returns."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from ..clock import Clock
@@ -244,7 +244,7 @@ class Engine:
         signals = Signals(
             orders=lambda orders: call(self._obey, orders),
             lost=lambda: call(self._let_go),
-            looked=lambda head: call(self.alarm.glimpsed, head),
+            looked=lambda head: call(self._glimpsed, head),
             company=lambda others: call(self._met, others),
             recovered=lambda: call(self.alarm.ring),
         )
@@ -262,8 +262,18 @@ class Engine:
         now = self._clock.now()
         return Node(named("nod", now, self._entropy(ENTROPY)), self._home, self._version, now, now)
 
+    def _glimpsed(self, head: datetime | None) -> None:
+        """The head of the agenda says nothing of what waits at a door."""
+        self.alarm.glimpsed(head)
+        if self.dispatcher.wants_to_look:
+            self.alarm.ring()
+
     def _met(self, others: bool) -> None:  # noqa: FBT001 - a signal with one word
         self.dispatcher.company = others
+        if not others:
+            # Whoever went may have left something behind, and its ring may have got lost.
+            self.dispatcher.rung()
+            self.alarm.ring()
 
     def _obey(self, orders: tuple[Order, ...]) -> None:
         for order in orders:

@@ -11,6 +11,7 @@ from ..model.event import EventKind
 from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES
 from ..model.policy import Policies
 from ..model.refusals import refuse
+from ..model.route import is_route
 from ..model.task import FRESH, Target, Task
 from ..schedule import Past, Schedule, first
 from .agenda import entry_at
@@ -53,6 +54,9 @@ def drafted(draft: Draft, task_id: str, now: datetime) -> Task:
         _check_text("key", draft.key, KEY_CHARACTERS)
     if draft.lane is not None:
         _check_text("lane", draft.lane, KEY_CHARACTERS)
+    if is_route(draft.lane):
+        # Whoever waits in such a lane would be taken for somebody who waits at a door.
+        raise refuse("bad_choice", name="lane", value=draft.lane, allowed="any name without 'function:' or 'target:'")
     size = len(draft.payload) if draft.payload.isascii() else len(draft.payload.encode())
     if size > PAYLOAD_BYTES:
         raise refuse("payload_too_large", size=size, most=PAYLOAD_BYTES)

@@ -140,6 +140,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "应用尚未打开。",
         "请在“async with app:”之内使用它。",
     ),
+    "already_open": Entry(
+        Conflict,
+        "The app is open already.",
+        "Configure it before 'async with app:'.",
+        "应用已经打开。",
+        "请在“async with app:”之前进行配置。",
+    ),
     "no_such_task": Entry(
         NotFound,
         "There is no task '{id}'.",

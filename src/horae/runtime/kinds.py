@@ -16,6 +16,9 @@ from ..settings import Settings
 
 ENTRY_POINTS: Final = "horae.targets"
 FUNCTION: Final = "function"
+_ELSEWHERE: Final = frozenset({"agent"})
+"""Kinds that no node of this version runs, but that tasks of other schedulers come with: they are kept as they are, and
+wait for a node that can."""
 _OURS: Final = {"http": "http.kind:HTTP", "command": "command.kind:COMMAND", "event": "event.kind:EVENT"}
 
 
@@ -44,6 +47,8 @@ class Kinds:
         """The target as it is to be kept. Which functions there are is known only to the nodes that have them."""
         if target.kind == FUNCTION:
             return _checked_function(target)
+        if target.kind in _ELSEWHERE and target.kind not in self._theirs:
+            return target
         kind = self.find(target.kind)
         spec, given = json.loads(target.spec), json.loads(payload)
         if not isinstance(spec, dict):

@@ -17,6 +17,7 @@ from ..errors import (
     StoreError,
     StoreFull,
     StoreUnavailable,
+    UnknownStore,
 )
 
 
@@ -48,6 +49,7 @@ ANSWERS: Final[dict[type[HoraeError], Answer]] = {
     InvalidTask: Answer(Exit.INVALID, 422, "invalid task", "无效的任务"),
     NotFound: Answer(Exit.NOT_FOUND, 404, "not found", "未找到"),
     Conflict: Answer(Exit.CONFLICT, 409, "conflict", "冲突"),
+    UnknownStore: Answer(Exit.UNREACHABLE, 503, "unknown store", "未知的存储"),
     StoreUnavailable: Answer(Exit.UNREACHABLE, 503, "store unavailable", "存储不可用"),
     StoreFull: Answer(Exit.FAILED, 507, "no space left", "空间不足"),
     StoreDamaged: Answer(Exit.UNREACHABLE, 500, "store damaged", "存储已损坏"),

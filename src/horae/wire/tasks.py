@@ -43,6 +43,7 @@ TOLD: Final = (
     "ended",
     "last_result",
     "last",
+    "missed_24h",
 )
 """What only Horae says; in a task that comes back from an export it is not looked at."""
 SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
@@ -65,8 +66,11 @@ def definition_json(task: Task) -> dict[str, Any]:
     }
 
 
-def task_json(facts: Facts, language: Language = "en", last: Run | None = None) -> dict[str, Any]:
-    """The task with how it stands; `last` is its newest run, where that was looked for."""
+def task_json(
+    facts: Facts, language: Language = "en", last: Run | None = None, missed: int | None = None
+) -> dict[str, Any]:
+    """The task with how it stands; `last` is its newest run, and `missed` how many of its occurrences nothing could run
+    within the last day, where those were looked for."""
     task, standing = facts.task, facts.standing
     upcoming = next_due(facts)
     return {
@@ -82,6 +86,7 @@ def task_json(facts: Facts, language: Language = "en", last: Run | None = None) 
         "running": len(facts.live),
         "waiting_for": waiting_for(facts),
         "last": None if last is None else run_json(last, task.name, task.schedule.zone),
+        "missed_24h": missed,
     }
 
 
@@ -139,8 +144,8 @@ def read_task(value: object, *, exported: bool = False) -> Wish:
         key=text_or_none("key", said.get("key")),
         zone=text_or_none("zone", said.get("zone")),
         lane=text_or_none("lane", said.get("lane")),
-        labels=None if said.get("labels") is None else dict(check_fields("labels", said["labels"], said["labels"])),
-        options=NO_OPTIONS if not said.get("policies") else read_policies(said["policies"]),
+        labels=_labels(said),
+        options=NO_OPTIONS if said.get("policies") is None else read_policies(said["policies"]),
     )
 
 
@@ -176,16 +181,30 @@ def _whole_target(value: object) -> Target:
 
 def _target(kind: str, spec: object) -> Target:
     try:
-        return Target(kind, json.dumps(spec, ensure_ascii=False, allow_nan=False))
+        return Target(_kept(kind), _kept(json.dumps(spec, ensure_ascii=False, allow_nan=False)))
     except (TypeError, ValueError, RecursionError):
         raise refuse("bad_payload", value="target") from None
 
 
 def _payload(said: Mapping[str, Any]) -> str:
     try:
-        return json.dumps(said.get("payload", {}), ensure_ascii=False, allow_nan=False)
+        return _kept(json.dumps(said.get("payload", {}), ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise refuse("bad_payload", value=error) from None
+
+
+def _labels(said: Mapping[str, Any]) -> dict[str, str] | None:
+    """Any names; what they and their values may be, the task itself says."""
+    labels = said.get("labels")
+    if labels is not None and not isinstance(labels, Mapping):
+        raise refuse("bad_policy", name="labels", value=labels, wanted="JSON object")
+    return None if labels is None else dict(labels)
+
+
+def _kept(text: str) -> str:
+    """JSON can spell half a letter (a lone surrogate), which no file can keep: a ValueError."""
+    text.encode()
+    return text
 
 
 def edits_of(wish: Wish) -> Edits:
@@ -207,6 +226,6 @@ def read_edits(value: object) -> Edits:
         target=read_target(said) if targets else KEEP,
         payload=_payload(said) if "payload" in said else KEEP,
         lane=text_or_none("lane", said["lane"]) if "lane" in said else KEEP,
-        labels=said.get("labels", KEEP),
-        options=read_policies(said["policies"]) if said.get("policies") else NO_OPTIONS,
+        labels=_labels(said) if "labels" in said else KEEP,
+        options=NO_OPTIONS if said.get("policies") is None else read_policies(said["policies"]),
     )

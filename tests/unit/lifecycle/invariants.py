@@ -27,6 +27,7 @@ def check(world: World) -> None:
     check_entries(world)
     check_held(world)
     check_standing(world)
+    check_counts(world)
     if from_end(world.task.schedule):
         check_from_end(world)
     if not any(from_end(era.task.schedule) for era in world.eras):
@@ -58,7 +59,7 @@ def check_live_runs(world: World) -> None:
     in_order = Counter(run.origin for run in live if run.in_order)
     assert all(number == 1 for number in in_order.values()), "a backlog runs one by one, also in parallel"
     if world.state in (TaskState.COMPLETED, TaskState.FAILED):
-        asked_for = [run for run in live if run.origin is not Origin.SCHEDULED]
+        asked_for = [run for run in live if run.origin is not Origin.SCHEDULED or _by_hand(world, run)]
         assert world.state is TaskState.FAILED or live == tuple(asked_for), "completed, but still at work"
     if world.state is TaskState.CANCELLED:
         assert all(run.cancel is not None for run in live)
@@ -77,8 +78,11 @@ def check_entries(world: World) -> None:
             assert world.runs[entry.run_id or ""].state is RunState.WAITING
         elif entry.origin is not Origin.BACKFILL and entry.kind is not EntryKind.RESUME:
             assert not unit, "queued, but it has a row already"
-        if entry.kind in _OCCURRENCES and entry.origin is Origin.SCHEDULED:
+        if _by_hand(world, entry):
+            assert world.state is not TaskState.CANCELLED
+        elif entry.kind in _OCCURRENCES and entry.origin is Origin.SCHEDULED:
             assert world.state in GOING
+        if entry.kind in _OCCURRENCES and entry.origin is Origin.SCHEDULED:
             assert (entry.stand is Stand.ASLEEP) == (world.state is TaskState.PAUSED)
         assert (entry.stand is Stand.PARKED) <= (entry.lane is not None)
     for run in world.live:
@@ -107,6 +111,21 @@ def check_standing(world: World) -> None:
         assert world.entries or world.live, "active, but nothing will ever happen"
     if standing.state is TaskState.CANCELLED:
         assert not world.entries
+
+
+def check_counts(world: World) -> None:
+    """What the changes added to the running counts is what a recount of the ledger finds."""
+    recount: Counter[str] = Counter({f"state:{world.state}": 1})
+    for run in world.runs.values():
+        if run.live:
+            continue
+        if run.started is None:
+            recount[f"run:{run.state}:{run.reason}"] += 1 if run.span is None else run.span.count
+        else:
+            recount[f"run:{run.state}"] += 1
+    started = sum(number for name, number in world.counts.items() if name.startswith("late:"))
+    assert started == sum(run.started is not None and not run.live for run in world.runs.values())
+    assert +Counter({name: n for name, n in world.counts.items() if not name.startswith("late:")}) == recount
 
 
 # --- every planned instant, exactly once -----------------------------------------------------------------------------
@@ -216,13 +235,18 @@ def from_end(schedule: Schedule) -> bool:
 
 def check_from_end(world: World) -> None:
     """No next while an occurrence goes on; and as soon as none does, there is one."""
-    goes_on = any(run.origin is Origin.SCHEDULED for run in world.live) or any(
-        entry.origin is Origin.SCHEDULED and entry.kind in (EntryKind.WAITING, EntryKind.RETRY)
-        for entry in world.entries.values()
-    )
+    queued = [entry for entry in world.entries.values() if entry.kind in (EntryKind.WAITING, EntryKind.RETRY)]
+    everything: list[Run | Entry] = [*world.live, *queued]
+    unended = [each for each in everything if each.origin is Origin.SCHEDULED]
+    goes_on = any(not _by_hand(world, each) for each in unended)
     assert not (goes_on and world.next is not None)
-    if world.state in GOING and not goes_on and world.next is None:
+    if world.state in GOING and not unended and world.next is None:
         assert next(world.task.schedule, world.now, past_of(world.task, world.standing)) is None
+
+
+def _by_hand(world: World, each: Run | Entry) -> bool:
+    """Whether it is another attempt for which somebody has asked: it moves nothing, and comes also when all is over."""
+    return each.attempt > 1 and (each.origin, each.planned) in world.asked_for
 
 
 def check_drained(world: World) -> None:

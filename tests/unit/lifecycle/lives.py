@@ -18,7 +18,7 @@ from horae.model.run import Run, RunState
 from horae.model.task import TaskState
 from horae.schedule import Cron, Every, Now, Once, Schedule
 
-from .invariants import check, check_drained
+from .invariants import check, check_drained, units
 from .world import HOUR, MICROSECOND, MINUTE, NOON, SECOND, World
 
 SCHEDULES: Final[dict[str, Schedule]] = {
@@ -108,7 +108,7 @@ def drain(world: World) -> None:
     if world.state is TaskState.PAUSED:
         world.resume()
     for _ in range(500):
-        world.seat()
+        world.admit().seat()
         claimable = [entry.due for entry in world.entries.values() if entry.stand in CLAIMABLE]
         if world.due:
             world.claim()
@@ -159,6 +159,23 @@ def _node_dies(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
 def _claim_one(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
     if world.due:
         world.claim(world.due[step.pick % len(world.due)])
+
+
+def _strand_one(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
+    """Claimed by a node that cannot run it."""
+    if world.due:
+        world.strand(world.due[step.pick % len(world.due)])
+
+
+def _admit(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
+    world.admit()
+
+
+def _try_again(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
+    """The last run of some occurrence."""
+    last = [rows[-1] for rows in units(world).values()]
+    if last:
+        world.try_again(last[step.pick % len(last)])
 
 
 def _claim_all(world: World, step: Step, wish: Chosen) -> None:  # noqa: ARG001
@@ -228,6 +245,9 @@ STEPS: Final[dict[str, Callable[[World, Step, Chosen], Any]]] = {
     "time passes": _time_passes,
     "one is claimed": _claim_one,
     "all is claimed": _claim_all,
+    "a node claims what it cannot run": _strand_one,
+    "a node comes that can": _admit,
+    "a run is tried again": _try_again,
     "a run ends": _ends,
     "a run succeeds": _succeeds,
     "a run is handed on": _is_handed_on,

@@ -25,7 +25,7 @@ PAGE: Final = (Path(__file__).parents[3] / "docs" / "lifecycle.md").read_text(en
 TASKS, RUNS, STANDS = re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", PAGE, re.DOTALL)
 ARROW: Final = re.compile(r"^    (\S+) --> (\w+|\[\*\])(?:: .+)?$", re.MULTILINE)
 EDGE: Final = "[*]"
-LIVES: Final = 250
+LIVES: Final = 400
 OFTEN: Final = {"time passes": 5, "one is claimed": 3, "all is claimed": 4, "a run succeeds": 2, "cancel": 0.1}
 
 

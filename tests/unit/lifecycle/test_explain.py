@@ -65,6 +65,12 @@ def parked() -> World:
     return world.claim_at(hour(13)).at(hour(15.5))
 
 
+def stranded() -> World:
+    world = World().at(hour(13))
+    world.strand()
+    return world.at(hour(15.5))
+
+
 def paused() -> World:
     world = World().at(hour(12.5))
     world.pause(note="holiday")
@@ -121,6 +127,7 @@ def retry_only() -> World:
         (held_stretch, hour(14), Verdict.WAITING, "It is due and waits: an earlier run of the task is still going."),
         (parked, hour(13), Verdict.WAITING, "It is due and waits: its lane 'lane' is full."),
         (parked, hour(15), Verdict.WAITING, "It is due and waits: its lane 'lane' is full."),
+        (stranded, hour(13), Verdict.WAITING, "It is due and waits: no running node has its target ''."),
         (retry_only, hour(13), Verdict.WAITING, "It is due and waits: it is tried again soon."),
         (paused, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
         (paused, hour(15), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),

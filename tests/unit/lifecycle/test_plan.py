@@ -80,6 +80,8 @@ def test_what_would_never_fire_is_refused(schedule: Schedule) -> None:
         ({"key": "x" * (KEY_CHARACTERS + 1)}, "bad_text"),
         ({"lane": ""}, "bad_text"),
         ({"lane": "a\x1b[2J"}, "bad_text"),
+        ({"lane": "target:http"}, "bad_choice"),
+        ({"lane": "function:garden.water"}, "bad_choice"),
         ({"payload": "x" * (PAYLOAD_BYTES + 1)}, "payload_too_large"),
         ({"payload": "植" * (PAYLOAD_BYTES // 3 + 1)}, "payload_too_large"),
         ({"labels": {str(number): "x" for number in range(LABELS + 1)}}, "bad_labels"),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from horae.lifecycle import control, editing
+from horae.lifecycle.again import try_again
 from horae.lifecycle.fire import fire
 from horae.lifecycle.plan import Draft, plan
 from horae.lifecycle.recover import recover, release
@@ -20,8 +21,10 @@ from horae.model.lane import LaneUse
 from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
 from horae.model.policy import Policies, policies_for
 from horae.model.reason import Reason
+from horae.model.route import is_route, route_of
 from horae.model.run import BIRTHS, Origin, Run, RunState
 from horae.model.run import TRANSITIONS as RUN_TRANSITIONS
+from horae.model.tally import added
 from horae.model.task import TRANSITIONS as TASK_TRANSITIONS
 from horae.model.task import Standing, Target, Task, TaskState
 from horae.schedule import Every, Schedule
@@ -54,12 +57,18 @@ class World:
         self.others = 0
         """Runs of other tasks that sit in the same lane."""
         self.barred: Reason | None = None
+        self.routes: frozenset[str] | None = None
+        """What the node that claims can run; None: everything."""
         self.entries: dict[str, Entry] = {}
         self.runs: dict[str, Run] = {}
         self.events: list[Event] = []
+        self.counts: Counter[str] = Counter()
+        """The running counts, whatever the hour."""
         self.deleted = False
         self.was_parallel = False
         """Runs that started side by side may still be going, whatever the policy says now."""
+        self.asked_for: set[tuple[Origin, datetime]] = set()
+        """Occurrences that somebody wanted to be attempted once more."""
         self.eras: list[Era] = []
         self.moves: set[tuple[EntryKind, Stand | None, Stand | None]] = set()
         """Every way in which an entry has come, gone, or changed its stand."""
@@ -131,6 +140,8 @@ class World:
         assert len(slots) == len(set(slots)), "one slot is put twice"
         assert not set(slots) & set(change.dropped), "a slot is put and dropped"
         self._check_told(change)
+        for _, name, number in added(self.standing if self.eras else None, change):
+            self.counts[name] += number
         self._define(change)
         for run in change.born:
             assert run.id not in self.runs, f"{run.id} was born twice"
@@ -206,11 +217,19 @@ class World:
 
     def seat(self) -> None:
         """Free seats go to parked entries, the first by due instant first."""
-        for entry in sorted((e for e in self.entries.values() if e.stand is Stand.PARKED), key=lambda e: e.due):
+        parked = (e for e in self.entries.values() if e.stand is Stand.PARKED and not is_route(e.lane))
+        for entry in sorted(parked, key=lambda e: e.due):
             free = self.limit - self._taken(entry.lane or "")
             called = sum(e.lane == entry.lane and e.stand in CLAIMABLE for e in self.entries.values())
             if free > called:
                 self._replace_entry(entry.slot, entry._replace(stand=Stand.TIMED))
+
+    def admit(self) -> World:
+        """A node comes that can run it: whoever waits at its door may be claimed again."""
+        route = route_of(self.task.target)
+        for entry in [e for e in self.entries.values() if e.stand is Stand.PARKED and e.lane == route]:
+            self._replace_entry(entry.slot, entry._replace(stand=Stand.TIMED, lane=None))
+        return self
 
     # --- what happens ----------------------------------------------------------------------------------------------
 
@@ -239,7 +258,7 @@ class World:
         """The first entry that is due, or this one."""
         chosen = self.due[0] if entry is None else entry
         self.token += 1
-        claimant = Claimant(NODE, self.now, CEILING)
+        claimant = Claimant(NODE, self.now, CEILING, self.routes)
         change = self.decide(lambda facts: self._fire(facts, chosen, claimant))
         assert self.entries.get(chosen.slot) != chosen or change.moved, "it would come due for ever"
         return change
@@ -257,6 +276,14 @@ class World:
 
     def claim_at(self, instant: datetime) -> World:
         return self.at(instant).claim_all()
+
+    def strand(self, entry: Entry | None = None) -> Change:
+        """A node claims it that can run nothing at all."""
+        self.routes = frozenset()
+        try:
+            return self.claim(entry)
+        finally:
+            self.routes = None
 
     @property
     def going(self) -> Run:
@@ -309,6 +336,11 @@ class World:
     def cancel_run(self, run: Run | None = None) -> Change:
         run_id = (self.going if run is None else run).id
         return self.decide(lambda facts: control.cancel_run(facts, run_id, self.now))
+
+    def try_again(self, run: Run) -> Change:
+        change = self.decide(lambda facts: try_again(facts, run, self.now))
+        self.asked_for.add((run.origin, run.planned))
+        return change
 
     def edit(self, **fields: Any) -> Change:
         edited = self.task._replace(**fields)

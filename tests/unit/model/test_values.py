@@ -142,6 +142,8 @@ def test_a_run_is_live_until_it_ends(state: RunState) -> None:
     assert run.live == (state in ("claimed", "running", "waiting"))
     assert run.tries == 2
     assert run.lateness is None
+    assert run.value is None
+    assert run._replace(result='{"sum":[1,2]}').value == {"sum": [1, 2]}
     assert run._replace(started=NOON + timedelta(seconds=2)).lateness == timedelta(seconds=2)
 
 
@@ -217,3 +219,11 @@ def test_hostile_facts_come_back_short_and_printable() -> None:
     assert len(refusal.message) < 120
     assert refusal.message.isprintable()
     assert refusal.facts["id"] == "\x1b[2J" + "x" * 10_000
+
+
+def test_a_fact_that_cannot_be_spelled_is_told_by_its_kind() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert refuse("no_such_task", id=deep).message == "There is no task 'list'."
+    assert refuse("no_such_task", id=10**5_000).message == "There is no task 'int'."

@@ -574,6 +574,34 @@ def test_a_rotation_meets_writers_and_loses_nothing() -> None:
     played(scene, Desk(Contested(0)))
 
 
+class Interrupted(MemoryStore):
+    """Something happens just before the next write, once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before_write: Callable[[], Awaitable[object]] | None = None
+
+    async def put_record(self, record: Record, *, replacing: int | None) -> bool:
+        before, self.before_write = self.before_write, None
+        if before is not None:
+            await before()
+        return await super().put_record(record, replacing=replacing)
+
+
+def test_a_rotation_comes_back_for_what_was_set_behind_it() -> None:
+    async def scene(desk: Desk) -> None:
+        store = desk.records
+        assert isinstance(store, Interrupted)
+        await desk.box.set(ADA, "s5", "value")
+        late = SecretBox(store, desk.key, desk.clock)
+        store.before_write = lambda: late.set(ADA, "s1", "set with the old key")
+        new = Key.random()
+        assert await desk.box.rotate(new) == 2
+        assert await SecretBox(store, new, desk.clock).reveal("ada", "s1") == "set with the old key"
+
+    played(scene, Desk(Interrupted()))
+
+
 def test_a_rotation_stops_at_what_neither_key_opens_and_the_old_key_stays(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 

@@ -8,10 +8,20 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
-from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Retry
+from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Policies, Retry, policies_for
 from horae.schedule import Cron, Every, Now, Once
-from horae.service.wishes import NO_OPTIONS, Options, read_duration, read_missed, read_policies, read_when
-from horae.testing.factories import HOUR, MINUTE, NOON
+from horae.service.wishes import (
+    NEVER,
+    NO_OPTIONS,
+    Options,
+    chosen_policies,
+    read_duration,
+    read_missed,
+    read_policies,
+    read_when,
+    wish_of,
+)
+from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_task
 
 EVERY = Every(interval=HOUR)
 
@@ -165,3 +175,53 @@ def test_what_is_chosen_here_wins_over_the_usual() -> None:
 )
 def test_retries_and_retry_are_one_thing_when_they_meet(usual: Options, here: Options, meant: Retry) -> None:
     assert read_policies(EVERY, here.over(usual)).retry == meant
+
+
+# --- no limit --------------------------------------------------------------------------------------------------------
+
+
+def test_never_is_the_choice_of_no_limit() -> None:
+    base = policies_for(Every(interval=HOUR), {"max_duration": HOUR, "give_up_after": 3})
+    chosen = chosen_policies(base, Options(retries=NEVER, give_up_after=NEVER, max_duration=NEVER))
+    assert (chosen.retry.attempts, chosen.give_up_after, chosen.max_duration) == (None, None, None)
+    assert chosen.retry.backoff == base.retry.backoff
+    assert chosen_policies(base, Options()) == base, "nothing said is nothing chosen"
+
+
+def test_never_goes_with_the_waits_of_a_retry() -> None:
+    chosen = chosen_policies(ORDINARY, Options(retries=NEVER, retry=Retry(2, backoff=SECOND)))
+    assert chosen.retry == Retry(None, backoff=SECOND)
+
+
+@pytest.mark.parametrize(
+    "options", [{"timeout": NEVER}, {"priority": NEVER}, {"overlap": NEVER}, {"missed": NEVER}, {"retries": "Never"}]
+)
+def test_where_there_must_be_a_limit_never_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(Refusal):
+        chosen_policies(ORDINARY, Options(**options))
+
+
+def test_a_missed_that_names_only_its_mode_keeps_the_rest() -> None:
+    base = policies_for(Every(interval=HOUR), {"missed": Missed("all", HOUR, 5)})
+    assert chosen_policies(base, Options(missed="skip")).missed == Missed("skip", HOUR, 5)
+    assert chosen_policies(base, Options(missed="skip within 2m")).missed == Missed("skip", 2 * MINUTE, 5)
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [
+        ORDINARY,
+        ONE_SHOT,
+        Policies(
+            Missed("merge", None, 7), "parallel", Retry(None, SECOND, 1.5, HOUR), None, MINUTE, None, "at_most_once", -3
+        ),
+        Policies(max_duration=HOUR, give_up_after=7),
+    ],
+)
+def test_the_wish_that_would_make_a_task_again_does(policies: Policies) -> None:
+    task = a_task(policies=policies, key="key", lane="press", labels=(("room", "a"),))
+    wish = wish_of(task)
+    assert read_policies(task.schedule, wish.options) == policies
+    assert read_when(wish.when, wish.zone, NOON) == task.schedule
+    assert (wish.name, wish.target, wish.payload) == (task.name, task.target, task.payload)
+    assert (wish.owner, wish.key, wish.lane, wish.labels) == (task.owner, "key", "press", {"room": "a"})

@@ -39,7 +39,15 @@ def _told(fact: object, column: int) -> str:
         case (str(), str()):
             return _shorten(fact[column])
         case _:
-            return _shorten(str(fact))
+            return _shorten(_spelled(fact))
+
+
+def _spelled(fact: object) -> str:
+    try:
+        return str(fact)
+    except (RecursionError, ValueError):
+        # So deep, or so long a number, that it cannot be spelled at all.
+        return type(fact).__name__
 
 
 def _shorten(fact: str) -> str:

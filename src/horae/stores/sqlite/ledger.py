@@ -26,6 +26,7 @@ _TASKS_PAGE_IN_TROUBLE: Final = sql("tasks_page_in_trouble")
 _UPCOMING: Final = sql("upcoming")
 _UPCOMING_READY: Final = sql("upcoming_ready")
 _UPCOMING_OF_OWNER: Final = sql("upcoming_of_owner")
+_TASKS_OF_OWNER_AND_ALL: Final = sql("tasks_of_owner_and_all")
 _NEWEST: Final = sql("latest")
 _RUN_LIVE: Final = sql("run_live")
 _RUN_STRAY: Final = sql("run_stray")
@@ -37,7 +38,10 @@ _RUNS_PAGE_LIVE: Final = sql("runs_page_live")
 _RUNS_PAGE_IN_TROUBLE: Final = sql("runs_page_in_trouble")
 
 _TROUBLED_TASKS: Final = frozenset({TaskState.PAUSED, TaskState.FAILED})
-_TROUBLED_RUNS: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
+_TROUBLED_RUNS: Final = frozenset(RunState) - LIVE - {RunState.SUCCEEDED}
+
+_ROWS_EACH: Final = 300
+"""What it costs to look at all runs of one task, measured in rows of an index that are only passed by."""
 
 _PREFIX: Final = "run_"
 _DIGITS: Final = 12
@@ -89,10 +93,20 @@ def read_upcoming(link: Link, owner: str | None, limit: int) -> tuple[Facts, ...
 
 
 def _soonest(link: Link, owner: str | None, most: int) -> list[Row]:
-    if owner is not None:
+    if owner is not None and not _is_large(link, owner, most, rows_each=1):
         return link.query(_UPCOMING_OF_OWNER, (owner, most))
-    rows = [*link.query(_UPCOMING_READY, (most,)), *link.query(_UPCOMING, (most,))]
+    bindings = {"owner": owner, "limit": most}
+    rows = [*link.query(_UPCOMING_READY, bindings), *link.query(_UPCOMING, bindings)]
     return sorted(rows, key=lambda row: row[2])[:most]
+
+
+def _is_large(link: Link, owner: str, wanted: int, rows_each: int) -> bool:
+    """Whether so many of an owner's rows are found sooner among everybody's than by way of the owner's own tasks.
+
+    Of a share in all, so many stand in `wanted / share` rows; by way of the tasks, all of theirs are looked at.
+    """
+    mine, everybodys = link.query(_TASKS_OF_OWNER_AND_ALL, {"owner": owner})[0]
+    return bool(mine * mine * rows_each > wanted * everybodys)
 
 
 def read_latest(link: Link, task_ids: Sequence[str]) -> dict[str, Run]:
@@ -142,17 +156,18 @@ def read_runs(link: Link, wanted: RunFilter, after: str | None, limit: int) -> P
     }
     if wanted.task_id is not None:
         bindings["task_id"] = wanted.task_id
-    rows = link.query(_runs_page_of(wanted), bindings)
+    rows = link.query(_runs_page_of(link, wanted, size), bindings)
     items = tuple(run_from(row, row[RUN_WIDTH]) for row in rows[:size])
     return Page(items, _key(items[-1]) if items and len(rows) > size else None)
 
 
-def _runs_page_of(wanted: RunFilter) -> str:
+def _runs_page_of(link: Link, wanted: RunFilter, size: int) -> str:
+    """By whichever index leaves the least to look at."""
     if wanted.task_id is not None:
         return _RUNS_PAGE_OF_TASK
     if wanted.states is not None and wanted.states <= LIVE:
         return _RUNS_PAGE_LIVE
-    if wanted.owner is not None:
+    if wanted.owner is not None and not _is_large(link, wanted.owner, size, _ROWS_EACH):
         return _RUNS_PAGE_OF_OWNER
     return _RUNS_PAGE_IN_TROUBLE if wanted.states is not None and wanted.states <= _TROUBLED_RUNS else _RUNS_PAGE
 

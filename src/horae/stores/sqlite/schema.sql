@@ -119,7 +119,9 @@ CREATE INDEX runs_by_plan ON runs (planned, attempt, owner);
 CREATE UNIQUE INDEX runs_live ON runs (id) WHERE live = 1;
 CREATE UNIQUE INDEX runs_stray ON runs (id) WHERE stray = 1;
 CREATE INDEX runs_asked_to_end ON runs (node) WHERE live = 1 AND cancel IS NOT NULL;
-CREATE INDEX runs_in_trouble ON runs (planned, attempt, owner) WHERE state IN ('failed', 'timed_out', 'lost');
+-- Whatever did not succeed: an ordinary run does not enter it.
+CREATE INDEX runs_in_trouble ON runs (planned, attempt, owner, state)
+WHERE state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped');
 
 CREATE TABLE seats (
   lane   TEXT NOT NULL,

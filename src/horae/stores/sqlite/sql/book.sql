@@ -22,14 +22,20 @@ FROM standings INDEXED BY standings_in_trouble CROSS JOIN tasks ON tasks.seq = s
 WHERE standings.state IN ('paused', 'failed') AND tasks.id > :after AND {task_filter} ORDER BY tasks.id LIMIT :limit
 
 -- name: upcoming
+-- Of one owner too, where that is so large that enough is soon found among everybody's.
 SELECT agenda.task, standings.version, agenda.due
 FROM agenda INDEXED BY agenda_timed JOIN standings ON standings.task = agenda.task
-WHERE agenda.stand = 0 ORDER BY agenda.due LIMIT ?
+WHERE agenda.stand = 0 AND (:owner IS NULL OR agenda.owner = :owner) ORDER BY agenda.due LIMIT :limit
 
 -- name: upcoming_ready
 SELECT agenda.task, standings.version, agenda.due
 FROM agenda INDEXED BY agenda_ready_due JOIN standings ON standings.task = agenda.task
-WHERE agenda.stand = 1 ORDER BY agenda.due LIMIT ?
+WHERE agenda.stand = 1 AND (:owner IS NULL OR agenda.owner = :owner) ORDER BY agenda.due LIMIT :limit
+
+-- name: tasks_of_owner_and_all
+SELECT
+  (SELECT coalesce(sum(number), 0) FROM tallies WHERE hour = 0 AND owner = :owner AND name LIKE 'state:%'),
+  (SELECT coalesce(sum(number), 0) FROM tallies WHERE hour = 0 AND owner = '' AND name LIKE 'state:%')
 
 -- name: upcoming_of_owner
 -- By way of the owner's tasks: others may have a million entries before the first of these.
@@ -105,7 +111,7 @@ WHERE runs.live = 1 AND {run_filter} ORDER BY runs.planned DESC, runs.attempt DE
 
 -- name: runs_page_in_trouble
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_in_trouble JOIN tasks ON tasks.seq = runs.task
-WHERE runs.state IN ('failed', 'timed_out', 'lost') AND {run_filter}
+WHERE runs.state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped') AND {run_filter}
 ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
 
 -- name: set_lane

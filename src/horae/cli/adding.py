@@ -1,0 +1,128 @@
+"""`horae add`: a task in one line, and a receipt that leaves nothing to wonder about."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import typer
+
+from ..model.change import Facts
+from ..schedule import Schedule
+from ..schedule.warnings import ScheduleWarning
+from ..service.wishes import Wish
+from ..wire.tasks import read_task, task_json
+from . import words
+from .asking import Question, ask
+from .defining import DEFINITION, task_shape, usual_name
+from .desk import Desk, at_desk
+from .frame import Said, command
+from .out import Out
+from .pieces import Piece
+from .receipt import FIRES, fires_json, fires_of, policies_line, show_schedule, show_warnings, target_line
+from .refusals import refuse
+from .render import warnings_json
+
+_NOT_SAID: tuple[str, ...] = ("anchored",)  # true of every interval: `explain` says it
+
+
+class Made(NamedTuple):
+    """What came of it. `now` is the moment that the receipt counts from, `alive` whether anybody is there to run it."""
+
+    facts: Facts
+    now: datetime
+    dry_run: bool
+    alive: bool
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "add", groups={"said": DEFINITION})(add)
+
+
+def add(
+    out: Out,
+    *,
+    when: list[str] = typer.Argument(..., metavar="WHEN", help='"every weekday at 9am", "in 20m", 每天早上9点.'),
+    name: str | None = typer.Option(None, "--name", help="What it is called. Default: after what it does."),
+    said: Said,
+    behind: tuple[str, ...] = (),
+    key: str | None = typer.Option(None, "--key", help="Made once: said again, the same task is edited."),
+    owner: str | None = typer.Option(None, "--owner", help="Whose task it is."),
+    pause: bool = typer.Option(False, "--pause", help="Made, but paused."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Show what would be made; make nothing."),
+) -> None:
+    """Make a task."""
+    text, stray = _split(when, said)
+    shape = task_shape(said, stray, behind)
+    if not any(each in shape for each in ("say", "http", "command", "function", "event", "target")):
+        raise refuse("no_work")
+    zone = said["zone"]
+    schedule, warnings = _read(text, zone, out)
+    named = {"name": name or usual_name(shape), "when": text, "key": key, "owner": owner}
+    wish = read_task(named | shape)._replace(when=schedule)
+    made = _tried(wish) if dry_run else at_desk(out.store, lambda app: _make(app, wish, paused=pause), create=True)
+    _show(out, made, warnings)
+
+
+def _split(when: list[str], said: Said) -> tuple[str, list[str]]:
+    """The words of the schedule; with `--http METHOD`, an address may stand behind them."""
+    if said["http"] is not None and len(when) > 1 and when[-1].lower().startswith(("http://", "https://")):
+        return " ".join(when[:-1]), [when[-1]]
+    return " ".join(when), []
+
+
+def _read(text: str, zone: str | None, out: Out) -> tuple[Schedule, list[ScheduleWarning]]:
+    from ..clock import SystemClock  # noqa: PLC0415 - the app has a clock of its own
+
+    answer = ask(Question(text, zone, out.language, number=1), SystemClock().now())
+    return answer.schedule, [each for each in answer.warnings if each.code not in _NOT_SAID]
+
+
+async def _make(app: Desk, wish: Wish, *, paused: bool) -> Made:
+    task = await app.service.tasks.create(app.who, wish)
+    tasks = app.service.tasks
+    facts = await tasks.pause(app.who, task.id) if paused else await tasks.get(app.who, task.id)
+    return Made(facts, app.clock.now(), dry_run=False, alive=bool(await app.store.nodes()))
+
+
+def _tried(wish: Wish) -> Made:
+    """Made in full, where it is forgotten at once: every check is the real one, and nothing is written."""
+    made = at_desk("memory://", lambda app: _make(app, wish, paused=False))
+    return made._replace(dry_run=True, alive=True)
+
+
+def _show(out: Out, made: Made, warnings: list[ScheduleWarning]) -> None:
+    facts, task = made.facts, made.facts.task
+    fires = fires_of(task, facts.standing, made.now, FIRES)
+    if out.json:
+        out.data(_receipt_json(out, made, warnings))
+        return
+    if out.quiet:
+        out.ids([] if made.dry_run else [task.id])
+        return
+    if made.dry_run:
+        out.line((Piece("○ ", "dim"), Piece(task.name, "bold"), "  ", Piece(out.told(words.NOT_MADE), "dim")))
+    else:
+        out.line((Piece("✓ ", "good"), Piece(task.name, "bold"), "  ", Piece(task.id, "dim")))
+    show_schedule(out, task, fires, made.now)
+    out.row(out.told(words.DOES), target_line(task.target))
+    out.row(out.told(words.LATE), policies_line(task.policies, out.language))
+    if not made.dry_run:
+        if facts.standing.pause is not None:
+            out.row(out.told(words.STATE), out.told(words.PAUSED_AT_BIRTH, name=task.id))
+        see = f"     {out.told(words.SEE)}  horae show {shlex.quote(task.name)}"
+        out.row(out.told(words.UNDO), f"horae rm {task.id} --yes{see}")
+    show_warnings(out, warnings)
+    if not made.alive:
+        out.note(words.NO_ENGINE)
+
+
+def _receipt_json(out: Out, made: Made, warnings: list[ScheduleWarning]) -> dict[str, Any]:
+    facts = made.facts
+    return {
+        "task": task_json(facts, out.language),
+        "fires": fires_json(fires_of(facts.task, facts.standing, made.now, FIRES)),
+        "warnings": warnings_json(warnings, out.language),
+        "dry_run": made.dry_run,
+    }

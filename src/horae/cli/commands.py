@@ -1,0 +1,119 @@
+"""The table of contents: every command, where it is written, and what it does in one line."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from .words import Words
+
+
+class Command(NamedTuple):
+    """`module` is a file beside this one whose `register(app)` makes the command."""
+
+    module: str
+    does: Words
+
+
+Panel = dict[str, Command]
+
+PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
+    (
+        Words("Start", "开始"),
+        {
+            "up": Command("up", Words("Run the engine here, until Ctrl-C.", "在前台运行引擎,按 Ctrl-C 结束。")),
+            "doctor": Command(
+                "doctor",
+                Words(
+                    "Look for what is wrong here; exit code 1 when there is an error.",
+                    "检查有哪些问题;有错误时退出码为 1。",
+                ),
+            ),
+        },
+    ),
+    (
+        Words("Daily", "日常"),
+        {
+            "add": Command("adding", Words("Make a task.", "新建任务。")),
+            "ls": Command("listing", Words("List tasks.", "列出任务。")),
+            "show": Command("showing", Words("Show one task in full.", "查看一个任务的全部信息。")),
+            "next": Command("schedules", Words("Show when a schedule fires next.", "查看计划接下来的触发时间。")),
+            "explain": Command(
+                "schedules",
+                Words("Say what a schedule means, with its JSON and what may surprise.", "说明计划的含义。"),
+            ),
+            "run": Command("running", Words("Run a task now, once more.", "立即额外运行一次任务。")),
+            "pause": Command("controlling", Words("Let nothing of a task start any more.", "暂停任务。")),
+            "resume": Command("controlling", Words("Let a task go on.", "恢复任务。")),
+            "skip": Command("controlling", Words("Skip the next occurrences of a task.", "跳过任务接下来的几次。")),
+            "edit": Command("editing", Words("Change a task.", "修改任务。")),
+            "cancel": Command("controlling", Words("End a task for good; its history stays.", "取消任务,保留历史。")),
+            "rm": Command("controlling", Words("Remove a task and its history.", "删除任务及其历史。")),
+            "why": Command(
+                "explaining", Words("Say why a task did, or did not, run.", "说明任务为什么运行或没有运行。")
+            ),
+            "runs": Command("history", Words("List runs, newest first.", "列出运行记录,最新的在前。")),
+            "logs": Command("history", Words("Show what a run said.", "查看一次运行的输出。")),
+            "retry": Command("running", Words("Try a failed run again.", "重试失败的运行。")),
+            "stop": Command("running", Words("Ask a run to end.", "要求一次运行结束。")),
+            "backfill": Command("running", Words("Run the occurrences of a past range.", "补跑过去一段时间的任务。")),
+            "watch": Command("watching", Words("Watch what happens, live.", "实时查看动态。")),
+        },
+    ),
+    (
+        Words("Manage", "管理"),
+        {
+            "overview": Command("standing", Words("Show how it stands, at a glance.", "查看总体状况。")),
+            "events": Command("history", Words("Read the event log.", "读取事件日志。")),
+            "lanes": Command("standing", Words("List lanes and who is in them.", "列出通道及其占用。")),
+            "lane": Command("standing", Words("Set how many runs of a lane go on at once.", "设置通道的并发上限。")),
+            "nodes": Command("standing", Words("List the processes that run tasks.", "列出运行任务的进程。")),
+            "secret": Command("secrets", Words("Keep values that tasks name but never hold.", "管理任务引用的机密。")),
+            "config": Command("config", Words("Show every setting.", "查看所有设置。")),
+            "db": Command(
+                "database", Words("Back up, restore, check or upgrade the store.", "备份、恢复、检查或升级存储。")
+            ),
+        },
+    ),
+    (
+        Words("Move", "迁移"),
+        {
+            "export": Command(
+                "moving",
+                Words(
+                    "Write all tasks as JSON lines, to move or to keep them.",
+                    "将所有任务导出为 JSON 行,用于迁移或留存。",
+                ),
+            ),
+            "import": Command(
+                "moving",
+                Words(
+                    "Take tasks over; doing it twice changes nothing.",
+                    "导入任务;重复导入不会产生变化。",
+                ),
+            ),
+            "apply": Command("applying", Words("Make the tasks what a file says.", "使任务与文件一致。")),
+            "simulate": Command(
+                "simulating",
+                Words(
+                    "Try tasks in advance: overlaps, full lanes, clock changes, busy moments.",
+                    "预演任务:重叠、通道占满、时钟变动、繁忙时刻。",
+                ),
+            ),
+        },
+    ),
+    (
+        Words("Meta", "其他"),
+        {
+            "completion": Command(
+                "completing",
+                Words(
+                    "Print a completion script: source <(horae completion bash).",
+                    "输出补全脚本:source <(horae completion bash)。",
+                ),
+            ),
+        },
+    ),
+)
+
+ALIASES: Final = {"list": "ls", "top": "watch", "remove": "rm", "delete": "rm", "status": "overview"}
+COMMANDS: Final[Panel] = {name: each for _, panel in PANELS for name, each in panel.items()}

@@ -1,0 +1,34 @@
+"""What a shell is given to complete `horae`: each script asks the command itself, so that it never grows old."""
+
+from __future__ import annotations
+
+from typing import Final
+
+BASH: Final = r"""# horae: completion for bash. Load it with: source <(horae completion bash)
+_horae_completion() {
+    local line IFS=$'\n'
+    COMPREPLY=()
+    for line in $(horae completion answer -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); do
+        COMPREPLY+=("$(printf '%q' "${line%%$'\t'*}")")
+    done
+}
+complete -o default -F _horae_completion horae
+"""
+ZSH: Final = r"""#compdef horae
+# horae: completion for zsh. Load it with: source <(horae completion zsh)
+_horae_completion() {
+    local -a values notes
+    local row
+    for row in "${(@f)$(horae completion answer -- "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+        [[ -n $row ]] || continue
+        values+=("${row%%$'\t'*}")
+        notes+=("${row//$'\t'/  }")
+    done
+    if (( $#values )); then compadd -d notes -a values; else _files; fi
+}
+compdef _horae_completion horae
+"""
+FISH: Final = r"""# horae: completion for fish. Load it with: horae completion fish | source
+complete -c horae -a '(horae completion answer -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
+"""
+SCRIPTS: Final = {"bash": BASH, "zsh": ZSH, "fish": FISH}

@@ -1,0 +1,86 @@
+"""`horae config`: every setting, what it is here, and who said so; what is secret is masked."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+import typer
+
+from . import operating_words as words
+from .frame import command
+from .out import Out
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+MASK: Final = "********"
+_TELLING: Final = re.compile(r"secret|token|password|passwd|credential|api_?key|private_?key", re.IGNORECASE)
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "config")(config)
+
+
+def config(
+    out: Out,
+    show: str | None = typer.Argument(None, metavar="[show]", help="The same, said in full."),
+    origin: bool = typer.Option(False, "--origin", help="Say where each value comes from."),
+) -> None:
+    """Show every setting."""
+    from .session import settings_of  # noqa: PLC0415 - `--help` does without
+
+    if show not in (None, "show"):
+        raise typer.BadParameter(f"'{show}' is no part of config; there is only 'show'.")
+    rows = shown_settings(out, settings_of(out.store))
+    if out.json:
+        out.data([row if origin else {name: row[name] for name in row if name != "origin"} for row in rows])
+        return
+    columns = ["setting", "value", *(["origin"] if origin else []), "meaning"]
+    titles = dict(zip(("setting", "value", "origin", "meaning"), words.CONFIG_TITLES, strict=True))
+    out.table([out.told(titles[name]) for name in columns], [[_text(row[name]) for name in columns] for row in rows])
+
+
+def shown_settings(out: Out, settings: Settings) -> list[dict[str, Any]]:
+    from ..settings import SETTINGS  # noqa: PLC0415
+
+    known = {setting.path: setting for setting in SETTINGS}
+    rows = []
+    for path in [*known, *(path for path in sorted(settings.chosen) if path not in known)]:
+        setting, chosen = known.get(path), settings.chosen.get(path)
+        value = chosen.value if chosen is not None else setting.default if setting is not None else None
+        meaning = "" if setting is None else setting.meaning if out.language == "en" else setting.meaning_zh
+        said_by = out.told(words.FROM_DEFAULT) if chosen is None else chosen.origin
+        rows.append({"setting": path, "value": masked(path, value), "origin": said_by, "meaning": meaning})
+    return rows
+
+
+def masked(path: str, value: Any) -> Any:
+    """What would open a door is not shown: values of telling names, passwords within addresses."""
+    if value is None:
+        return None
+    if _TELLING.search(path.rpartition(".")[2]):
+        return MASK
+    if isinstance(value, str):
+        return _without_password(value)
+    return [masked(path, each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _without_password(value: str) -> str:
+    if "://" not in value:
+        return value
+    try:
+        parts = urlsplit(value)
+        if "@" not in parts.netloc:
+            return value
+    except ValueError:
+        return MASK
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{MASK}@{host}"))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    return ", ".join(map(str, value)) or "-" if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,189 @@
+"""`horae pause`, `resume`, `skip`, `cancel`, `rm`: what a person may do to a task, or to all that fit a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+import typer
+
+from ..errors import InvalidSchedule, InvalidTask
+from ..lifecycle.pile import MICROSECOND
+from ..model.change import Facts
+from ..model.entry import EntryKind
+from ..model.policy import MISSED_MODES, MissedMode
+from ..model.task import Task, TaskState, past_of
+from ..schedule import Once, Past, count
+from ..schedule import next as next_of
+from ..schedule.text import read
+from ..service.moments import asked_stretch
+from ..wire.tasks import task_json
+from . import words
+from .desk import Desk, at_desk
+from .filtering import MANY, ONE, TASK, do_to_many, is_filter
+from .frame import Said, command
+from .out import Out
+from .signs import full_time, short
+
+
+def register(app: typer.Typer) -> None:
+    many = {"wanted": MANY}
+    command(app, "pause", asks=True, groups=many)(pause)
+    command(app, "resume", asks=True, groups=many)(resume)
+    command(app, "skip")(skip)
+    command(app, "cancel", asks=True, groups=many)(cancel)
+    command(app, "rm", asks=True, groups=many)(remove)
+
+
+def pause(
+    out: Out,
+    *,
+    task: str | None = TASK,
+    reason: str = typer.Option("", "--reason", help="Why: shown wherever the task is."),
+    until: str | None = typer.Option(None, "--until", help="When it goes on by itself: 2026-12-01 09:00."),
+    wanted: Said,
+) -> None:
+    """Let nothing of a task start any more."""
+
+    async def deed(app: Desk, each: Task) -> Facts:
+        end = None if until is None else _moment(app, each, until)
+        return await app.service.tasks.pause(app.who, each.id, note=reason, until=end)
+
+    if is_filter(task, wanted):
+        do_to_many(out, wanted, words.PAUSE, deed)
+        return
+    facts, zone = at_desk(out.store, lambda app: _on_one(app, task or "", deed))
+    pausing = facts.standing.pause
+    said = ""
+    if pausing is not None and pausing.until is not None:
+        said = out.told(words.PAUSED_UNTIL, until=full_time(pausing.until, zone, out.language))
+    _tell(out, facts, out.told(words.PAUSED, name=facts.task.name, until=said))
+
+
+def resume(
+    out: Out,
+    *,
+    task: str | None = TASK,
+    missed: MissedMode | None = typer.Option(
+        None, "--missed", help="What was missed meanwhile: skip it (default), run the latest, all, or one for all."
+    ),
+    wanted: Said,
+) -> None:
+    """Let a task go on."""
+    if is_filter(task, wanted):
+
+        async def deed(app: Desk, each: Task) -> Facts:
+            return await app.service.tasks.resume(app.who, each.id, missed or "skip")
+
+        do_to_many(out, wanted, words.RESUME, deed)
+        return
+    before, now = at_desk(out.store, lambda app: _looked_at(app, task or ""))
+    number = missed_while_away(before, now)
+    mode = missed or _ask_about_missed(out, before, number, now)
+    facts = at_desk(out.store, lambda app: app.service.tasks.resume(app.who, before.task.id, mode))
+    told = words.RESUMED_MISSED.told(out.language, number=number, mode=words.MISSED_MODES[mode])
+    if not number:
+        told = out.told(words.RESUMED_NOTHING)
+    _tell(out, facts, out.told(words.RESUMED, name=facts.task.name, missed=told))
+
+
+def skip(
+    out: Out,
+    *,
+    task: str = ONE,
+    number: int = typer.Argument(1, metavar="[N]", min=0, help="How many; 0 takes it back."),
+) -> None:
+    """Skip the next occurrences of a task."""
+
+    async def deed(app: Desk, each: Task) -> Facts:
+        return await app.service.tasks.skip_next(app.who, each.id, number)
+
+    facts, _ = at_desk(out.store, lambda app: _on_one(app, task, deed))
+    said = words.SKIPPING if number else words.SKIPPING_NONE
+    _tell(out, facts, out.told(said, name=facts.task.name, number=number))
+
+
+def cancel(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
+    """End a task for good; its history stays."""
+
+    async def deed(app: Desk, each: Task) -> Facts:
+        return await app.service.tasks.cancel(app.who, each.id)
+
+    if is_filter(task, wanted):
+        do_to_many(out, wanted, words.CANCEL, deed)
+        return
+    facts, _ = at_desk(out.store, lambda app: _on_one(app, task or "", deed))
+    _tell(out, facts, out.told(words.CANCELLED, name=facts.task.name))
+
+
+def remove(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
+    """Remove a task and its history."""
+
+    async def deed(app: Desk, each: Task) -> None:
+        await app.service.tasks.delete(app.who, each.id)
+
+    if is_filter(task, wanted):
+        do_to_many(out, wanted, words.REMOVE, deed, always_asks=True)
+        return
+    facts, _ = at_desk(out.store, lambda app: _looked_at(app, task or ""))
+    out.confirm(words.REMOVE_ONE, name=facts.task.name)
+    at_desk(out.store, lambda app: app.service.tasks.delete(app.who, facts.task.id))
+    if out.json:
+        out.data({"id": facts.task.id, "name": facts.task.name, "removed": True})
+    else:
+        _tell(out, facts, out.told(words.REMOVED, name=facts.task.name))
+
+
+async def _looked_at(app: Desk, name: str) -> tuple[Facts, datetime]:
+    return await app.service.tasks.named(app.who, name), app.clock.now()
+
+
+async def _on_one(app: Desk, name: str, deed: Callable[[Desk, Task], Awaitable[Facts]]) -> tuple[Facts, str]:
+    found = await app.service.tasks.named(app.who, name)
+    return await deed(app, found.task), found.task.schedule.zone or app.zone
+
+
+def _moment(app: Desk, task: Task, text: str) -> datetime:
+    """A moment that is still to come, as somebody types it: `2026-12-01`, `tomorrow at 9am`, `in 2h`, `明天早上9点`."""
+    zone, now = task.schedule.zone or app.zone, app.clock.now()
+    try:
+        return asked_stretch(text, zone, now).first
+    except InvalidTask as refusal:
+        try:
+            schedule = read(text, zone=zone, now=now).schedule
+        except InvalidSchedule:
+            raise refusal from None
+        found = next_of(schedule, now, Past(anchor=now)) if isinstance(schedule, Once) else None
+        if found is None:
+            raise refusal from None
+        return found
+
+
+def missed_while_away(facts: Facts, now: datetime) -> int:
+    """How many occurrences have passed of a task that is paused, or has given up."""
+    task, standing = facts.task, facts.standing
+    since = standing.ended if standing.state is TaskState.FAILED else None
+    if standing.pause is not None:
+        asleep = [entry.planned for entry in facts.entries if entry.kind is EntryKind.NEXT and entry.planned < now]
+        since = asleep[0] - MICROSECOND if asleep else None
+    return 0 if since is None else count(task.schedule, since, now, past_of(task, standing))
+
+
+def _ask_about_missed(out: Out, facts: Facts, number: int, now: datetime) -> MissedMode:
+    if not number or out.yes:
+        return "skip"
+    pausing = facts.standing.pause
+    since = (pausing.since if pausing is not None else facts.standing.ended) or now
+    question = out.told(words.MISSED_WHILE_PAUSED, length=short(now - since), number=number)
+    choices = [(mode, words.MISSED_MODES[mode].told(out.language)) for mode in MISSED_MODES]
+    answer = out.choose(f"  {question}", choices, "skip")
+    return next(mode for mode in MISSED_MODES if mode == answer)
+
+
+def _tell(out: Out, facts: Facts, said: str) -> None:
+    if out.json:
+        out.data(task_json(facts, out.language))
+    elif out.quiet:
+        out.ids([facts.task.id])
+    else:
+        out.line(said)

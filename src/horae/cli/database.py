@@ -1,0 +1,160 @@
+"""`horae db`: back the store up, bring a backup back, look for damage, bring it up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from . import operating_words as words
+from .frame import command
+from .operating_refusals import refuse
+from .out import Out
+from .words import Words
+
+if TYPE_CHECKING:
+    from ..app import Horae
+
+LAST_BACKUP: Final = "last_backup"
+_PATH: Final = typer.Argument(..., metavar="PATH", help="Where the copy is.")
+
+
+def register(app: typer.Typer) -> None:
+    family = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+    command(family, "backup", asks=True)(backup)
+    command(family, "restore", asks=True)(restore)
+    command(family, "check")(check)
+    command(family, "upgrade")(upgrade)
+    command(family, "path")(path)
+    app.add_typer(family, name="db", help="Back up, restore, check or upgrade the store.")
+
+
+def backup(out: Out, path: Path = _PATH) -> None:
+    """Copy the store while work goes on: of one instant, complete or not there."""
+    from ..wire.moments import utc  # noqa: PLC0415 - `--help` does without
+    from .session import look  # noqa: PLC0415
+
+    here, there = existing_file(out), path.expanduser().absolute()
+    if there.resolve() == here.resolve():
+        raise refuse("same_file", path=there)
+    if there.exists():
+        confirm_replacing(out, there)
+
+    async def copy(app: Horae) -> int:
+        with out.progress(words.BACKING_UP, 1) as bar:
+            await app.store.backup(str(there), lambda done, total: bar.share(done / max(1, total)))
+        await app.store.remember(LAST_BACKUP, utc(app.clock.now()) or "")
+        return sum((await app.service.overview.now(app.who)).tasks.values())
+
+    tasks, size = look(out.store, copy), there.stat().st_size
+    _tell(out, words.BACKED_UP, path=there, bytes=size, size=in_bytes(size), tasks=tasks)
+
+
+def restore(out: Out, path: Path = _PATH) -> None:
+    """Put a backup in the place of the store; what was there is kept beside it."""
+    from .restoring import check_backup, check_nobody_is_there, put_in_place  # noqa: PLC0415
+
+    here, there = store_file(out), path.expanduser().absolute()
+    if not there.is_file():
+        raise refuse("no_such_file", path=there)
+    if there.resolve() == here.resolve():
+        raise refuse("same_file", path=there)
+    kept = here.with_name(f"{here.name}.before-restore")
+    draft = check_backup(there, here)
+    try:
+        if here.exists():
+            check_nobody_is_there(here)
+            out.confirm(words.RESTORE_OVER, backup=there, path=here, kept=kept)
+        before = put_in_place(draft, here, kept)
+    finally:
+        draft.unlink(missing_ok=True)
+    said = words.RESTORED_NEW if before is None else words.RESTORED
+    _tell(out, said, path=here, backup=there, kept=None if before is None else before)
+
+
+def check(out: Out) -> None:
+    """Look for damage and contradictions; exit code 1 when there are any."""
+    from .session import look  # noqa: PLC0415
+
+    here = existing_file(out)
+    doubts = look(out.store, lambda app: app.store.check())
+    if out.json:
+        out.data({"path": str(here), "doubts": list(doubts)})
+    elif doubts:
+        for doubt in doubts:
+            out.line(doubt)
+    else:
+        out.line(out.told(words.ALL_IS_WELL, path=here))
+    if doubts:
+        raise typer.Exit(1)
+
+
+def upgrade(out: Out) -> None:
+    """Bring the file up to the schema of this version; opening it does the same."""
+    from ..runtime.condition import store_condition  # noqa: PLC0415
+    from .session import look  # noqa: PLC0415
+
+    here = existing_file(out)
+    before = store_condition(str(here)).schema
+    look(out.store, _nothing)
+    after = store_condition(str(here)).schema
+    said = words.UP_TO_DATE if before == after else words.UPGRADED
+    _tell(out, said, path=here, before=before, after=after)
+
+
+def path(out: Out) -> None:
+    """Say where the store is."""
+    here = store_file(out)
+    if out.json:
+        out.data({"path": str(here), "exists": here.exists()})
+    else:
+        out.line(str(here))
+
+
+async def _nothing(_app: Horae) -> None:
+    """To open it was all."""
+
+
+def _tell(out: Out, said: Words, **facts: object) -> None:
+    if out.json:
+        out.data({name: value if isinstance(value, int | None) else str(value) for name, value in facts.items()})
+    else:
+        out.line(("✓ ", out.told(said, **facts)))
+
+
+def store_file(out: Out) -> Path:
+    """Where the store is, or would be; only one in a file is anywhere."""
+    from ..runtime.choosing import store_url  # noqa: PLC0415
+    from ..runtime.stores import sqlite_path  # noqa: PLC0415
+    from .session import settings_of  # noqa: PLC0415
+
+    url = store_url(settings_of(out.store))
+    found = sqlite_path(url)
+    if found is None:
+        raise refuse("only_a_file", url=url)
+    return Path(found).absolute()
+
+
+def existing_file(out: Out) -> Path:
+    from .session import opened_url  # noqa: PLC0415
+
+    here = store_file(out)
+    opened_url(out.store, create=False)
+    return here
+
+
+def confirm_replacing(out: Out, path: Path) -> None:
+    """A file that is there goes only with a yes."""
+    if not out.yes and not out.asks:
+        raise refuse("file_exists", path=path)
+    out.confirm(words.REPLACE_FILE, path=path)
+
+
+def in_bytes(size: int) -> str:
+    number, unit = float(size), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if number < 1000 or unit == "TB":
+            break
+        number /= 1000
+    return f"{number:.0f} {unit}" if unit == "B" or number >= 10 else f"{number:.1f} {unit}"

@@ -1,0 +1,99 @@
+"""`horae doctor`: everything that could keep tasks from running, each with what would help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from . import operating_words as words
+from .frame import command
+from .out import Out
+from .pieces import Piece, Style
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .checks import Check
+
+_SIGNS: Final[dict[str, tuple[str, Style]]] = {"ok": ("✓", "good"), "warning": ("!", "odd"), "error": ("✕", "bad")}
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "doctor")(doctor)
+
+
+def doctor(out: Out) -> None:
+    """Look for what is wrong here; exit code 1 when there is an error."""
+    found = _examined(out)
+    errors = sum(each.grade == "error" for each in found)
+    warnings = sum(each.grade == "warning" for each in found)
+    if out.json:
+        out.data({"errors": errors, "warnings": warnings, "checks": [_shape(out, each) for each in found]})
+    else:
+        for each in found:
+            _show(out, each)
+        out.line(("  ", out.told(words.VERDICT, errors=errors, warnings=warnings)))
+    if errors:
+        raise typer.Exit(1)
+
+
+def _examined(out: Out) -> list[Check]:
+    from ..clock import SystemClock  # noqa: PLC0415 - `--help` does without
+    from ..errors import HoraeError  # noqa: PLC0415
+    from .checks import Reading, about_clock, about_python, about_settings, about_zones, of_this_machine  # noqa: PLC0415
+    from .session import home_zone, settings_of  # noqa: PLC0415
+
+    clock = SystemClock()
+    before = Reading.of(clock)
+    try:
+        settings = settings_of(out.store)
+    except HoraeError as error:
+        return [about_python(), about_settings(error)]
+    folder, of_store = _about_store(out)
+    return [
+        about_python(),
+        about_settings(settings),
+        *of_store,
+        about_clock(before, Reading.of(clock)),
+        about_zones(home_zone(None, settings)),
+        *of_this_machine(folder),
+    ]
+
+
+def _about_store(out: Out) -> tuple[Path, list[Check]]:
+    from pathlib import Path  # noqa: PLC0415
+
+    from ..errors import StoreError  # noqa: PLC0415
+    from ..runtime.choosing import store_url  # noqa: PLC0415
+    from ..runtime.stores import sqlite_path  # noqa: PLC0415
+    from .checks import check  # noqa: PLC0415
+    from .session import look, settings_of  # noqa: PLC0415
+    from .store_checks import about_file, about_store  # noqa: PLC0415
+
+    found = sqlite_path(store_url(settings_of(out.store)))
+    path = None if found is None else Path(found).absolute()
+    if path is not None and not path.exists():
+        return path.parent, [check("store", "warning", words.NO_STORE, words.NO_STORE_FIX, path=path)]
+    try:
+        before = [] if path is None else list(about_file(path))
+        return path.parent if path else Path.cwd(), [*before, *look(out.store, lambda app: about_store(app, path))]
+    except StoreError as error:
+        damaged = check("store", "error", words.NOT_A_STORE, words.NOT_A_STORE_FIX, path=path, problem=error)
+        return path.parent if path else Path.cwd(), [damaged]
+
+
+def _shape(out: Out, found: Check) -> dict[str, Any]:
+    return {
+        "check": found.code,
+        "grade": found.grade,
+        "message": out.told(found.said, **found.facts),
+        "fix": None if found.fix is None else out.told(found.fix),
+    }
+
+
+def _show(out: Out, found: Check) -> None:
+    sign, style = _SIGNS[found.grade]
+    text = out.told(found.said, **found.facts)
+    fix = "" if found.fix is None or found.grade == "ok" else f"   → {out.told(found.fix)}"
+    out.line(("  ", Piece(sign, style), f" {text}", Piece(fix, "dim")))

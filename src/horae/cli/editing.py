@@ -1,0 +1,105 @@
+"""`horae edit`: only what is said changes, and what that does to the fires ahead is shown."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import typer
+
+from ..model.change import Facts
+from ..schedule.preview import fires_in
+from ..service.edits import Edited
+from ..wire.moments import local, utc
+from ..wire.tasks import definition_json, read_edits, task_json
+from . import words
+from .asking import Question, ask
+from .defining import DEFINITION, task_shape
+from .desk import Desk, at_desk
+from .filtering import ONE
+from .frame import Said, command
+from .out import Out, json_text
+from .pieces import Piece
+from .receipt import whole_seconds
+from .refusals import refuse
+from .render import fire_line
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "edit", groups={"said": DEFINITION})(edit)
+
+
+def edit(
+    out: Out,
+    *,
+    task: str = ONE,
+    stray: list[str] | None = typer.Argument(None, metavar="[URL]", help="The address for --http METHOD."),
+    when: str | None = typer.Option(None, "--when", help="A new schedule; it counts from now."),
+    name: str | None = typer.Option(None, "--name", help="A new name."),
+    said: Said,
+    behind: tuple[str, ...] = (),
+    if_version: int | None = typer.Option(None, "--if-version", help="Only if this is still its version."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Show what would change; change nothing."),
+) -> None:
+    """Change a task."""
+    shape = task_shape(said, list(stray or ()), behind)
+    shape |= {key: value for key, value in (("when", when), ("name", name)) if value is not None}
+    if not shape:
+        raise refuse("nothing_to_change")
+
+    async def work(app: Desk) -> tuple[Edited, Facts, datetime]:
+        found = await app.service.tasks.named(app.who, task)
+        if when is not None:
+            # Read here first, so that a refusal can point into what was typed.
+            ask(Question(when, said["zone"] or found.task.schedule.zone, out.language, number=1), app.clock.now())
+        edits = read_edits(shape)
+        done = await app.service.tasks.edit(app.who, found.task.id, edits, expected=if_version, dry_run=dry_run)
+        return done, await app.service.tasks.get(app.who, found.task.id), app.clock.now()
+
+    done, facts, now = at_desk(out.store, work)
+    if out.json:
+        out.data(_json(out, done, facts, dry_run=dry_run))
+    elif out.quiet:
+        out.ids([facts.task.id])
+    else:
+        _tell(out, done, now, dry_run=dry_run)
+
+
+def _json(out: Out, done: Edited, facts: Facts, *, dry_run: bool) -> dict[str, Any]:
+    zone = done.after.schedule.zone
+    return {
+        "task": task_json(facts, out.language),
+        "changed": changed_fields(done),
+        "removed": [{"at": utc(at), "at_local": local(at, done.before.schedule.zone)} for at in done.fires.removed],
+        "added": [{"at": utc(at), "at_local": local(at, zone)} for at in done.fires.added],
+        "dry_run": dry_run,
+    }
+
+
+def changed_fields(done: Edited) -> dict[str, Any]:
+    """By name: what it was, and what it is; of the policies, one by one."""
+    before, after = _flat(definition_json(done.before)), _flat(definition_json(done.after))
+    return {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
+
+
+def _flat(definition: dict[str, Any]) -> dict[str, Any]:
+    policies = definition.pop("policies")
+    return definition | {f"policies.{name}": value for name, value in policies.items()}
+
+
+def _tell(out: Out, done: Edited, now: datetime, *, dry_run: bool) -> None:
+    changed = changed_fields(done)
+    if not changed:
+        out.line(out.told(words.UNCHANGED, name=done.after.name))
+        return
+    said = words.WOULD_EDIT if dry_run else words.EDITED
+    out.line(out.told(said, name=done.after.name, version=done.after.version))
+    for name, change in changed.items():
+        out.line(("  ~ ", f"{name}: ", Piece(json_text(change["from"]), "dim"), " → ", json_text(change["to"])))
+    lines = ((words.GONE, "-", done.fires.removed, done.before), (words.NEW, "+", done.fires.added, done.after))
+    for label, sign, instants, task in lines:
+        for number, fire in enumerate(fires_in(task.schedule.zone or "UTC", instants[:5])):
+            text = fire_line(whole_seconds(fire), now.replace(microsecond=0), out.language)
+            out.row(out.told(label) if number == 0 else "", f"{sign} {text}")
+    if done.fires.removed or done.fires.added:
+        out.row("", Piece(out.told(words.NOT_RETROACTIVE), "dim"))

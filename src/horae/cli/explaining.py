@@ -1,0 +1,105 @@
+"""`horae why`: one sentence, the fact that it rests on, and what would help."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import typer
+
+from ..lifecycle.explain import Verdict
+from ..service.ledger import Why
+from ..service.outages import Outage
+from ..wire.moments import utc
+from ..wire.runs import why_json
+from . import words
+from .desk import Desk, at_desk
+from .filtering import ONE
+from .fixes import Fix, fixes_for
+from .frame import command
+from .out import Out
+from .pieces import Piece
+from .runsof import is_run
+from .showing import run_line
+from .signs import full_time, sign_of
+from .width import columns
+
+_WAITS = Piece("◐", "odd")
+_NOT_RUN = Piece("⊘", "odd")
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "why")(why)
+
+
+def why(
+    out: Out,
+    *,
+    task: str = ONE,
+    at: str | None = typer.Option(
+        None, "--at", metavar="MOMENT", help="2026-11-15T02:00Z, '2026-11-15 02:00', 02:00, yesterday. Default: newest."
+    ),
+) -> None:
+    """Say why a task did, or did not, run."""
+    found, zone = at_desk(out.store, lambda app: _explained(app, task, at))
+    fixes = fixes_for(found)
+    if out.json:
+        out.data(_json(out, found, fixes))
+    elif out.quiet:
+        out.ids([found.explanation.verdict.value])
+    else:
+        _tell(out, found, fixes, zone)
+
+
+async def _explained(app: Desk, name: str, at: str | None) -> tuple[Why, str]:
+    if is_run(name):
+        run = await app.service.runs.get(app.who, name)
+        found = await app.service.ledger.explained(app.who, run.task_id, run.planned, app.zone)
+    else:
+        facts = await app.service.tasks.named(app.who, name)
+        found = await app.service.ledger.explained(app.who, facts.task.id, at, app.zone)
+    return found, found.facts.task.schedule.zone or app.zone
+
+
+def _json(out: Out, found: Why, fixes: tuple[Fix, ...]) -> dict[str, Any]:
+    task = found.facts.task
+    shape = why_json(found.explanation, utc(found.at), task.name, task.schedule.zone, out.language, found.outage)
+    return shape | {"fixes": [{"command": fix.command, "does": fix.does.told(out.language)} for fix in fixes]}
+
+
+def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
+    task, told = found.facts.task, found.explanation
+    at = full_time(found.at, zone, out.language)
+    out.line((_sign(found), " ", Piece(out.told(words.AT, name=task.name, at=at), "bold")))
+    out.line(f"  {told.in_language(out.language)}")
+    if found.outage is not None:
+        out.line(f"  {outage_line(out, found.outage)}")
+    for run in told.runs:
+        out.line(("  ", *run_line(run, zone, out)))
+    widest = max((columns(fix.command) for fix in fixes), default=0)
+    for number, fix in enumerate(fixes):
+        room = " " * (widest - columns(fix.command))
+        out.row(
+            out.told(words.FIX) if number == 0 else "",
+            (fix.command + room, "   ", Piece(fix.does.told(out.language), "dim")),
+        )
+
+
+def _sign(found: Why) -> Piece:
+    told = found.explanation
+    if told.runs:
+        return sign_of(told.runs[-1])
+    return _WAITS if told.verdict in (Verdict.PENDING, Verdict.WAITING) else _NOT_RUN
+
+
+def outage_line(out: Out, outage: Outage) -> str:
+    how = words.STOPPED_CLEANLY if outage.clean else words.DIED
+    since, until = outage.since.astimezone(UTC), outage.until.astimezone(UTC)
+    same_day = since.date() == until.date()
+    return out.told(
+        words.OUTAGE, since=_clock(since, full=not same_day), until=_clock(until, full=not same_day), how=how
+    )
+
+
+def _clock(at: datetime, *, full: bool) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}" if full else f"{at:%H:%M:%S}"

@@ -1,0 +1,97 @@
+"""What would help: commands that can be typed as they are, chosen by what the ledger says."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from ..lifecycle.explain import Explanation, Verdict
+from ..model.change import Facts
+from ..model.reason import Reason
+from ..model.run import Run, RunState
+from ..service.ledger import Why
+from ..wire.tasks import waiting_for
+from .words import FIXES, Words
+
+_MADE_UP_FOR: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAUSED, Reason.SKIP_REQUESTED})
+_FAILED: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
+
+
+class Fix(NamedTuple):
+    command: str
+    does: Words
+
+
+def fixes_for(why: Why) -> tuple[Fix, ...]:
+    """The most likely one first; none where nothing is wrong."""
+    return tuple(_for(why.facts, why.explanation, why.at))
+
+
+def _for(facts: Facts, found: Explanation, at: datetime) -> Iterator[Fix]:
+    name = shlex.quote(facts.task.name)
+    match found.verdict:
+        case Verdict.SKIPPED:
+            yield from _skipped(facts, found, at, name)
+        case Verdict.RAN:
+            yield from _ran(found.runs[-1], name)
+        case Verdict.PAUSED:
+            yield Fix(f"horae resume {name}", FIXES["resume"])
+            yield Fix(f"horae run {name}", FIXES["run"])
+        case Verdict.WAITING | Verdict.RUNNING:
+            yield from _waiting(facts, found, name)
+        case Verdict.OVERDUE:
+            yield Fix("horae up", FIXES["up"])
+            yield Fix("horae nodes", FIXES["nodes"])
+        case Verdict.OVER:
+            yield Fix(f"horae run {name}", FIXES["run"])
+            if found.reason is not Reason.CANCELLED:
+                yield Fix(f"horae resume {name}", FIXES["resume"])
+        case Verdict.NOT_PLANNED:
+            yield Fix(f"horae next --task {name}", FIXES["next"])
+        case Verdict.PENDING | Verdict.NOT_CREATED | Verdict.FORGOTTEN:
+            return
+
+
+def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
+    if found.reason in _MADE_UP_FOR:
+        yield Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
+    if found.reason in (Reason.MISSED_SKIPPED, Reason.STALE):
+        yield Fix(f"horae edit {name} --missed 'latest within 7d'", FIXES["make_up"])
+    if found.reason is Reason.OVERLAP:
+        yield Fix(f"horae edit {name} --overlap queue", FIXES["queue"])
+        yield from (Fix(f"horae stop {run.id}", FIXES["stop"]) for run in facts.live[:1])
+    if found.reason is Reason.PAUSED and facts.standing.pause is not None:
+        yield Fix(f"horae resume {name}", FIXES["resume"])
+    if found.reason is Reason.SKIP_REQUESTED and facts.standing.skips_left:
+        yield Fix(f"horae skip {name} 0", FIXES["unskip"])
+
+
+def _ran(run: Run, name: str) -> Iterator[Fix]:
+    if run.state not in _FAILED:
+        return
+    yield Fix(f"horae logs {run.id}", FIXES["look"])
+    yield Fix(f"horae retry {run.id}", FIXES["retry"])
+    if run.state is RunState.TIMED_OUT:
+        yield Fix(f"horae edit {name} --timeout 30m", FIXES["longer"])
+
+
+def _waiting(facts: Facts, found: Explanation, name: str) -> Iterator[Fix]:
+    kind, _, place = (waiting_for(facts) or "").partition(":")
+    if kind == "lane":
+        yield Fix("horae lanes", FIXES["lanes"])
+        limit = max((lane.limit for lane in facts.lanes if lane.name == place), default=1)
+        yield Fix(f"horae lane {shlex.quote(place)} {limit + 1}", FIXES["lane"])
+    elif kind == "node":
+        yield Fix("horae nodes", FIXES["nodes"])
+    else:
+        yield from (Fix(f"horae logs {run.id} --follow", FIXES["look"]) for run in facts.live[:1])
+        yield from (Fix(f"horae stop {run.id}", FIXES["stop"]) for run in facts.live[:1])
+    if found.verdict is Verdict.WAITING and kind == "run":
+        yield Fix(f"horae edit {name} --overlap parallel", FIXES["queue"])
+
+
+def _instant(at: datetime) -> str:
+    plain = at.astimezone(UTC).replace(tzinfo=None)
+    return plain.isoformat(timespec="auto" if plain.microsecond else "seconds") + "Z"

@@ -1,0 +1,151 @@
+"""One line for each event that is worth seeing, as `horae up` prints them."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from ..app import Horae
+from ..app.listeners import Happening
+from ..model.event import EventKind
+from ..model.reason import Reason, sentence
+from ..model.run import Run
+from ..schedule.preview import fires_in
+from ..wire.moments import milliseconds, utc
+from . import operating_words as words
+from .out import Out
+from .pieces import Cell, Piece, Style
+from .words import Words
+
+_MOST_NAMES: Final = 4_096
+_LOOK_EVERY_SECONDS: Final = 10.0
+_ALWAYS: Final = frozenset(
+    {EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST, EventKind.RUN_RETRYING, EventKind.TASK_FAILED}
+)
+_SHOWN: Final[dict[str, tuple[str, Style, Words]]] = {
+    EventKind.RUN_FAILED: ("✕", "bad", words.RUN_FAILED),
+    EventKind.RUN_TIMED_OUT: ("✕", "bad", words.RUN_TIMED_OUT),
+    EventKind.RUN_LOST: ("!", "odd", words.RUN_LOST),
+    EventKind.RUN_RETRYING: ("↻", "odd", words.RETRYING),
+    EventKind.TASK_FAILED: ("✕", "bad", words.GAVE_UP),
+    EventKind.RUN_SUCCEEDED: ("✓", "good", words.RUN_SUCCEEDED),
+    EventKind.RUN_SKIPPED: ("⊘", "dim", words.RUN_SKIPPED),
+}
+_VERBOSE: Final = _ALWAYS | {EventKind.RUN_SUCCEEDED, EventKind.RUN_SKIPPED}
+
+
+class Following:
+    """Listens before the app is opened, so that the first event is told too."""
+
+    def __init__(self, app: Horae, out: Out, *, verbose: bool) -> None:
+        self._app = app
+        self._out = out
+        self._wanted = _VERBOSE if verbose else _ALWAYS
+        self._names: dict[str, str] = {}
+        self._begun = asyncio.Event()
+        app.on("*")(self.heard)
+
+    def begin(self) -> None:
+        """From now on: what happened before is told now, in order."""
+        self._begun.set()
+
+    async def heard(self, happening: Happening) -> None:
+        await self._begun.wait()
+        if happening.data is not None:
+            if happening.data.get("text") is not None:
+                self._said(happening)
+        elif happening.kind in self._wanted:
+            await self._happened(happening)
+
+    def _said(self, happening: Happening) -> None:
+        data = happening.data or {}
+        late = happening.at - datetime.fromisoformat(str(data["due"]))
+        name, text = str(data.get("title", "")), str(data["text"])
+        if self._out.json:
+            told = {"type": "task.said", "task": name, "text": text, "lateness_ms": milliseconds(late)}
+            self._out.each({**told, "at": utc(happening.at), "task_id": data.get("taskUuid")})
+        else:
+            self._line(happening.at, ("▸", "good"), name, (text, Piece(f"  +{_whole(late)} ms", "dim")))
+
+    async def _happened(self, happening: Happening) -> None:
+        name = await self._name(happening.task_id)
+        run = None if happening.run_id is None else await self._app.store.run(happening.run_id, None)
+        if self._out.json:
+            self._out.each(_json(happening, name, run))
+            return
+        symbol, style, said = _SHOWN[happening.kind]
+        text = self._out.told(said, **self._facts(happening, run))
+        late = None if run is None or run.lateness is None else f"  +{_whole(run.lateness)} ms"
+        self._line(happening.at, (symbol, style), name, (text, Piece(late or "", "dim")))
+
+    def _facts(self, happening: Happening, run: Run | None) -> dict[str, object]:
+        reason = None if happening.detail not in set(Reason) else Reason(happening.detail)
+        because = happening.detail or "" if reason is None else sentence(reason, self._out.language)
+        # The first line says what went wrong, the others where.
+        error = [] if run is None or run.error is None else run.error.strip().splitlines()[:1]
+        return {
+            "attempt": 1 if run is None else run.attempt,
+            "error": error[0] if error else because,
+            "because": because,
+            "at": self._clock_time(happening.detail),
+            "id": happening.task_id,
+        }
+
+    def _clock_time(self, detail: str | None) -> str:
+        try:
+            moment = datetime.fromisoformat(detail or "")
+        except ValueError:
+            return detail or ""
+        return fires_in(self._app.zone, [moment])[0].local.strftime("%H:%M:%S")
+
+    def _line(self, at: datetime, symbol: tuple[str, Style], name: str, rest: tuple[str | Piece, ...]) -> None:
+        time = fires_in(self._app.zone, [at])[0].local.strftime("%H:%M:%S.%f")[:-3]
+        sign, style = symbol
+        cell: Cell = (Piece(time, "dim"), "  ", Piece(sign, style), " ", name, "  ", *rest)
+        self._out.line(cell, flush=True)
+
+    async def _name(self, task_id: str) -> str:
+        found = self._names.get(task_id)
+        if found is None:
+            facts = await self._app.store.facts(task_id, None)
+            found = task_id if facts is None else facts.task.name
+            if len(self._names) >= _MOST_NAMES:
+                self._names.clear()
+            self._names[task_id] = found
+        return found
+
+    async def watch_for_stranded(self) -> None:
+        """What no node can run makes no event: it is looked for now and then."""
+        before = 0
+        while True:
+            found = (await self._app.store.waiting(None, self._app.clock.now())).stranded
+            if found > before:
+                self._tell_stranded(found)
+            before = found
+            await self._app.clock.pause(_LOOK_EVERY_SECONDS)
+
+    def _tell_stranded(self, number: int) -> None:
+        now = self._app.clock.now()
+        if self._out.json:
+            self._out.each({"type": "tasks.stranded", "at": utc(now), "number": number})
+        else:
+            self._line(now, ("!", "odd"), "", (self._out.told(words.STRANDED, number=number),))
+
+
+def _json(happening: Happening, name: str, run: Run | None) -> dict[str, Any]:
+    return {
+        "type": happening.kind,
+        "at": utc(happening.at),
+        "task": name,
+        "task_id": happening.task_id,
+        "run_id": happening.run_id,
+        "detail": happening.detail,
+        "error": None if run is None else run.error,
+        "attempt": None if run is None else run.attempt,
+        "lateness_ms": None if run is None else milliseconds(run.lateness),
+    }
+
+
+def _whole(length: timedelta) -> int:
+    return round(length / timedelta(milliseconds=1))

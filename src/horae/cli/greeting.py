@@ -1,0 +1,114 @@
+"""What `horae up` says when it is ready: where the data is, how many tasks there are, how the scheduler waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..app import Horae
+from ..choices import Language
+from ..model.change import Facts
+from ..model.task import TaskState
+from ..runtime import sqlite_path
+from ..schedule.preview import fires_in
+from ..version import __version__
+from ..wire.moments import local, utc
+from ..wire.tasks import next_due
+from . import operating_words as words
+from .out import Out
+from .pieces import Piece
+from .width import padded
+from .words import Words
+
+_LABEL = 10
+
+
+class Start(NamedTuple):
+    """How a node stands at the moment when it is ready."""
+
+    app: Horae
+    at: datetime
+    seconds: float
+    number: int
+    """How many workers went before this one."""
+    tasks: Mapping[TaskState, int]
+    upcoming: Facts | None
+
+    @property
+    def due(self) -> datetime | None:
+        return None if self.upcoming is None else next_due(self.upcoming)
+
+
+async def gather(app: Horae, seconds: float, number: int) -> Start:
+    overview = await app.service.overview.now(app.who)
+    upcoming = overview.upcoming[0] if overview.upcoming else None
+    return Start(app, overview.at, seconds, number, overview.tasks, upcoming)
+
+
+def start_json(start: Start) -> dict[str, Any]:
+    app, path = start.app, sqlite_path(start.app.url)
+    return {
+        "type": "node.ready",
+        "version": __version__,
+        "ready_ms": round(start.seconds * 1000),
+        "restarts": start.number,
+        "node": None if app.engine is None else app.engine.node,
+        "store": app.url,
+        "path": None if path is None else str(Path(path).resolve()),
+        "zone": app.zone,
+        "tasks": {state.value: number for state, number in start.tasks.items()},
+        "scheduler": {
+            "wake": "precise" if app.settings.precise else "poll",
+            "queued": start.tasks[TaskState.ACTIVE],
+            "next": utc(start.due),
+            "next_local": local(start.due, app.zone),
+            "next_task": None if start.upcoming is None else start.upcoming.task.name,
+        },
+    }
+
+
+def show_start(out: Out, start: Start) -> None:
+    ready = words.READY if start.number == 0 else words.AGAIN
+    out.line(("  ", Piece(f"horae {__version__}", "bold"), f"  {out.told(ready, seconds=f'{start.seconds:.1f}')}"))
+    labelled(out, words.DATA, _data(out, start.app))
+    labelled(out, words.TASKS, _tasks(out, start.tasks))
+    labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
+
+
+def labelled(out: Out, label: Words, text: str) -> None:
+    out.line(("  ", Piece(padded(out.told(label), _LABEL), "dim"), " ", text), flush=True)
+
+
+def _data(out: Out, app: Horae) -> str:
+    path = sqlite_path(app.url)
+    return out.told(words.IN_MEMORY) if path is None else out.told(words.SQLITE, path=Path(path).resolve())
+
+
+def _tasks(out: Out, tasks: Mapping[TaskState, int]) -> str:
+    total = sum(tasks.values())
+    if not total:
+        return out.told(words.NO_TASKS)
+    states = [out.told(words.STATES[state], number=number) for state, number in tasks.items() if number]
+    return out.told(words.COUNTED, total=total, states=_listed(states, out.language))
+
+
+def _scheduler(out: Out, start: Start) -> list[str]:
+    """What waits for the next due instant, and how: the same two ways that HORAE_WAKE chooses between."""
+    settings = start.app.settings
+    ceiling = settings.look_every or settings.terms.poll_ceiling
+    how = (
+        out.told(words.PRECISE) if settings.precise else out.told(words.POLLING, seconds=f"{ceiling.total_seconds():g}")
+    )
+    queued = out.told(words.QUEUED, number=start.tasks[TaskState.ACTIVE])
+    if start.upcoming is None or start.due is None:
+        return [how, queued, out.told(words.NOTHING_NEXT)]
+    (fire,) = fires_in(start.app.zone, [start.due])
+    at = fire.local.isoformat(" ", "seconds")
+    ahead = fire.relative(start.at, out.language)
+    return [how, queued, out.told(words.NEXT, at=at, ahead=ahead, name=start.upcoming.task.name)]
+
+
+def _listed(parts: list[str], language: Language) -> str:
+    return (", " if language == "en" else "、").join(parts)

@@ -1,0 +1,221 @@
+"""`horae runs`, `logs`, `events`: what happened, read back from the ledger, the journal and the event log."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import typer
+
+from ..model.event import Numbered
+from ..model.page import LARGEST_PAGE, Page
+from ..model.refusals import refuse as refuse_task
+from ..model.run import Run, RunState
+from ..model.task import Task
+from ..ports.store import RunFilter
+from ..service.moments import asked_stretch
+from ..wire.overview import event_json
+from ..wire.runs import line_json, run_json
+from . import words
+from .desk import Desk, at_desk
+from .filtering import TASK
+from .frame import command
+from .out import Out
+from .pieces import Cell, Piece
+from .runsof import FAILURES, run_of
+from .session import is_there
+from .signs import NOTHING, fine, first_line, full_time, planned_text, sign_of, state_of_run
+from .tailing import Tail, said_by
+
+_LIMIT = typer.Option(100, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page.")
+_BETWEEN_LOOKS: Final = 0.2
+"""Seconds. Another process does the work, so nothing here is rung."""
+
+
+class Rows(NamedTuple):
+    """Runs with the tasks that they are of, as far as those are still there."""
+
+    page: Page[Run]
+    tasks: dict[str, Task]
+    zone: str
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "runs")(runs)
+    command(app, "logs")(logs)
+    command(app, "events")(events)
+
+
+def runs(
+    out: Out,
+    *,
+    task: str | None = TASK,
+    state: list[str] | None = typer.Option(None, "--state", help="running, succeeded, failed, skipped, …; repeatable."),
+    failed: bool = typer.Option(False, "--failed", help="Only those that did not succeed."),
+    since: str | None = typer.Option(None, "--since", metavar="MOMENT", help="Planned at or after this."),
+    until: str | None = typer.Option(None, "--until", metavar="MOMENT", help="Planned at or before this."),
+    limit: int = _LIMIT,
+    after: str | None = typer.Option(None, "--after", help="Go on after this one; the page before says it."),
+) -> None:
+    """List runs, newest first."""
+    states = _states(state, failed=failed)
+    if not is_there(out.store) and task is None:
+        rows = Rows(Page(()), {}, "UTC")
+    else:
+        rows = at_desk(out.store, lambda app: _rows(app, task, RunFilter(states=states), (since, until), limit, after))
+    if out.json:
+        out.data([_run_json(out, rows, run) for run in rows.page.items])
+    elif out.quiet:
+        out.ids([run.id for run in rows.page.items])
+    elif rows.page.items:
+        out.table(out.told(words.RUN_TITLES).split("|"), [_row(out, rows, run) for run in rows.page.items])
+    if not rows.page.items:
+        out.note(words.NO_RUNS)
+    if rows.page.after is not None:
+        name = "" if task is None else f" {task}"
+        out.note(words.MORE, command=f"horae runs{name} --after {rows.page.after}")
+
+
+def _states(names: list[str] | None, *, failed: bool) -> frozenset[RunState] | None:
+    wanted = [part.strip() for name in names or () for part in name.split(",") if part.strip()]
+    for name in wanted:
+        if name not in set(RunState):
+            raise refuse_task("bad_choice", name="state", value=name, allowed=", ".join(RunState))
+    chosen = frozenset(map(RunState, wanted))
+    return (chosen | FAILURES if failed else chosen) or None
+
+
+async def _rows(
+    app: Desk,
+    task: str | None,
+    wanted: RunFilter,
+    stretch: tuple[str | None, str | None],
+    limit: int,
+    after: str | None,
+) -> Rows:
+    facts = None if task is None else await app.service.tasks.named(app.who, task)
+    zone = (facts and facts.task.schedule.zone) or app.zone
+    now = app.clock.now()
+    since, until = stretch
+    query = wanted._replace(
+        task_id=None if facts is None else facts.task.id,
+        since=None if since is None else asked_stretch(since, zone, now).first,
+        until=None if until is None else asked_stretch(until, zone, now).last,
+    )
+    page = await app.service.runs.page(app.who, query, after, limit)
+    return Rows(page, await tasks_of(app, page.items), zone)
+
+
+async def tasks_of(app: Desk, rows: tuple[Run, ...]) -> dict[str, Task]:
+    """The tasks of these runs, each asked for once."""
+    found: dict[str, Task] = {}
+    for name in {run.task_id for run in rows}:
+        facts = await app.store.facts(name, app.who.scope)
+        if facts is not None:
+            found[name] = facts.task
+    return found
+
+
+def _run_json(out: Out, rows: Rows, run: Run) -> dict[str, object]:
+    task = rows.tasks.get(run.task_id)
+    return run_json(
+        run, None if task is None else task.name, None if task is None else task.schedule.zone, out.language
+    )
+
+
+def _row(out: Out, rows: Rows, run: Run) -> list[Cell]:
+    task = rows.tasks.get(run.task_id)
+    zone = (task and task.schedule.zone) or rows.zone
+    took = NOTHING if run.started is None or run.ended is None else fine(run.ended - run.started)
+    return [
+        [sign_of(run), f" {state_of_run(run, out.language)}"],
+        run.task_id if task is None else task.name,
+        planned_text(run, zone, out.language),
+        NOTHING if run.lateness is None else f"+{fine(run.lateness)}",
+        took,
+        str(run.attempt),
+        Piece(run.id, "dim"),
+        Piece(first_line(run.error or ""), "bad"),
+    ]
+
+
+def logs(
+    out: Out,
+    *,
+    run: str = typer.Argument(..., metavar="RUN|TASK", help="The id of a run; or a task, for its newest one."),
+    follow: bool = typer.Option(False, "--follow", "-f", help="Go on until it has ended."),
+) -> None:
+    """Show what a run said."""
+    number = at_desk(out.store, lambda app: _show_lines(app, out, run, follow=follow))
+    if not number:
+        out.note(words.NO_LINES)
+
+
+async def _show_lines(app: Desk, out: Out, name: str, *, follow: bool) -> int:
+    """As JSON: one list of what there is, or, while it goes on, a line for each."""
+    found = await run_of(app, name)
+    number = 0
+    if out.json and not follow:
+        lines = [line_json(each) async for each in said_by(app, found.run.id, follow=False)]
+        out.data(lines)
+        return len(lines)
+    with out.progress(words.PROGRESS, 1) as bar:
+        tail = Tail(out, found.zone or app.zone, bar if follow else None)
+        async for line in said_by(app, found.run.id, follow=follow):
+            tail.show(line)
+            number += 1
+    return number
+
+
+def events(
+    out: Out,
+    *,
+    after: int | None = typer.Option(None, "--after", min=0, help="From this number on (not included)."),
+    follow: bool = typer.Option(False, "--follow", "-f", help="Go on with what is still to happen."),
+    limit: int = _LIMIT,
+) -> None:
+    """Read the event log."""
+    if follow:
+        at_desk(out.store, lambda app: follow_events(app, out, after, None))
+        return
+    found, zone = at_desk(out.store, lambda app: _events(app, after, limit)) if is_there(out.store) else ((), "UTC")
+    if out.json:
+        out.data([event_json(each) for each in found])
+    for each in () if out.json else found:
+        show_event(out, each, zone)
+    if not found:
+        out.note(words.NO_EVENTS)
+
+
+async def _events(app: Desk, after: int | None, limit: int) -> tuple[tuple[Numbered, ...], str]:
+    """Without a number, the last ones."""
+    number = max(0, await app.service.events.last() - limit) if after is None else after
+    return await app.service.events.after(app.who, number, limit), app.zone
+
+
+async def follow_events(app: Desk, out: Out, after: int | None, task_id: str | None) -> None:
+    """Whatever happens from here on, or from a number on; for ever."""
+    number = await app.service.events.last() if after is None else after
+    out.note(words.WATCHING_FROM, number=number)
+    while True:
+        found = await app.service.events.after(app.who, number, LARGEST_PAGE)
+        for each in found:
+            number = each.number
+            if task_id in (None, each.event.task_id):
+                show_event(out, each, app.zone)
+        if not found:
+            await app.clock.pause(_BETWEEN_LOOKS)
+
+
+def show_event(out: Out, numbered: Numbered, zone: str) -> None:
+    number, event = numbered
+    if out.json:
+        out.each(event_json(numbered))
+        return
+    at = full_time(event.at, zone, out.language)
+    cells = [str(number), at, event.kind.value, event.task_id, event.run_id or "", event.detail or ""]
+    if out.quiet:
+        out.line(str(number), flush=True)
+    elif out.plain:
+        out.tabs(cells)
+    else:
+        out.line("  ".join(cell for cell in cells if cell), flush=True)

@@ -1,0 +1,74 @@
+"""Files that tasks come from, read into one shape: our own export, and those of other schedulers."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from ..interchange import Harvest, crontab, nanoclaw, openclaw
+from ..interchange.files import read_bytes
+from .incoming import Incoming, OldRun
+from .operating_refusals import refuse
+from .own_export import read_export
+
+Format: TypeAlias = Literal["auto", "jsonl", "crontab", "nanoclaw", "openclaw"]
+_SQLITE: Final = b"SQLite format 3\0"
+
+
+class Options(NamedTuple):
+    format: Format
+    zone: str
+    owner: str | None = None
+    system: bool = False
+
+
+def read_file(path: Path | None, piped: bytes, options: Options) -> Incoming:
+    """`path` None: what came in is in `piped`."""
+    kind = options.format if options.format != "auto" else _kind(path, piped)
+    if kind == "jsonl":
+        lines = piped.decode(errors="replace").splitlines() if path is None else _lines(path)
+        return read_export(str(path or "-"), lines, options.owner)
+    if kind == "nanoclaw":
+        if path is None:
+            raise refuse("only_from_a_file")
+        return _foreign(nanoclaw.read(path, zone=options.zone))
+    data = piped if path is None else read_bytes(path)
+    if kind == "openclaw":
+        return _foreign(openclaw.read(data, zone=options.zone))
+    read = crontab.read(data, zone=options.zone, user=getpass.getuser(), system=options.system, owner=options.owner)
+    return _foreign(read)
+
+
+def _kind(path: Path | None, piped: bytes) -> Format:
+    start = piped[:4096] if path is None else _beginning(path)
+    if start.startswith(_SQLITE):
+        return "nanoclaw"
+    text = start.decode(errors="replace").removeprefix("\ufeff").lstrip()
+    if not text:
+        raise refuse("unknown_format", path=path or "-")
+    if text[0] not in "{[":
+        return "crontab"
+    return "jsonl" if '"horae"' in text.splitlines()[0] else "openclaw"
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4096)
+    except OSError as error:
+        raise refuse("unreadable_file", path=path, problem=error.strerror) from None
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            yield from file
+    except (OSError, UnicodeDecodeError) as error:
+        raise refuse("unreadable_file", path=path, problem=getattr(error, "strerror", None) or "no UTF-8") from None
+
+
+def _foreign(harvest: Harvest) -> Incoming:
+    runs = tuple(OldRun(past.key, past, past.started) for past in harvest.past)
+    return Incoming(harvest, runs)

@@ -1,0 +1,28 @@
+"""What a file brings in: tasks, what was unclear, runs from before, lanes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from ..interchange import Harvest, Past
+from ..model.run import Origin
+
+
+class OldRun(NamedTuple):
+    """A run from before, of the task with this key."""
+
+    key: str
+    past: Past
+    planned: datetime
+    attempt: int = 1
+    origin: Origin = Origin.SCHEDULED
+
+
+class Incoming(NamedTuple):
+    harvest: Harvest
+    runs: tuple[OldRun, ...] = ()
+    lanes: tuple[tuple[str, int], ...] = ()
+    over: int = 0
+    exact: bool = False
+    """Our own file: what is refused in it is a mistake, and stops the rest."""

@@ -1,0 +1,175 @@
+"""`horae ls`: one line for each task, one page at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, NamedTuple
+
+import typer
+
+from ..model.change import Facts
+from ..model.ids import EPOCH
+from ..model.page import LARGEST_PAGE
+from ..model.run import Run, RunState
+from ..model.task import TaskState
+from ..ports.store import RunFilter, TaskFilter
+from ..service.overview import Overview
+from ..wire.tasks import next_due, task_json
+from . import words
+from .desk import Desk, at_desk
+from .filtering import FILTERS, task_filter
+from .frame import Said, command
+from .out import Out
+from .pieces import Cell, Piece
+from .session import is_there, place_of
+from .signs import count_of, last_cell, next_cell, state_cell, was_missed, when_cell
+
+Sort = Literal["created", "next"]
+_DAY: Final = timedelta(days=1)
+_MOST_SORTED: Final = 10_000
+_MISSED: Final = ("skipped:missed_skipped", "skipped:merged", "skipped:stale")
+
+
+class Listed(NamedTuple):
+    """`missed` is how many occurrences of each task nothing could run within the last day."""
+
+    tasks: tuple[Facts, ...]
+    last: dict[str, Run]
+    missed: Counter[str]
+    after: str | None
+    overview: dict[str, int]
+    now: datetime
+    zone: str
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "ls", groups={"wanted": FILTERS})(ls)
+
+
+def ls(
+    out: Out,
+    *,
+    wanted: Said,
+    sort: Sort = typer.Option("created", "--sort", help="In order of creation, or of what comes next."),
+    limit: int = typer.Option(100, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page."),
+    after: str | None = typer.Option(None, "--after", help="Go on after this one; the page before says it."),
+    everything: bool = typer.Option(False, "--all", help="All pages at once."),
+) -> None:
+    """List tasks."""
+    query = task_filter(wanted)
+    if not is_there(out.store):
+        listed = None
+    else:
+        listed = at_desk(out.store, lambda app: _listed(app, query, sort, None if everything else limit, after))
+    if listed is None or not listed.tasks:
+        _tell_none(out, filtered=query != TaskFilter() or listed is not None)
+    elif out.json:
+        out.data([_json(out, listed, facts) for facts in listed.tasks])
+    elif out.quiet:
+        out.ids([facts.task.id for facts in listed.tasks])
+    else:
+        _tell(out, listed)
+    if listed is not None and listed.after is not None:
+        out.note(words.MORE, command=f"horae ls --after {listed.after}")
+
+
+async def _listed(app: Desk, query: TaskFilter, sort: Sort, limit: int | None, after: str | None) -> Listed:
+    tasks, following = await _tasks(app, query, sort, limit, after)
+    overview = await app.service.overview.now(app.who)
+    now = app.clock.now()
+    counts = {state.value: number for state, number in overview.tasks.items()} | {"missed": _all_missed(overview)}
+    missed = await _missed(app, now) if counts["missed"] else Counter[str]()
+    return Listed(tasks, await app.service.tasks.latest(app.who, tasks), missed, following, counts, now, app.zone)
+
+
+async def _tasks(
+    app: Desk, query: TaskFilter, sort: Sort, limit: int | None, after: str | None
+) -> tuple[tuple[Facts, ...], str | None]:
+    if sort == "next" and query == TaskFilter() and limit is not None:
+        return await app.service.tasks.upcoming(app.who, limit), None
+    if sort == "next":
+        found = await _every(app, query, _MOST_SORTED)
+        return tuple(sorted(found, key=_soonest)[:limit]), None
+    if limit is None:
+        return await _every(app, query, None), None
+    page = await app.service.tasks.page(app.who, query, after, limit)
+    return page.items, page.after
+
+
+async def _every(app: Desk, query: TaskFilter, most: int | None) -> tuple[Facts, ...]:
+    found: list[Facts] = []
+    after: str | None = None
+    while most is None or len(found) < most:
+        page = await app.service.tasks.page(app.who, query, after, LARGEST_PAGE)
+        found += page.items
+        after = page.after
+        if after is None:
+            break
+    return tuple(found)
+
+
+def _soonest(facts: Facts) -> tuple[bool, datetime]:
+    due = next_due(facts)
+    return (due is None, due or EPOCH)
+
+
+def _all_missed(overview: Overview) -> int:
+    return sum(overview.outcomes.get(each, 0) for each in _MISSED)
+
+
+async def _missed(app: Desk, now: datetime) -> Counter[str]:
+    """What nothing could run in the last day, by task; asked only when the counts say that there was something."""
+    found = Counter[str]()
+    rows = RunFilter(states=frozenset({RunState.SKIPPED}), since=now - _DAY)
+    page = await app.service.runs.page(app.who, rows, limit=LARGEST_PAGE)
+    for run in page.items:
+        if was_missed(run):
+            found[run.task_id] += count_of(run)
+    return found
+
+
+def _json(out: Out, listed: Listed, facts: Facts) -> dict[str, Any]:
+    task_id = facts.task.id
+    return task_json(facts, out.language, listed.last.get(task_id), listed.missed[task_id])
+
+
+def _tell(out: Out, listed: Listed) -> None:
+    titles = out.told(words.TASK_TITLES).split("|")
+    out.table(titles, [_row(out, listed, facts) for facts in listed.tasks])
+    if not out.plain:
+        out.aside(Piece(_footer(out, listed), "dim"))
+
+
+def _row(out: Out, listed: Listed, facts: Facts) -> list[Cell]:
+    task, language = facts.task, out.language
+    row: list[Cell] = [
+        task.name,
+        when_cell(task.schedule, listed.zone, language),
+        last_cell(listed.last.get(task.id), listed.missed[task.id], listed.now, language),
+        next_cell(facts, listed.zone, listed.now, language),
+        state_cell(facts, language),
+    ]
+    return [*row, task.id] if out.plain else row
+
+
+def _footer(out: Out, listed: Listed) -> str:
+    counts = listed.overview
+    total = sum(counts[state] for state in TaskState)
+    failing = counts["failed"] + sum(1 for facts in listed.tasks if _is_failing(facts))
+    troubles = {"failing": failing, "paused": counts["paused"], "missed": counts["missed"]}
+    told = "".join(f" · {out.told(words.SO_MANY[name], number=each)}" for name, each in troubles.items() if each)
+    return out.told(words.TASKS_FOOTER, shown=len(listed.tasks), total=total, troubles=told, zone=listed.zone)
+
+
+def _is_failing(facts: Facts) -> bool:
+    return facts.standing.state is TaskState.ACTIVE and facts.standing.failures > 0
+
+
+def _tell_none(out: Out, *, filtered: bool) -> None:
+    if out.json:
+        out.data([])
+    if filtered:
+        out.note(words.NONE_FIT)
+    else:
+        out.note(words.NO_TASKS_YET, path=place_of(out.store))

@@ -1,0 +1,208 @@
+"""`horae export` and `horae import`: tasks move between deployments, and come here from other schedulers."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from . import operating_words as words
+from .frame import command
+from .operating_refusals import refuse
+from .out import Out, json_text, write
+
+if TYPE_CHECKING:
+    from ..app import Horae
+    from ..schedule.compat import Note
+    from .incoming import Incoming
+    from .taking_over import Plan, Taken
+
+_STANDARD_INPUT: Final = "-"
+_MANY: Final = 100
+"""Fewer are done before a bar could be read."""
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "export", asks=True)(export)
+    command(app, "import")(import_file)
+
+
+def export(
+    out: Out,
+    runs: bool = typer.Option(False, "--runs", help="With the history of each task."),
+    path: Path | None = typer.Option(None, "--out", metavar="FILE", help="Into a file that only you may read."),
+) -> None:
+    """Write all tasks as JSON lines, to move or to keep them."""
+    from .session import look  # noqa: PLC0415 - `--help` does without
+
+    if path is None:
+        look(out.store, lambda app: _write_lines(app, sys.stdout, runs=runs))
+        return
+    from .database import confirm_replacing  # noqa: PLC0415
+
+    there = path.expanduser().absolute()
+    if there.exists():
+        confirm_replacing(out, there)
+    tasks, rows = _to_file(out, there, runs=runs)
+    if out.json:
+        out.data({"path": str(there), "tasks": tasks, "runs": rows})
+    else:
+        out.line(("✓ ", out.told(words.EXPORTED, tasks=tasks, runs=rows, path=there)))
+
+
+async def _write_lines(app: Horae, stream: Any, *, runs: bool) -> tuple[int, int]:
+    from .exporting import exported  # noqa: PLC0415
+
+    tasks = rows = 0
+    async for value in exported(app, runs=runs):
+        write(stream, json_text(value))
+        tasks, rows = tasks + ("task" in value), rows + ("run" in value)
+    return tasks, rows
+
+
+def _to_file(out: Out, path: Path, *, runs: bool) -> tuple[int, int]:
+    """Complete or not there."""
+    from .session import look  # noqa: PLC0415
+
+    try:
+        handle, draft = tempfile.mkstemp(prefix=".horae-export-", dir=path.parent)
+    except OSError as error:
+        raise refuse("unwritable_file", path=path, problem=error.strerror) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            counted = look(out.store, lambda app: _write_lines(app, file, runs=runs))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(draft).replace(path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+    return counted
+
+
+def import_file(  # noqa: PLR0917 - typer calls it by name
+    out: Out,
+    path: str = typer.Argument(..., metavar="FILE|-", help="An export, a crontab, a NanoClaw database, OpenClaw jobs."),
+    kind: str = typer.Option("auto", "--format", help="auto, jsonl, crontab, nanoclaw or openclaw."),
+    zone: str | None = typer.Option(None, "--zone", "--tz", help="The zone that counted there. Default: yours."),
+    owner: str | None = typer.Option(None, "--owner", help="Whose tasks they become."),
+    system: bool = typer.Option(False, "--system", help="A crontab with a column for the user, as /etc/crontab."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
+) -> None:
+    """Take tasks over; doing it twice changes nothing."""
+    from .session import act, home_zone, settings_of  # noqa: PLC0415
+
+    there = home_zone(zone, settings_of(out.store)).name
+    incoming = _read(path, kind, there, owner, system=system)
+
+    async def take(app: Horae) -> tuple[Plan, Taken]:
+        from .taking_over import Taken, plan_for, take_over  # noqa: PLC0415
+
+        plan = await plan_for(app, incoming, path)
+        if dry_run:
+            return plan, Taken(left=len(incoming.runs))
+        with out.progress(words.IMPORTING, len(plan.found)) as bar:
+            tell = bar.to if len(plan.found) >= _MANY else _nobody
+            return plan, await take_over(app, incoming, plan, out.told(words.PAUSED_THERE), tell)
+
+    plan, taken = act(rehearsal_store(out, dry_run=dry_run), take)
+    _show(out, incoming, plan, taken, dry_run=dry_run)
+
+
+def _nobody(_done: int) -> None:
+    """Nobody wants to know."""
+
+
+def rehearsal_store(out: Out, *, dry_run: bool) -> str | None:
+    """A rehearsal on a store that is not there yet needs one, but not on the disk."""
+    if not dry_run:
+        return out.store
+    from .database import store_file  # noqa: PLC0415
+
+    return out.store if store_file(out).exists() else "memory://"
+
+
+def _read(path: str, kind: str, zone: str, owner: str | None, *, system: bool) -> Incoming:
+    from typing import get_args  # noqa: PLC0415
+
+    from ..model.refusals import refuse as refuse_choice  # noqa: PLC0415
+    from .importing import Format, Options, read_file  # noqa: PLC0415
+
+    if kind not in get_args(Format):
+        raise refuse_choice("bad_choice", name="--format", value=kind, allowed=", ".join(get_args(Format)))
+    piped = sys.stdin.buffer.read() if path == _STANDARD_INPUT else b""
+    file = None if path == _STANDARD_INPUT else Path(path).expanduser()
+    if file is not None and not file.exists():
+        raise refuse("no_such_file", path=file)
+    return read_file(file, piped, Options(kind, zone, owner, system))  # type: ignore[arg-type]  # it was looked at above
+
+
+# --- told ----------------------------------------------------------------------------------------------------------
+
+
+def _show(out: Out, incoming: Incoming, plan: Plan, taken: Taken, *, dry_run: bool) -> None:
+    turns = [step.turn for step in plan.planned]
+    counts: dict[str, int] = {turn: turns.count(turn) for turn in ("new", "changed", "same")}
+    if out.json:
+        out.data(_shape(out, incoming, plan, taken, counts, dry_run=dry_run))
+        return
+    out.line(out.told(words.IMPORT_SUMMARY, **counts, unclear=len(plan.unclear)))
+    for each in plan.unclear:
+        because = _said(out, each.note)
+        out.line(("  ", out.told(words.NOT_TAKEN_OVER, source=each.source, text=each.text, because=because)))
+    if incoming.runs:
+        out.line(("  ", out.told(words.RUNS_TAKEN, taken=taken.runs, left=taken.left)))
+    if incoming.harvest.groups:
+        out.line(("  ", out.told(words.GROUPS_TAKEN, number=len(incoming.harvest.groups))))
+    if incoming.over:
+        out.line(("  ", out.told(words.OVER, number=incoming.over)))
+    for source, note in _notes(out, incoming, plan):
+        out.note(words.ABOUT, source=source, note=note)
+    if dry_run:
+        out.note(words.NOTHING_WRITTEN)
+
+
+def _notes(out: Out, incoming: Incoming, plan: Plan) -> list[tuple[str, str]]:
+    about_file = [("*", _said(out, note)) for note in incoming.harvest.notes]
+    return about_file + [(each.source, _said(out, note)) for each in plan.found for note in each.notes]
+
+
+def _said(out: Out, note: Note) -> str:
+    return note.english if out.language == "en" else note.chinese
+
+
+def _shape(
+    out: Out, incoming: Incoming, plan: Plan, taken: Taken, counts: dict[str, int], *, dry_run: bool
+) -> dict[str, Any]:
+    return {
+        "dry_run": dry_run,
+        **counts,
+        "tasks": [
+            {
+                "change": step.turn,
+                "id": None if step.turn == "new" and dry_run else step.after.id,
+                "name": step.after.name,
+                "key": step.after.key,
+                "owner": step.after.owner,
+                "paused": found.paused,
+                "source": found.source,
+            }
+            for found, step in zip(plan.found, plan.planned, strict=True)
+        ],
+        "unclear": [
+            {
+                "source": each.source,
+                "text": each.text,
+                "code": each.note.code,
+                "because": _said(out, each.note),
+            }
+            for each in plan.unclear
+        ],
+        "notes": [{"source": source, "note": note} for source, note in _notes(out, incoming, plan)],
+        "over": incoming.over,
+        "groups": len(incoming.harvest.groups),
+        "runs": {"taken": taken.runs, "left": taken.left},
+    }

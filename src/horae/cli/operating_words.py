@@ -1,0 +1,260 @@
+"""Every sentence that the commands for running and operating say, in English and Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .words import Words
+
+# --- up ------------------------------------------------------------------------------------------------------------
+
+READY: Final = Words("ready in {seconds} s", "就绪,用时 {seconds} 秒")
+AGAIN: Final = Words("running again after {seconds} s", "{seconds} 秒后恢复运行")
+DATA: Final = Words("Data", "数据")
+TASKS: Final = Words("Tasks", "任务")
+SCHEDULER: Final = Words("Scheduler", "调度")
+OUTAGE: Final = Words("Outage", "中断")
+TRY: Final = Words("Try", "试试")
+DEMO: Final = Words("Demo", "演示")
+ENDS: Final = Words("Ends", "结束")
+NO_TASKS: Final = Words("none yet", "还没有")
+COUNTED: Final = Words("{total}: {states}", "{total} 个:{states}")
+PRECISE: Final = Words("priority queue · wakes by timer, precise (<100 ms)", "优先队列 · 定时器唤醒,精确(<100 毫秒)")
+POLLING: Final = Words("polling every {seconds} s (HORAE_WAKE=poll)", "每 {seconds} 秒轮询一次(HORAE_WAKE=poll)")
+QUEUED: Final = Words("{number} queued", "{number} 个排队")
+NEXT: Final = Words("next {at} ({ahead}) {name}", "下一个 {at}({ahead}){name}")
+NOTHING_NEXT: Final = Words("nothing to come", "没有待执行的任务")
+IN_MEMORY: Final = Words("in memory; gone when this process ends", "仅在内存中;进程结束后消失")
+SQLITE: Final = Words("{path}  (SQLite, WAL)", "{path}(SQLite,WAL)")
+NOTHING_RAN: Final = Words("Nothing ran {since}–{until} ({how}).", "{since}–{until} 期间没有运行({how})。")
+STOPPED_CLEANLY: Final = Words("stopped in good order", "正常停止")
+KILLED: Final = Words("killed", "被终止")
+NOTHING_DUE: Final = Words("Nothing was due meanwhile.", "期间没有到期的任务。")
+DUE_MEANWHILE: Final = Words("{due} instants were due: {parts}.", "期间有 {due} 次到期:{parts}。")
+MADE_UP: Final = Words("{number} made up for", "{number} 次已补跑")
+STOOD_FOR: Final = Words("{number} merged into a later run", "{number} 次并入之后的一次")
+SKIPPED: Final = Words("{number} skipped", "{number} 次跳过")
+STILL_WAITING: Final = Words("{number} still waiting", "{number} 次仍在等待")
+REMOVE_DEMO: Final = Words("remove the demo tasks with: {command}", "删除演示任务:{command}")
+DEMO_HERE: Final = Words("{number} tasks, labelled demo=yes", "{number} 个任务,标签 demo=yes")
+ENDS_ALONE: Final = Words("by itself after {seconds:g} s, or on Ctrl-C", "{seconds:g} 秒后自动结束,或按 Ctrl-C")
+ON_SIGNAL: Final = Words("on Ctrl-C", "按 Ctrl-C")
+STOPPING: Final = Words("stopping: what runs may end, the rest is handed back", "正在停止:等待运行结束,其余交还")
+STOPPED: Final = Words("stopped", "已停止")
+WORKER_DIED: Final = Words(
+    "the worker process {pid} died ({how}); it begins again in {pause:g} s",
+    "工作进程 {pid} 已死亡({how});{pause:g} 秒后重新启动",
+)
+BY_SIGNAL: Final = Words("signal {number}", "信号 {number}")
+BY_EXIT: Final = Words("exit code {number}", "退出码 {number}")
+RUN_FAILED: Final = Words("failed (attempt {attempt}): {error}", "失败(第 {attempt} 次):{error}")
+RUN_TIMED_OUT: Final = Words("timed out (attempt {attempt})", "超时(第 {attempt} 次)")
+RUN_LOST: Final = Words("lost: {because}", "丢失:{because}")
+RUN_SUCCEEDED: Final = Words("succeeded", "成功")
+RUN_SKIPPED: Final = Words("skipped: {because}", "跳过:{because}")
+RETRYING: Final = Words("will be tried again {at}", "将在 {at} 重试")
+GAVE_UP: Final = Words("has given up: {because} Look: horae why {id}", "已放弃:{because}查看:horae why {id}")
+STRANDED: Final = Words(
+    "{number} due entries wait for a node that can run them. Look: horae ls, then horae why TASK",
+    "{number} 个到期条目在等待能执行它们的节点。查看:horae ls,再用 horae why 任务",
+)
+STATES: Final = {
+    "active": Words("{number} active", "{number} 个活动"),
+    "paused": Words("{number} paused", "{number} 个暂停"),
+    "completed": Words("{number} completed", "{number} 个完成"),
+    "failed": Words("{number} failed", "{number} 个失败"),
+    "cancelled": Words("{number} cancelled", "{number} 个取消"),
+}
+
+# --- db ------------------------------------------------------------------------------------------------------------
+
+BACKING_UP: Final = Words("backing up", "正在备份")
+BACKED_UP: Final = Words("{path}  {size}, {tasks} tasks", "{path}  {size},{tasks} 个任务")
+REPLACE_FILE: Final = Words("Replace {path}", "覆盖 {path}")
+RESTORE_OVER: Final = Words(
+    "Put {backup} in the place of {path}; what is there now is kept as {kept}",
+    "用 {backup} 替换 {path};现有文件保留为 {kept}",
+)
+RESTORED: Final = Words(
+    "{path} is what {backup} was; the file before is {kept}", "{path} 已恢复为 {backup};原文件为 {kept}"
+)
+RESTORED_NEW: Final = Words("{path} is what {backup} was", "{path} 已恢复为 {backup}")
+ALL_IS_WELL: Final = Words("{path}: nothing is wrong with it", "{path}:没有发现问题")
+UPGRADED: Final = Words("{path}: schema {before} → {after}", "{path}:架构版本 {before} → {after}")
+UP_TO_DATE: Final = Words("{path}: schema {after}, as it should be", "{path}:架构版本 {after},已是最新")
+
+# --- secret --------------------------------------------------------------------------------------------------------
+
+VALUE_OF: Final = Words("Value of {name} (not shown): ", "{name} 的值(不显示):")
+SECRET_SET: Final = Words(
+    '{name} is kept; tasks use it as {{"secret": "{name}"}}', '{name} 已保存;任务中写作 {{"secret": "{name}"}}'
+)
+SECRET_GONE: Final = Words("{name} is removed", "{name} 已删除")
+NO_SECRETS: Final = Words("no secrets yet; try: horae secret set NAME", "还没有机密;可以试试:horae secret set 名称")
+REMOVE_SECRET: Final = Words(
+    "Remove the secret {name}; tasks that use it will fail", "删除机密 {name};使用它的任务会失败"
+)
+ROTATED: Final = Words(
+    "{number} values are sealed with a new key in {path}", "{number} 个值已用新密钥重新加密,密钥位于 {path}"
+)
+SECRET_TITLES: Final = (Words("NAME", "名称"), Words("OWNER", "所有者"), Words("UPDATED", "更新时间"))
+
+# --- config --------------------------------------------------------------------------------------------------------
+
+CONFIG_TITLES: Final = (Words("SETTING", "设置"), Words("VALUE", "值"), Words("FROM", "来源"), Words("MEANING", "含义"))
+FROM_DEFAULT: Final = Words("default", "默认")
+
+# --- doctor --------------------------------------------------------------------------------------------------------
+
+PYTHON: Final = Words("Python {python}, SQLite {sqlite} (apsw {apsw})", "Python {python},SQLite {sqlite}(apsw {apsw})")
+SETTINGS_FINE: Final = Words("Settings: {number} chosen, the rest as usual", "设置:已指定 {number} 项,其余为默认")
+NO_STORE: Final = Words("No store yet: {path}", "还没有存储:{path}")
+NO_STORE_FIX: Final = Words('horae add "every 10s" --say tick', 'horae add "every 10s" --say tick')
+NOT_A_STORE: Final = Words("{path}: {problem}", "{path}:{problem}")
+NOT_A_STORE_FIX: Final = Words(
+    "horae db restore BACKUP, or choose another --store", "horae db restore 备份,或换一个 --store"
+)
+STORE_FINE: Final = Words(
+    "Store: schema {schema}, journal {journal}, synchronous FULL, {size}, {path}",
+    "存储:架构版本 {schema},日志 {journal},synchronous FULL,{size},{path}",
+)
+WRONG_JOURNAL: Final = Words("The journal mode is {journal}, not WAL", "日志模式为 {journal},而不是 WAL")
+INTACT: Final = Words("Database intact", "数据库完好")
+DAMAGED: Final = Words(
+    "{number} things are wrong in the database; the first: {doubt}", "数据库有 {number} 处问题;第一处:{doubt}"
+)
+DAMAGED_FIX: Final = Words("horae db check, then horae db restore BACKUP", "horae db check,再 horae db restore 备份")
+BACKED_UP_AT: Final = Words("Last backup {ago}", "上次备份:{ago}")
+NO_BACKUP: Final = Words("No backup was ever made", "从未备份")
+OLD_BACKUP: Final = Words("The last backup is old: {ago}", "上次备份较旧:{ago}")
+BACKUP_FIX: Final = Words("horae db backup PATH", "horae db backup 路径")
+CLOCK_FINE: Final = Words("Clock: wall and monotonic clock agree; {ntp}", "时钟:系统时间与单调时钟一致;{ntp}")
+CLOCK_DRIFTS: Final = Words(
+    "The wall clock moved by {drift} ms against the monotonic one while we looked; {ntp}",
+    "检查期间系统时间相对单调时钟移动了 {drift} 毫秒;{ntp}",
+)
+CLOCK_BEHIND: Final = Words(
+    "The clock is behind the last thing that happened, by {behind}", "时钟比最近一次事件落后 {behind}"
+)
+CLOCK_FIX: Final = Words("let NTP keep the clock: timedatectl set-ntp true", "用 NTP 校时:timedatectl set-ntp true")
+NTP_SYNCED: Final = Words("NTP is synchronised", "NTP 已同步")
+NTP_UNKNOWN: Final = Words("whether NTP keeps it is not known here", "无法得知是否由 NTP 校时")
+ZONES: Final = Words(
+    "Zone data {version}; default zone {zone} (from {source})", "时区数据 {version};默认时区 {zone}(来自 {source})"
+)
+ZONE_NOWHERE: Final = Words(
+    "Zone data {version}; no default zone is set, so {zone} counts", "时区数据 {version};未设置默认时区,按 {zone} 计算"
+)
+ZONE_FIX: Final = Words(
+    "set HORAE_ZONE, for example HORAE_ZONE=Europe/Berlin", "设置 HORAE_ZONE,例如 HORAE_ZONE=Asia/Shanghai"
+)
+BAD_ZONE: Final = Words("{source} names a zone that nobody knows: {zone}", "{source} 指定了未知的时区:{zone}")
+ZONES_OLDER: Final = Words(
+    "Zone data {version} is older than {seen}, which this store has seen", "时区数据 {version} 比此存储见过的 {seen} 旧"
+)
+ZONES_FIX: Final = Words("pip install --upgrade tzdata", "pip install --upgrade tzdata")
+LATENESS: Final = Words(
+    "Lateness last day: p50 {p50} ms, p99 {p99} ms, {share} % of {number} runs on time",
+    "最近一天延迟:p50 {p50} 毫秒,p99 {p99} 毫秒,{number} 次运行中 {share} % 准时",
+)
+NO_LATENESS: Final = Words("Nothing ran within the last day", "最近一天没有运行")
+LATENESS_FIX: Final = Words(
+    "horae overview; look for long blocking functions and full lanes", "horae overview;检查阻塞的函数与占满的通道"
+)
+NOTHING_WAITS: Final = Words("Nothing due is left waiting", "没有滞留的到期任务")
+OVERDUE: Final = Words("{number} are due, and nobody has claimed them", "{number} 个已到期但无人执行")
+OVERDUE_FIX: Final = Words("horae up", "horae up")
+PARKED: Final = Words("{number} wait for a seat in a full lane", "{number} 个在等待通道空位")
+PARKED_FIX: Final = Words("horae lanes, then horae lane NAME LIMIT", "horae lanes,再 horae lane 名称 上限")
+WAITS_FOR_NODE: Final = Words("{number} are due and no running node can run them", "{number} 个已到期,但没有节点能执行")
+WAITS_FOR_NODE_FIX: Final = Words(
+    "horae up FILE.py, with the file that has their functions", "horae up 文件.py,使用包含其函数的文件"
+)
+NODES: Final = Words("{number} nodes are running", "{number} 个节点正在运行")
+NO_NODES: Final = Words("No engine is running, so nothing fires", "没有引擎在运行,任何任务都不会触发")
+STALE_NODES: Final = Words("{number} nodes are gone without a word: {names}", "{number} 个节点未告别就消失了:{names}")
+STALE_FIX: Final = Words(
+    "the next engine that starts recovers what they carried: horae up", "下一个启动的引擎会接手:horae up"
+)
+LANES_FINE: Final = Words("{number} lanes, none closed", "{number} 个通道,均未关闭")
+LANES_CLOSED: Final = Words("Lanes with limit 0 start nothing: {names}", "上限为 0 的通道不会启动任何任务:{names}")
+TASKS_FINE: Final = Words("{number} tasks, none needs you", "{number} 个任务,均无需处理")
+TASKS_FAILED: Final = Words("{number} tasks have given up: {names}", "{number} 个任务已放弃:{names}")
+TASKS_FAILED_FIX: Final = Words("horae why TASK, then horae resume TASK", "horae why 任务,再 horae resume 任务")
+TASKS_ORPHANED: Final = Words(
+    "{number} tasks lost the code that declared them: {names}", "{number} 个任务失去了声明它们的代码:{names}"
+)
+TASKS_ORPHANED_FIX: Final = Words("horae up FILE.py, or horae rm TASK", "horae up 文件.py,或 horae rm 任务")
+KEY_FINE: Final = Words(
+    "Secrets: {number} sealed, key {path} is yours alone", "机密:{number} 个,密钥 {path} 仅本人可读"
+)
+KEY_NONE: Final = Words("Secrets: none kept", "机密:没有")
+KEY_MISSING: Final = Words(
+    "{number} secrets are sealed, but the key {path} is not there", "有 {number} 个机密,但密钥 {path} 不存在"
+)
+KEY_MISSING_FIX: Final = Words("bring the key file back, or set the secrets again", "恢复密钥文件,或重新设置机密")
+DISK_FINE: Final = Words("{free} free on the disk of the store", "存储所在磁盘剩余 {free}")
+DISK_LOW: Final = Words("Only {free} free on the disk of the store", "存储所在磁盘仅剩 {free}")
+DISK_FIX: Final = Words("make room, or move the store", "清理空间,或移动存储")
+LIBRARIES: Final = Words("Optional libraries: {present}{absent}", "可选库:{present}{absent}")
+ABSENT: Final = Words("; not installed: {names}", ";未安装:{names}")
+LIBRARIES_FIX: Final = Words("pip install 'horae[all]'", "pip install 'horae[all]'")
+VERDICT: Final = Words("{errors} errors, {warnings} warnings", "{errors} 个错误,{warnings} 个警告")
+
+# --- export, import, apply -----------------------------------------------------------------------------------------
+
+EXPORTED: Final = Words("{tasks} tasks and {runs} runs → {path}", "{tasks} 个任务、{runs} 条运行 → {path}")
+IMPORT_SUMMARY: Final = Words(
+    "+ {new} tasks  ~ {changed} changed  = {same} as they are  ? {unclear} unclear",
+    "+ {new} 个新任务  ~ {changed} 个修改  = {same} 个不变  ? {unclear} 个不明确",
+)
+RUNS_TAKEN: Final = Words("{taken} runs from before, {left} not taken", "历史运行 {taken} 条,未导入 {left} 条")
+GROUPS_TAKEN: Final = Words("{number} groups", "{number} 个群组")
+OVER: Final = Words("{number} tasks are over and stay behind", "{number} 个任务已结束,不再导入")
+NOTHING_WRITTEN: Final = Words("nothing written; drop --dry-run to apply", "没有写入;去掉 --dry-run 即可执行")
+NOT_TAKEN_OVER: Final = Words("? {source}: {text}  {because}", "? {source}:{text}  {because}")
+ABOUT: Final = Words("! {source}: {note}", "! {source}:{note}")
+PAUSED_THERE: Final = Words("paused when it was exported", "导出时处于暂停状态")
+FIRES_CHANGE: Final = Words("fires −{removed} +{added} in the next 7 days", "未来 7 天触发 −{removed} +{added}")
+APPLY_SUMMARY: Final = Words(
+    "+ {new} new  ~ {changed} changed  = {same} the same  - {gone} gone",
+    "+ {new} 个新增  ~ {changed} 个修改  = {same} 个不变  - {gone} 个移除",
+)
+APPLY: Final = Words("Apply", "应用")
+IMPORTING: Final = Words("importing", "正在导入")
+APPLIED: Final = Words("applied", "已应用")
+NOTHING_TO_DO: Final = Words("nothing to do", "无需改动")
+LANE_CHANGES: Final = Words("lane {name}: {before} → {after}", "通道 {name}:{before} → {after}")
+NOT_REMOVED: Final = Words("{name} could not be removed: {because}", "无法移除 {name}:{because}")
+
+# --- simulate ------------------------------------------------------------------------------------------------------
+
+SIMULATING: Final = Words("simulating", "正在预演")
+SIMULATED: Final = Words(
+    "{start} – {until} ({zone}): {runs} runs, {skipped} skipped, at most {most} at once",
+    "{start} – {until}({zone}):运行 {runs} 次,跳过 {skipped} 次,最多同时 {most} 个",
+)
+NO_FINDINGS: Final = Words("nothing that you should look at", "没有需要注意的地方")
+BUSIEST_MINUTE: Final = Words(
+    "busiest minute {at}: {count} starts ({names})", "最忙的一分钟 {at}:{count} 次启动({names})"
+)
+BUSIEST_SECOND: Final = Words("busiest second {at}: {count} due ({names})", "最忙的一秒 {at}:{count} 个到期({names})")
+SIMULATED_TITLES: Final = (
+    Words("TASK", "任务"),
+    Words("PLANNED", "计划"),
+    Words("RAN", "运行"),
+    Words("SKIPPED", "跳过"),
+    Words("WAITING", "等待"),
+    Words("LATEST", "最晚"),
+    Words("FIRST", "首次"),
+    Words("LAST", "末次"),
+)
+LANE_TITLES: Final = (
+    Words("LANE", "通道"),
+    Words("LIMIT", "上限"),
+    Words("RUNS", "运行"),
+    Words("WANTED", "同时需要"),
+    Words("FULL", "占满"),
+    Words("LONGEST WAIT", "最长等待"),
+)
+SKIPPED_TASKS: Final = Words("{number} tasks are not going, and were left out", "{number} 个任务未在运行,已忽略")

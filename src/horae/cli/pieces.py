@@ -1,0 +1,77 @@
+"""Text on its way to a terminal: what people named themselves is made inert, what we say may have a colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from .width import columns
+
+Style: TypeAlias = Literal["", "good", "bad", "odd", "dim", "bold"]
+_CODES: Final[dict[Style, str]] = {"good": "32", "bad": "31", "odd": "33", "dim": "2", "bold": "1"}
+
+
+class Piece(NamedTuple):
+    text: str
+    style: Style = ""
+
+
+Cell: TypeAlias = "str | Piece | Sequence[str | Piece]"
+"""What stands in one place: plain text, one piece, or several side by side."""
+
+
+def inert(text: str) -> str:
+    """No character that a terminal would obey instead of showing it: escapes, cursor moves, changes of direction."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+
+
+def pieces_of(cell: Cell) -> tuple[Piece, ...]:
+    parts: Sequence[str | Piece] = (cell,) if isinstance(cell, str | Piece) else cell
+    found = (part if isinstance(part, Piece) else Piece(part) for part in parts)
+    return tuple(Piece(inert(text), style) for text, style in found)
+
+
+def wide(cell: Cell) -> int:
+    return sum(columns(piece.text) for piece in pieces_of(cell))
+
+
+def plain(cell: Cell) -> str:
+    return "".join(piece.text for piece in pieces_of(cell))
+
+
+def painted(cell: Cell, *, colour: bool) -> str:
+    if not colour:
+        return plain(cell)
+    return "".join(_paint(piece) for piece in pieces_of(cell))
+
+
+def cut(cell: Cell, width: int) -> tuple[Piece, ...]:
+    """The beginning of it, with an ellipsis where something is missing."""
+    whole = pieces_of(cell)
+    if wide(whole) <= width:
+        return whole
+    kept: list[Piece] = []
+    left = width - 1
+    for text, style in whole:
+        shown = _beginning(text, left)
+        kept.append(Piece(shown + ("" if shown == text else "…"), style))
+        left -= columns(shown)
+        if shown != text:
+            break
+    return tuple(kept)
+
+
+def _beginning(text: str, width: int) -> str:
+    taken = 0
+    for number, sign in enumerate(text):
+        taken += columns(sign)
+        if taken > width:
+            return text[:number]
+    return text
+
+
+def _paint(piece: Piece) -> str:
+    code = _CODES.get(piece.style)
+    return piece.text if code is None or not piece.text else f"\x1b[{code}m{piece.text}\x1b[0m"

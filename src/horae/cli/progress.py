@@ -1,0 +1,56 @@
+"""How far something has come: a bar on a terminal, a line for every tenth elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Final, Self
+
+from .pieces import inert
+
+_WIDTH: Final = 24
+
+
+class Bar:
+    """On standard error, so that data stays data. Told where it is as often as one likes; it shows only what changed."""
+
+    def __init__(self, title: str, total: int, *, shown: bool) -> None:
+        self._title = inert(title)
+        self._total = max(1, total)
+        self._shown = shown
+        self._live = sys.stderr.isatty()
+        self._last = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
+
+    def to(self, done: int) -> None:
+        self.share(done / self._total, f"{done:,}/{self._total:,}")
+
+    def share(self, share: float, text: str = "") -> None:
+        """Of a whole that is 1, with a word on it."""
+        percent = int(100 * min(1.0, max(0.0, share)))
+        step = percent if self._live else percent // 10
+        if not self._shown or step == self._last:
+            return
+        self._last = step
+        line = f"{self._title}  {_bar(percent)}  {percent:3d} %  {inert(text)}".rstrip()
+        sys.stderr.write(f"\r\x1b[2K{line}" if self._live else f"{line}\n")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Something else is to be printed where the bar is."""
+        if self._shown and self._live and self._last >= 0:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+            self._last = -1
+
+
+def _bar(percent: int) -> str:
+    full = round(_WIDTH * percent / 100)
+    return "█" * full + "░" * (_WIDTH - full)

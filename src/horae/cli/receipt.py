@@ -1,0 +1,103 @@
+"""What is shown of a task that was just made, or that somebody looks at: when, what, and what if."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+
+from ..choices import Language
+from ..model.policy import Missed, Policies
+from ..model.task import Standing, Target, Task, past_of
+from ..schedule import Every, iterate
+from ..schedule.describe import sentence
+from ..schedule.preview import Fire, fires_in
+from ..schedule.warnings import ScheduleWarning
+from ..wire.moments import local, utc
+from ..wire.tasks import target_json
+from . import words
+from .out import Out, json_text
+from .render import fire_line
+from .signs import fine
+from .width import padded
+
+FIRES: Final = 3
+_MOST_SHOWN: Final = 100
+
+
+def fires_of(task: Task, standing: Standing, now: datetime, number: int = FIRES) -> list[Fire]:
+    """The next so many; what was just made and is due at once has none before that."""
+    instants = islice(iterate(task.schedule, now, past_of(task, standing)), number)
+    return fires_in(task.schedule.zone or "UTC", instants)
+
+
+def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
+    return [{"at": utc(fire.utc), "at_local": local(fire.utc, fire.zone)} for fire in fires]
+
+
+def show_schedule(out: Out, task: Task, fires: Sequence[Fire], now: datetime) -> None:
+    out.row(out.told(words.WHEN), sentence(task.schedule, out.language))
+    now = now.replace(microsecond=0)
+    if not fires:
+        at_once = task.schedule.kind in ("now", "once")
+        out.row(out.told(words.NEXT), out.told(words.AT_ONCE if at_once else words.NOTHING_LEFT))
+    for number, fire in enumerate(fires):
+        line = fire_line(whole_seconds(fire), now, out.language)
+        out.row(out.told(words.NEXT) if number == 0 else "", line)
+    if isinstance(task.schedule, Every) and task.schedule.since == "end":
+        out.row("", out.told(words.ESTIMATE))
+
+
+def whole_seconds(fire: Fire) -> Fire:
+    return Fire(fire.utc.replace(microsecond=0), fire.local.replace(microsecond=0), fire.zone)
+
+
+def show_warnings(out: Out, warnings: Sequence[ScheduleWarning]) -> None:
+    for warning in warnings:
+        out.aside(f"  {padded('!', 6)} {warning.in_language(out.language)}")
+
+
+def policies_line(policies: Policies, language: Language) -> str:
+    attempts = policies.retry.attempts
+    return words.POLICIES.told(
+        language,
+        missed=missed_line(policies.missed, language),
+        overlap=policies.overlap,
+        retries=words.FOR_EVER if attempts is None else attempts - 1,
+        timeout=fine(policies.timeout),
+    )
+
+
+def more_policies_line(policies: Policies, language: Language) -> str:
+    return words.MORE_POLICIES.told(
+        language,
+        give_up=words.NEVER if policies.give_up_after is None else policies.give_up_after,
+        guarantee=policies.guarantee,
+        priority=policies.priority,
+        longest=words.NO_LIMIT if policies.max_duration is None else fine(policies.max_duration),
+    )
+
+
+def missed_line(missed: Missed, language: Language) -> str:
+    mode = words.MISSED_MODES[missed.mode]
+    if missed.within is None or missed.mode == "skip":
+        return mode.told(language)
+    return words.WITHIN.told(language, mode=mode, length=fine(missed.within))
+
+
+def target_line(target: Target) -> str:
+    """What it does, in one line: the few words that say most of it."""
+    spec = target_json(target)
+    match spec["kind"]:
+        case "http":
+            said = f"{spec.get('method', 'POST')} {spec.get('url')}"
+        case "command":
+            said = " ".join(spec.get("argv", ()))
+        case "function":
+            said = str(spec.get("name"))
+        case "event":
+            said = str(spec["say"]) if spec.get("say") is not None else str(spec.get("topic"))
+        case _:
+            said = json_text({key: each for key, each in spec.items() if key != "kind"})
+    return f"{spec['kind']}: {said if len(said) <= _MOST_SHOWN else said[: _MOST_SHOWN - 1] + '…'}"

@@ -1,0 +1,107 @@
+"""A backup comes back: it is looked at first, nobody may be at work, and what was there is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from ..engine.home import is_gone
+from ..errors import StoreError
+from ..ports.store import Node
+from ..runtime import make_store
+from .operating_refusals import refuse
+
+_BESIDE = ("-wal", "-shm")
+
+
+def check_backup(backup: Path, here: Path) -> Path:
+    """A copy beside the store, opened, brought up to date and looked through: what is put in place is what was checked."""
+    here.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".horae-restore-", dir=here.parent)
+    draft = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as target, backup.open("rb") as source:
+            shutil.copyfileobj(source, target)
+        problem = _problem_with(draft)
+    except BaseException:
+        _remove(draft)
+        raise
+    if problem is not None:
+        _remove(draft)
+        raise refuse("bad_backup", path=backup, problem=problem)
+    return draft
+
+
+def _problem_with(draft: Path) -> str | None:
+    if draft.stat().st_size == 0:
+        return "It is empty."
+    try:
+        doubts = asyncio.run(_doubts(draft))
+    except StoreError as error:
+        return str(error)
+    return doubts[0] if doubts else None
+
+
+async def _doubts(draft: Path) -> tuple[str, ...]:
+    store = make_store(f"sqlite:///{draft}")
+    try:
+        await store.open()
+        return await store.check()
+    finally:
+        await store.close()
+
+
+def check_nobody_is_there(here: Path) -> None:
+    """No engine, and nobody else who has the file open: they would go on writing to what is no longer the store."""
+    try:
+        nodes = asyncio.run(_live_nodes(here))
+    except StoreError:
+        return  # what is there cannot be opened: a good reason to restore
+    if nodes:
+        raise refuse("node_is_live", nodes=", ".join(node.id for node in nodes))
+    # Whoever closes a file last removes its log: where one is left, somebody else has it open.
+    if any(Path(f"{here}{end}").exists() for end in _BESIDE):
+        raise refuse("store_in_use", path=here)
+
+
+async def _live_nodes(here: Path) -> tuple[Node, ...]:
+    store = make_store(f"sqlite:///{here}")
+    try:
+        await store.open()
+        return tuple(node for node in await store.nodes() if not is_gone(node.home))
+    finally:
+        await store.close()
+
+
+def put_in_place(draft: Path, here: Path, kept: Path) -> Path | None:
+    """At no moment is there no store, or half of one. The file that was there, under its new name."""
+    before = here.exists()
+    if before:
+        kept.unlink(missing_ok=True)
+        os.link(here, kept)
+        for end in _BESIDE:
+            # Only what could not be opened still has a log; it belongs to the file that is kept.
+            with suppress(FileNotFoundError):
+                Path(f"{here}{end}").replace(f"{kept}{end}")
+    _sync(draft)
+    draft.replace(here)
+    _sync(here.parent)
+    return kept if before else None
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _remove(draft: Path) -> None:
+    for end in ("", *_BESIDE):
+        with suppress(FileNotFoundError):
+            Path(f"{draft}{end}").unlink()

@@ -1,0 +1,217 @@
+"""`horae run`, `retry`, `stop`, `backfill`: runs that somebody asks for, or wants to end."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import NamedTuple
+
+import typer
+
+from ..lifecycle.editing import backfill as plan_backfill
+from ..lifecycle.pile import MICROSECOND, without_repeat
+from ..model.change import Facts
+from ..model.entry import Entry, EntryKind
+from ..model.ids import run_id
+from ..model.run import Origin, Run, RunState
+from ..model.task import Task, past_of
+from ..schedule import count
+from ..service.moments import asked_stretch
+from ..service.wishes import read_duration
+from ..wire.runs import run_json
+from ..wire.tasks import task_json
+from . import words
+from .desk import Desk, at_desk
+from .filtering import MANY, MOST_UNASKED, ONE, TASK, do_to_many, is_filter
+from .frame import Said, command
+from .out import Out
+from .pieces import Piece
+from .refusals import refuse
+from .runsof import failed_run_of, run_of
+from .signs import fine, first_line, sign_of
+from .tailing import Tail, said_by, started
+
+_RUN = typer.Argument(..., metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
+
+
+class Queued(NamedTuple):
+    """A run that was asked for; before its claim it has no row. `alive` says whether anybody is there to claim it."""
+
+    id: str
+    task: Task
+    zone: str
+    alive: bool
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "run", asks=True, groups={"wanted": MANY})(run)
+    command(app, "retry")(retry)
+    command(app, "stop")(stop)
+    command(app, "backfill", asks=True)(backfill)
+
+
+def run(
+    out: Out,
+    *,
+    task: str | None = TASK,
+    wait: bool = typer.Option(False, "--wait", "-w", help="Until it has ended, retries included."),
+    follow: bool = typer.Option(False, "--follow", "-f", help="Show what it says; implies --wait."),
+    timeout: str | None = typer.Option(None, "--timeout", metavar="30s", help="Wait no longer than this."),
+    as_of: str | None = typer.Option(
+        None, "--as-of", metavar="INSTANT", help="As if due then: one occurrence made up for."
+    ),
+    wanted: Said,
+) -> None:
+    """Run a task now, once more."""
+    if is_filter(task, wanted):
+        do_to_many(out, wanted, words.RUN, lambda app, each: app.service.tasks.run_now(app.who, each.id))
+        return
+    seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
+    queued = at_desk(out.store, lambda app: _queue(app, task or "", as_of))
+    if not queued.alive:
+        out.note(words.NO_ENGINE)
+    if not (wait or follow):
+        _tell_queued(out, queued)
+        return
+    try:
+        ended = at_desk(out.store, lambda app: _until_over(app, out, queued, seconds, follow=follow))
+    except TimeoutError:
+        raise refuse("wait_timed_out", seconds=f"{seconds:g}", task=queued.task.name) from None
+    _tell_ended(out, queued, ended, follow=follow)
+
+
+async def _queue(app: Desk, name: str, as_of: str | None) -> Queued:
+    facts = await app.service.tasks.named(app.who, name)
+    zone = facts.task.schedule.zone or app.zone
+    if as_of is None:
+        name = await app.service.tasks.run_now(app.who, facts.task.id)
+        return Queued(name, facts.task, zone, bool(await app.store.nodes()))
+    at = asked_stretch(as_of, zone, app.clock.now())
+    after = await app.service.tasks.backfill(app.who, facts.task.id, at.first, at.last)
+    name = _backfilled(after, at.first, at.last)
+    return Queued(name, facts.task, zone, bool(await app.store.nodes()))
+
+
+def _backfilled(facts: Facts, first: datetime, last: datetime) -> str:
+    """The id of the first run of what was just put on the agenda."""
+    entry = next(each for each in facts.entries if _is_of(each, first, last))
+    return run_id(facts.task.id, entry.origin, entry.planned, entry.attempt)
+
+
+def _is_of(entry: Entry, first: datetime, last: datetime) -> bool:
+    return entry.kind is EntryKind.WAITING and entry.origin is Origin.BACKFILL and first <= entry.planned <= last
+
+
+async def _until_over(app: Desk, out: Out, queued: Queued, seconds: float | None, *, follow: bool) -> Run:
+    async with asyncio.timeout(seconds):
+        first = await started(app, queued.id, queued.task.id)
+        with out.progress(words.PROGRESS, 1) as bar:
+            tail = Tail(out, queued.zone, bar)
+            if follow:
+                _tell_started(out, first)
+                async for line in said_by(app, queued.id, follow=True):
+                    tail.show(line)
+            return await _ended(app, queued.task.id, (first.origin, first.planned))
+
+
+async def _ended(app: Desk, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
+    from ..app.waiting import Waiting  # noqa: PLC0415 - the library knows how to wait; most commands do not
+
+    return await Waiting().ended(lambda: app.store, task_id, app.who.scope, occurrence)
+
+
+def _tell_queued(out: Out, queued: Queued) -> None:
+    if out.json:
+        out.data({"run_id": queued.id, "task_id": queued.task.id, "task": queued.task.name})
+    elif out.quiet:
+        out.ids([queued.id])
+    else:
+        out.line(out.told(words.QUEUED, name=queued.task.name, id=queued.id))
+
+
+def _tell_started(out: Out, run: Run) -> None:
+    if out.json or out.quiet or run.lateness is None:
+        return
+    node = "" if run.node is None else f" · {run.node}"
+    out.line(Piece(out.told(words.STARTED, id=run.id, late=fine(run.lateness), node=node), "dim"), flush=True)
+
+
+def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
+    shape = run_json(ended, queued.task.name, queued.task.schedule.zone, out.language)
+    if out.json:
+        out.each(shape) if follow else out.data(shape)
+    elif out.quiet:
+        out.ids([ended.id])
+    else:
+        took = "–" if ended.started is None or ended.ended is None else fine(ended.ended - ended.started)
+        out.line((sign_of(ended), f" {out.told(words.ENDED, state=ended.state.value, took=took)}"))
+    if ended.state is not RunState.SUCCEEDED:
+        raise refuse("awaited_run_failed", id=ended.id, state=ended.state.value, error=first_line(ended.error or ""))
+
+
+def retry(out: Out, *, run: str = _RUN) -> None:
+    """Try a failed run again."""
+
+    async def work(app: Desk) -> tuple[str, Facts]:
+        found = await failed_run_of(app, run)
+        return found.run.id, await app.service.runs.retry(app.who, found.run.id)
+
+    name, facts = at_desk(out.store, work)
+    if out.json:
+        out.data({"run_id": name, "task_id": facts.task.id, "task": facts.task.name})
+    elif out.quiet:
+        out.ids([name])
+    else:
+        out.line(out.told(words.RETRYING, id=name))
+
+
+def stop(out: Out, *, run: str = _RUN) -> None:
+    """Ask a run to end."""
+
+    async def work(app: Desk) -> tuple[Run, Facts]:
+        found = await run_of(app, run)
+        return await app.service.runs.cancel(app.who, found.run.id), found.facts
+
+    ended, facts = at_desk(out.store, work)
+    if out.json:
+        out.data(run_json(ended, facts.task.name, facts.task.schedule.zone, out.language))
+    elif out.quiet:
+        out.ids([ended.id])
+    else:
+        said = words.STOPPING if ended.live else words.STOPPED
+        out.line(out.told(said, id=ended.id, state=ended.state.value))
+
+
+def backfill(
+    out: Out,
+    *,
+    task: str = ONE,
+    first: str = typer.Option(..., "--from", metavar="INSTANT", help="From here on, included."),
+    last: str = typer.Option(..., "--to", metavar="INSTANT", help="Up to here, included; a day counts whole."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only count."),
+) -> None:
+    """Run the occurrences of a past range."""
+
+    async def ranged(app: Desk) -> tuple[Facts, datetime, datetime, int]:
+        facts = await app.service.tasks.named(app.who, task)
+        now, zone = app.clock.now(), facts.task.schedule.zone or app.zone
+        begin, end = asked_stretch(first, zone, now).first, min(asked_stretch(last, zone, now).last, now)
+        plan_backfill(facts, begin, end, now)  # refuses what could not be done
+        return facts, begin, end, _counted(facts, begin, end)
+
+    facts, begin, end, number = at_desk(out.store, ranged)
+    if not dry_run:
+        if number > MOST_UNASKED:
+            out.confirm(words.BACKFILL, name=facts.task.name, number=number)
+        facts = at_desk(out.store, lambda app: app.service.tasks.backfill(app.who, facts.task.id, begin, end))
+    if out.json:
+        out.data({"task": task_json(facts, out.language), "count": number, "dry_run": dry_run})
+    elif out.quiet:
+        out.ids([facts.task.id])
+    else:
+        said = words.WOULD_BACKFILL if dry_run else words.BACKFILLED
+        out.line(out.told(said, name=facts.task.name, number=number))
+
+
+def _counted(facts: Facts, first: datetime, last: datetime) -> int:
+    return count(without_repeat(facts.task.schedule), first - MICROSECOND, last, past_of(facts.task, facts.standing))

@@ -1,0 +1,131 @@
+"""`horae secret`: values that tasks name and never hold; they come in unseen, and nobody is shown one again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from . import operating_words as words
+from .frame import command
+from .operating_refusals import refuse
+from .out import Out
+from .pieces import inert
+
+if TYPE_CHECKING:
+    from ..app import Horae
+    from ..service.secrets import SecretName
+
+_NAME: Final = typer.Argument(..., metavar="NAME", help="A-Z a-z 0-9 _ . -")
+_OWNER: Final = typer.Option(None, "--owner", help="Whose secret it is. Default: yours.")
+
+
+def register(app: typer.Typer) -> None:
+    family = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+    command(family, "set")(set_secret)
+    command(family, "ls")(list_secrets)
+    command(family, "rm", asks=True)(remove)
+    command(family, "rotate")(rotate)
+    app.add_typer(family, name="secret", help="Keep values that tasks name but never hold.")
+
+
+def set_secret(
+    out: Out,
+    name: str = _NAME,
+    source: list[str] | None = typer.Argument(None, metavar="[-]", help="- reads the value from standard input."),
+    from_file: Path | None = typer.Option(None, "--from-file", metavar="FILE", help="Read the value from a file."),
+    owner: str | None = _OWNER,
+) -> None:
+    """Keep a value, asked for without showing it; or from a file, or from standard input."""
+    from .session import act  # noqa: PLC0415 - `--help` does without
+
+    if source not in (None, [], ["-"]):
+        raise refuse("secret_as_argument", name=name)
+    value = _value(out, name, from_file, piped=source == ["-"])
+    kept = act(out.store, lambda app: app.service.secrets.set(app.who, name, value, owner))
+    if out.json:
+        out.data(_shape(kept))
+    else:
+        out.line(("✓ ", out.told(words.SECRET_SET, name=kept.name)))
+
+
+def list_secrets(out: Out, owner: str | None = _OWNER) -> None:
+    """List names, never values."""
+    from .session import look  # noqa: PLC0415
+
+    names = look(out.store, lambda app: _names(app, owner))
+    if out.json:
+        out.data([_shape(each) for each in names])
+    elif out.quiet:
+        out.ids([each.name for each in names])
+    elif names:
+        rows = [[each.name, each.owner, f"{each.updated:%Y-%m-%d %H:%M}Z"] for each in names]
+        out.table([out.told(title) for title in words.SECRET_TITLES], rows)
+    else:
+        out.note(words.NO_SECRETS)
+
+
+def remove(out: Out, name: str = _NAME, owner: str | None = _OWNER) -> None:
+    """Remove a secret for good."""
+    from .session import look  # noqa: PLC0415
+
+    out.confirm(words.REMOVE_SECRET, name=name)
+    look(out.store, lambda app: app.service.secrets.remove(app.who, name, owner))
+    if out.json:
+        out.data({"removed": name})
+    else:
+        out.line(("✓ ", out.told(words.SECRET_GONE, name=name)))
+
+
+def rotate(out: Out) -> None:
+    """Make a new key and seal everything with it; engines that run go on."""
+    import os  # noqa: PLC0415
+
+    from ..sealing import KeyFile  # noqa: PLC0415
+    from ..sealing.place import key_path  # noqa: PLC0415
+    from ..service.secrets import renew_key  # noqa: PLC0415
+    from .database import existing_file  # noqa: PLC0415
+    from .session import look  # noqa: PLC0415
+
+    path = key_path(str(existing_file(out)), os.environ)
+    number = look(out.store, lambda app: renew_key(app.service.secrets, KeyFile(path)))
+    if out.json:
+        out.data({"resealed": number, "key_file": str(path)})
+    else:
+        out.line(("✓ ", out.told(words.ROTATED, number=number, path=path)))
+
+
+async def _names(app: Horae, owner: str | None) -> list[SecretName]:
+    found: list[SecretName] = []
+    after: str | None = None
+    while True:
+        page = await app.service.secrets.names(app.who, owner, after, 1_000)
+        found += page.items
+        after = page.after
+        if after is None:
+            return found
+
+
+def _shape(secret: SecretName) -> dict[str, Any]:
+    from ..wire.moments import utc  # noqa: PLC0415
+
+    return {"name": secret.name, "owner": secret.owner, "updated": utc(secret.updated)}
+
+
+def _value(out: Out, name: str, file: Path | None, *, piped: bool) -> str:
+    """One newline at the end is the editor's or the pipe's, not the secret's."""
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
+        except (OSError, UnicodeDecodeError) as error:
+            raise refuse("unreadable_file", path=file, problem=getattr(error, "strerror", None) or "no UTF-8") from None
+    if piped:
+        return sys.stdin.read().removesuffix("\n").removesuffix("\r")
+    if not out.asks:
+        raise refuse("no_secret_value", name=name)
+    from getpass import getpass  # noqa: PLC0415 - only where somebody types
+
+    # It asks when nothing is echoed any more; whatever is typed before that is thrown away.
+    return getpass(inert(out.told(words.VALUE_OF, name=name)), stream=sys.stderr)

@@ -1,0 +1,141 @@
+"""`horae show`: one task in full."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import typer
+
+from ..model.change import Facts
+from ..model.run import Run
+from ..ports.store import RunFilter
+from ..wire.runs import run_json
+from ..wire.tasks import task_json, waiting_for
+from . import words
+from .desk import Desk, at_desk
+from .filtering import ONE
+from .frame import command
+from .out import Out
+from .pieces import Cell, Piece
+from .receipt import (
+    fires_json,
+    fires_of,
+    more_policies_line,
+    policies_line,
+    show_schedule,
+    target_line,
+)
+from .signs import fine, first_line, full_time, planned_text, sign_of, state_cell, state_of_run
+
+_FIRES: Final = 5
+_RUNS: Final = 5
+
+
+class Shown(NamedTuple):
+    facts: Facts
+    runs: tuple[Run, ...]
+    now: datetime
+    zone: str
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "show")(show)
+
+
+def show(out: Out, *, task: str = ONE) -> None:
+    """Show one task in full."""
+    shown = at_desk(out.store, lambda app: _find(app, task))
+    if out.json:
+        out.data(_json(out, shown))
+    elif out.quiet:
+        out.ids([shown.facts.task.id])
+    else:
+        _tell(out, shown)
+
+
+async def _find(app: Desk, name: str) -> Shown:
+    facts = await app.service.tasks.named(app.who, name)
+    runs = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=_RUNS)
+    # With its lanes: a list leaves them out.
+    return Shown(await app.service.tasks.get(app.who, facts.task.id), runs.items, app.clock.now(), app.zone)
+
+
+def _json(out: Out, shown: Shown) -> dict[str, Any]:
+    facts, task = shown.facts, shown.facts.task
+    zone = task.schedule.zone
+    last = shown.runs[0] if shown.runs else None
+    return {
+        "task": task_json(facts, out.language, last),
+        "fires": fires_json(fires_of(task, facts.standing, shown.now, _FIRES)),
+        "runs": [run_json(run, task.name, zone, out.language) for run in shown.runs],
+    }
+
+
+def _tell(out: Out, shown: Shown) -> None:
+    facts, task, standing = shown.facts, shown.facts.task, shown.facts.standing
+    zone = task.schedule.zone or shown.zone
+    out.line((Piece(task.name, "bold"), "  ", Piece(task.id, "dim")))
+    show_schedule(out, task, fires_of(task, standing, shown.now, _FIRES), shown.now)
+    out.row(out.told(words.DOES), target_line(task.target))
+    if task.payload != "{}":
+        out.row(out.told(words.PAYLOAD), task.payload)
+    out.row(out.told(words.LATE), policies_line(task.policies, out.language))
+    out.row("", more_policies_line(task.policies, out.language))
+    state: list[str | Piece] = [_one(state_cell(facts, out.language)), out.told(words.VERSION, version=task.version)]
+    out.row(out.told(words.STATE), state)
+    for line in _standing_lines(out, shown, zone):
+        out.row("", line)
+    made = full_time(task.created, zone, out.language)
+    out.row(out.told(words.OWNER), f"{task.owner} · {out.told(words.CREATED)} {made}")
+    for label, value in ((words.KEY, task.key), (words.LANE, task.lane)):
+        if value is not None:
+            out.row(out.told(label), value)
+    if task.labels:
+        out.row(out.told(words.LABELS), "  ".join(f"{name}={value}" for name, value in task.labels))
+    waits = waiting_line(out, facts)
+    if waits is not None:
+        out.row(out.told(words.WAITS), waits)
+    for number, run in enumerate(shown.runs):
+        out.row(out.told(words.RUNS) if number == 0 else "", run_line(run, zone, out))
+
+
+def _one(cell: Cell) -> str | Piece:
+    return cell if isinstance(cell, str | Piece) else Piece("")
+
+
+def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
+    standing = shown.facts.standing
+    found = []
+    if standing.pause is not None:
+        pause = standing.pause
+        until = (
+            words.PAUSED_UNTIL.told(out.language, until=full_time(pause.until, zone, out.language))
+            if pause.until
+            else ""
+        )
+        note = f" ({pause.note})" if pause.note else ""
+        since = full_time(pause.since, zone, out.language)
+        found.append(out.told(words.PAUSED_SINCE, since=since, until=until, note=note))
+    if standing.skips_left:
+        found.append(out.told(words.SKIPS_LEFT, number=standing.skips_left))
+    if standing.last_result:
+        found.append(f"→ {first_line(standing.last_result)}")
+    return found
+
+
+def waiting_line(out: Out, facts: Facts) -> str | None:
+    """What keeps it, where something is due and does not start."""
+    waits = waiting_for(facts)
+    if waits is None:
+        return None
+    kind, _, name = waits.partition(":")
+    return out.told(words.WAITS_FOR[kind], name=name)
+
+
+def run_line(run: Run, zone: str, out: Out) -> list[str | Piece]:
+    late = "" if run.lateness is None else f"  +{fine(run.lateness)}"
+    planned = planned_text(run, zone, out.language)
+    state = state_of_run(run, out.language)
+    error = f"  {first_line(run.error)}" if run.error else ""
+    return [sign_of(run), f" {planned}  {state}{late}", Piece(error, "bad"), Piece(f"  {run.id}", "dim")]

@@ -1,0 +1,167 @@
+"""Runs, tasks and times as a line shows them: a sign, a word, a number; never a colour alone."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from ..choices import Language
+from ..model.change import Facts
+from ..model.reason import Reason
+from ..model.run import Run, RunState
+from ..model.task import TaskState
+from ..schedule.describe import core_sentence
+from ..schedule.preview import fires_in, in_words
+from ..schedule.value import Schedule
+from ..wire.tasks import next_due
+from . import words
+from .pieces import Cell, Piece, Style
+from .render import offset, reading, weekday
+from .width import padded
+
+NOTHING: Final = "–"
+MISSED_REASONS: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.MERGED})
+"""Nothing could run it when it was due."""
+_SIGNS: Final[dict[RunState, tuple[str, Style]]] = {
+    RunState.CLAIMED: ("◐", "odd"),
+    RunState.RUNNING: ("◐", "odd"),
+    RunState.WAITING: ("◐", "odd"),
+    RunState.SUCCEEDED: ("✓", "good"),
+    RunState.FAILED: ("✕", "bad"),
+    RunState.TIMED_OUT: ("⧖", "bad"),
+    RunState.LOST: ("✕", "bad"),
+    RunState.CANCELLED: ("■", "dim"),
+    RunState.SKIPPED: ("⊘", "dim"),
+}
+_SHORT_STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+_MOST_SHOWN: Final = 40
+
+
+def sign_of(run: Run) -> Piece:
+    if was_missed(run):
+        return Piece("△", "odd")
+    return Piece(*_SIGNS[run.state])
+
+
+def was_missed(run: Run) -> bool:
+    return run.state is RunState.SKIPPED and run.reason in MISSED_REASONS
+
+
+def count_of(run: Run) -> int:
+    return 1 if run.span is None else run.span.count
+
+
+def state_of_run(run: Run, language: Language) -> str:
+    """`succeeded`, `skipped (paused)`, `3 missed`."""
+    if was_missed(run):
+        return words.MISSED.told(language, number=count_of(run))
+    many = f" ×{count_of(run)}" if count_of(run) > 1 else ""
+    why = f" ({run.reason.value})" if run.reason is not None and run.state is not RunState.FAILED else ""
+    return f"{run.state.value}{why}{many}"
+
+
+def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -> Cell:
+    """`✓ 21h +7ms`, `✕ 7h disk full`, `△ 3 missed`."""
+    extra = [Piece(f"  △ {words.MISSED.told(language, number=missed)}", "odd")] if missed else []
+    if run is None:
+        return [Piece(NOTHING, "dim"), *extra]
+    if was_missed(run):
+        return [sign_of(run), f" {words.MISSED.told(language, number=max(missed, count_of(run)))}"]
+    age = f" {short(now - (run.ended or run.started or run.due))}"
+    return [sign_of(run), age, *_remark(run), *extra]
+
+
+def _remark(run: Run) -> list[str | Piece]:
+    if run.state in (RunState.FAILED, RunState.TIMED_OUT, RunState.LOST):
+        return [Piece(f"  {first_line(run.error or (run.reason.value if run.reason else ''))}", "dim")]
+    if run.state is RunState.SKIPPED:
+        return [Piece(f"  {run.reason.value if run.reason else ''}", "dim")]
+    return [] if run.lateness is None else [Piece(f"  +{fine(run.lateness)}", "dim")]
+
+
+def first_line(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= _MOST_SHOWN else line[: _MOST_SHOWN - 1] + "…"
+
+
+def state_cell(facts: Facts, language: Language) -> Cell:
+    standing = facts.standing
+    if standing.pause is not None:
+        note = f": {first_line(standing.pause.note)}" if standing.pause.note else ""
+        return Piece(f"{standing.state.value}{note}", "odd")
+    if standing.state is TaskState.FAILED:
+        return Piece(standing.state.value, "bad")
+    if standing.state is TaskState.ACTIVE and standing.failures:
+        return Piece(words.FAILING.told(language, number=standing.failures), "bad")
+    return Piece(standing.state.value, "" if standing.state is TaskState.ACTIVE else "dim")
+
+
+def next_cell(facts: Facts, zone: str, now: datetime, language: Language) -> Cell:
+    """`in 41 s  09:00`; with the day where it is not within one."""
+    due = next_due(facts)
+    if facts.live:
+        return Piece(words.RUNNING_NOW.told(language), "odd")
+    if due is None:
+        return Piece(NOTHING, "dim")
+    return [padded_ahead(due - now, language), Piece(clock_time(due, zone, now, language), "dim")]
+
+
+def padded_ahead(ahead: timedelta, language: Language) -> str:
+    return padded(in_words(ahead, language), 13 if language == "en" else 16) + " "
+
+
+def clock_time(at: datetime, zone: str, now: datetime, language: Language) -> str:
+    """The shortest that leaves no doubt: the time of day within a day, the weekday within six, else the date."""
+    (fire,) = fires_in(zone, [at.replace(microsecond=0)])
+    ahead = abs(at - now)
+    if ahead < timedelta(hours=20):
+        return f"{fire.local:%H:%M:%S}" if fire.local.second else f"{fire.local:%H:%M}"
+    if ahead < timedelta(days=6):
+        return f"{weekday(fire.local, language)} {fire.local:%H:%M}"
+    return reading(fire.local)
+
+
+def full_time(at: datetime, zone: str, language: Language) -> str:
+    """`Mon 2026-11-16 09:00:00 +08:00`."""
+    (fire,) = fires_in(zone, [at])
+    local = fire.local.replace(microsecond=fire.local.microsecond // 1000 * 1000)
+    return f"{weekday(local, language)} {reading(local.replace(microsecond=0))} {offset(local)}"
+
+
+def planned_text(run: Run, zone: str, language: Language) -> str:
+    """When it was planned; of a stretch, from when to when."""
+    if run.span is None or run.span.count == 1:
+        return full_time(run.planned, zone, language)
+    last = clock_time(run.span.last, zone, run.span.first, language)
+    return f"{full_time(run.span.first, zone, language)} … {last}"
+
+
+def when_cell(schedule: Schedule, zone: str, language: Language) -> str:
+    said = core_sentence(schedule, language)
+    other = schedule.zone is not None and schedule.zone != zone and schedule.kind not in ("every", "now")
+    return f"{said}{', ' if language == 'en' else '，'}{schedule.zone}" if other else said
+
+
+def short(length: timedelta) -> str:
+    """`21h`, `7s`: one unit, for columns."""
+    seconds = max(0, int(length.total_seconds()))
+    for size, unit in _SHORT_STEPS:
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return "0s"
+
+
+def fine(length: timedelta) -> str:
+    """`7ms`, `1.2s`, `4m 10s`: as exact as it matters."""
+    seconds = length.total_seconds()
+    if seconds < 1:
+        return f"{max(0, round(seconds * 1000))}ms"
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m {rest}s" if rest else f"{minutes}m"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours}h {minutes}m" if minutes else f"{hours}h"
+    return f"{hours // 24}d {hours % 24}h" if hours % 24 else f"{hours // 24}d"

@@ -1,0 +1,180 @@
+"""`horae overview`, `lanes`, `lane`, `nodes`: how the whole deployment stands."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import typer
+
+from ..model.checks import check_number
+from ..model.lane import LaneUse
+from ..ports.store import Node
+from ..service.overview import Overview
+from ..wire.overview import lane_json, node_json, overview_json
+from ..wire.tasks import next_due
+from . import words
+from .desk import Desk, at_desk
+from .frame import command
+from .out import Out
+from .pieces import Cell, Piece
+from .session import is_there, place_of
+from .signs import clock_time, fine, full_time, padded_ahead, short, sign_of
+
+_FEW = 5
+MOST_IN_LANE = 1_000_000
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "overview")(overview)
+    command(app, "lanes")(lanes)
+    command(app, "lane")(lane)
+    command(app, "nodes")(nodes)
+
+
+def overview(out: Out) -> None:
+    """Show how it stands, at a glance."""
+    there = is_there(out.store)
+    found, zone = at_desk(out.store if there else "memory://", _seen)
+    if not there:
+        out.note(words.NO_TASKS_YET, path=place_of(out.store))
+    if out.json:
+        out.data(overview_json(found, out.language))
+    elif out.quiet:
+        out.ids([facts.task.id for facts in found.upcoming])
+    else:
+        for label, cell in overview_rows(out, found, zone):
+            out.row(label, cell)
+
+
+async def _seen(app: Desk) -> tuple[Overview, str]:
+    return await app.service.overview.now(app.who), app.zone
+
+
+def overview_rows(out: Out, found: Overview, zone: str) -> list[tuple[str, Cell]]:
+    """The numbers of Now, each with a short word before it."""
+    counts = " · ".join(f"{number} {state.value}" for state, number in found.tasks.items() if number)
+    outcomes = " · ".join(f"{number} {name}" for name, number in found.outcomes.items())
+    none = out.told(words.NOTHING)
+    rows: list[tuple[str, Cell]] = [
+        (out.told(words.TASKS), counts or none),
+        (out.told(words.LAST_DAY), outcomes or none),
+        (out.told(words.LATENESS), _lateness(out, found)),
+        (out.told(words.DUE), out.told(words.WAITING_LINE, **found.waiting._asdict())),
+        (out.told(words.NODES), _nodes(out, found)),
+    ]
+    rows += _labelled(out.told(words.RUNS), [running_line(out, found, number) for number in range(len(found.running))])
+    rows += _labelled(out.told(words.UPCOMING), upcoming_lines(out, found, zone)[:_FEW])
+    rows += _labelled(out.told(words.NEEDS_LABEL), need_lines(out, found))
+    return rows
+
+
+def _labelled(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:
+    return [(label if number == 0 else "", cell) for number, cell in enumerate(cells)]
+
+
+def _lateness(out: Out, found: Overview) -> Cell:
+    late = found.lateness
+    if found.on_time is None or late.p50 is None or late.p99 is None:
+        return out.told(words.NOTHING)
+    share = f"{100 * found.on_time:.2f} %"
+    said = out.told(words.ON_TIME_LINE, share=share, number=late.counted)
+    return f"{said} · p50 {fine(late.p50)} · p99 {fine(late.p99)}"
+
+
+def _nodes(out: Out, found: Overview) -> Cell:
+    return str(len(found.nodes)) if found.nodes else Piece(out.told(words.NO_ENGINE), "odd")
+
+
+def running_line(out: Out, found: Overview, number: int) -> Cell:
+    del out
+    run = found.running[number]
+    age = "" if run.started is None else f"  {short(found.at - run.started)}"
+    return [sign_of(run), f" {run.task_id}{age}  ", Piece(run.id, "dim")]
+
+
+def upcoming_lines(out: Out, found: Overview, zone: str) -> list[Cell]:
+    lines: list[Cell] = []
+    for facts in found.upcoming:
+        due = next_due(facts)
+        if due is not None:
+            when = clock_time(due, zone, found.at, out.language)
+            lines.append([padded_ahead(due - found.at, out.language), Piece(f"{when}  ", "dim"), facts.task.name])
+    return lines
+
+
+def need_lines(out: Out, found: Overview) -> list[Cell]:
+    return [
+        [
+            Piece("! ", "odd"),
+            f"{need.facts.task.name}: {out.told(words.NEEDS[need.kind.value])}  ",
+            _command_for(need.facts.task.id),
+        ]
+        for need in found.needs
+    ]
+
+
+def _command_for(task_id: str) -> Piece:
+    return Piece(f"horae why {task_id}", "dim")
+
+
+def lanes(out: Out) -> None:
+    """List lanes and who is in them."""
+    found = at_desk(out.store, lambda app: app.store.lanes()) if is_there(out.store) else ()
+    _tell_lanes(out, found)
+
+
+def _tell_lanes(out: Out, found: tuple[LaneUse, ...]) -> None:
+    if out.json:
+        out.data([lane_json(each) for each in found])
+    elif out.quiet:
+        out.ids([each.name for each in found])
+    elif found:
+        rows: list[list[Cell]] = [[each.name, str(each.limit), str(each.taken)] for each in found]
+        out.table(out.told(words.LANE_TITLES).split("|"), rows)
+    else:
+        out.aside(out.told(words.NOTHING))
+
+
+def lane(
+    out: Out,
+    *,
+    name: str = typer.Argument(..., metavar="NAME"),
+    limit: int = typer.Argument(..., metavar="LIMIT", help="At most so many at once; 0 lets nothing start."),
+) -> None:
+    """Set how many runs of a lane go on at once."""
+
+    async def work(app: Desk) -> LaneUse:
+        check_number("limit", limit, 0, MOST_IN_LANE)
+        await app.store.set_lane(name, limit)
+        app.told(None)  # a higher limit may have let somebody in
+        return next((each for each in await app.store.lanes() if each.name == name), LaneUse(name, limit, 0))
+
+    found = at_desk(out.store, work, create=True)
+    if out.json:
+        out.data(lane_json(found))
+    elif out.quiet:
+        out.ids([found.name])
+    else:
+        out.line(out.told(words.LANE_SET, limit=found.limit, name=found.name))
+
+
+def nodes(out: Out) -> None:
+    """List the processes that run tasks."""
+    found, now, zone = at_desk(out.store, _alive) if is_there(out.store) else ((), None, "UTC")
+    if out.json:
+        out.data([node_json(each) for each in found])
+    elif out.quiet:
+        out.ids([each.id for each in found])
+    elif now is not None and found:
+        out.table(out.told(words.NODE_TITLES).split("|"), [_node_row(out, each, now, zone) for each in found])
+    if not found:
+        out.note(words.NO_ENGINE)
+
+
+async def _alive(app: Desk) -> tuple[tuple[Node, ...], datetime | None, str]:
+    return await app.store.nodes(), app.clock.now(), app.zone
+
+
+def _node_row(out: Out, node: Node, now: datetime, zone: str) -> list[Cell]:
+    renewed = f"{short(now - node.renewed)}"
+    return [node.id, node.home, node.version, full_time(node.joined, zone, out.language), renewed]

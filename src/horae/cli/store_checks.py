@@ -1,0 +1,169 @@
+"""What `horae doctor` looks at in the store: is it whole, is it kept, does anything wait, is anybody there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from ..app import Horae
+from ..engine.home import is_gone
+from ..engine.janitor import ZONE_DATA
+from ..model.page import LARGEST_PAGE
+from ..model.task import PauseCause, TaskState
+from ..ports.store import Node, TaskFilter
+from ..runtime.condition import store_condition
+from ..schedule import TZDATA_VERSION
+from ..schedule.preview import in_words
+from ..sealing.place import key_path
+from ..service.overview import Overview
+from . import operating_words as words
+from .checks import Check, about_key, check
+from .database import LAST_BACKUP, in_bytes
+from .words import Words
+
+_OLD_BACKUP: Final = timedelta(days=7)
+_ON_TIME_SHARE: Final = 0.95
+_NAMED: Final = 3
+_LITTLE_BEHIND: Final = timedelta(seconds=2)
+
+
+def about_file(path: Path) -> Iterator[Check]:
+    """Before it is opened: to open it would bring it up to date."""
+    found = store_condition(str(path))
+    size = in_bytes(found.size)
+    yield check(
+        "store", "ok", words.STORE_FINE, schema=found.schema, journal=found.journal.upper(), size=size, path=path
+    )
+    if found.journal != "wal":
+        yield check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=found.journal)
+
+
+async def about_store(app: Horae, path: Path | None) -> list[Check]:
+    overview = await app.service.overview.now(app.who)
+    found = [await _about_integrity(app), await _about_backup(app, overview), *await _about_time(app, overview)]
+    found += [_about_lateness(overview), *_about_waiting(overview), *_about_nodes(overview.nodes, overview)]
+    found += [*_about_lanes(overview), *await _about_tasks(app, overview)]
+    if path is not None:
+        secrets = len((await app.service.secrets.names(app.who, limit=LARGEST_PAGE)).items)
+        found.append(about_key(key_path(str(path), os.environ), secrets))
+    return found
+
+
+async def _about_integrity(app: Horae) -> Check:
+    doubts = await app.store.check()
+    if doubts:
+        return check("integrity", "error", words.DAMAGED, words.DAMAGED_FIX, number=len(doubts), doubt=doubts[0])
+    return check("integrity", "ok", words.INTACT)
+
+
+async def _about_backup(app: Horae, overview: Overview) -> Check:
+    said = await app.store.recall(LAST_BACKUP)
+    if said is None:
+        anything = sum(overview.tasks.values())
+        return check("backup", "warning" if anything else "ok", words.NO_BACKUP, words.BACKUP_FIX)
+    at = datetime.fromisoformat(said)
+    ago = _ago(at - overview.at)
+    if overview.at - at > _OLD_BACKUP:
+        return _filled(check("backup", "warning", words.OLD_BACKUP, words.BACKUP_FIX), ago)
+    return _filled(check("backup", "ok", words.BACKED_UP_AT), ago)
+
+
+async def _about_time(app: Horae, overview: Overview) -> list[Check]:
+    """What has happened cannot lie ahead of us: where it does, the clock was set back."""
+    found: list[Check] = []
+    seen = await app.store.recall(ZONE_DATA)
+    if seen is not None and seen > TZDATA_VERSION:
+        facts: dict[str, Any] = {"version": TZDATA_VERSION, "seen": seen}
+        found.append(check("zone_data", "warning", words.ZONES_OLDER, words.ZONES_FIX, **facts))
+    last = await app.store.last_event()
+    events = await app.store.events(max(0, last - 1), 1)
+    newest = max([event.event.at for event in events] + [node.renewed for node in overview.nodes], default=overview.at)
+    if newest - overview.at > _LITTLE_BEHIND:
+        behind = Words(in_words(overview.at - newest, "en"), in_words(overview.at - newest, "zh"))
+        found.append(_filled(check("clock_behind", "error", words.CLOCK_BEHIND, words.CLOCK_FIX), behind, "{behind}"))
+    return found
+
+
+def _about_lateness(overview: Overview) -> Check:
+    late, share = overview.lateness, overview.on_time
+    if share is None:
+        return check("lateness", "ok", words.NO_LATENESS)
+    facts: dict[str, Any] = {
+        "p50": _milliseconds(late.p50),
+        "p99": _milliseconds(late.p99),
+        "share": f"{100 * share:.1f}",
+        "number": late.counted,
+    }
+    if share < _ON_TIME_SHARE:
+        return check("lateness", "warning", words.LATENESS, words.LATENESS_FIX, **facts)
+    return check("lateness", "ok", words.LATENESS, **facts)
+
+
+def _about_waiting(overview: Overview) -> Iterator[Check]:
+    waiting = overview.waiting
+    if waiting.overdue:
+        yield check("overdue", "error", words.OVERDUE, words.OVERDUE_FIX, number=waiting.overdue)
+    if waiting.parked:
+        yield check("parked", "warning", words.PARKED, words.PARKED_FIX, number=waiting.parked)
+    if waiting.stranded:
+        yield check("stranded", "error", words.WAITS_FOR_NODE, words.WAITS_FOR_NODE_FIX, number=waiting.stranded)
+    if not any(waiting):
+        yield check("waiting", "ok", words.NOTHING_WAITS)
+
+
+def _about_nodes(nodes: tuple[Node, ...], overview: Overview) -> Iterator[Check]:
+    gone = [node.id for node in nodes if is_gone(node.home)]
+    alive = len(nodes) - len(gone)
+    if alive:
+        yield check("nodes", "ok", words.NODES, number=alive)
+    elif overview.tasks[TaskState.ACTIVE]:
+        yield check("nodes", "warning", words.NO_NODES, words.OVERDUE_FIX)
+    if gone:
+        yield check("stale_nodes", "warning", words.STALE_NODES, words.STALE_FIX, number=len(gone), names=_few(gone))
+
+
+def _about_lanes(overview: Overview) -> Iterator[Check]:
+    closed = [lane.name for lane in overview.lanes if lane.limit == 0]
+    if closed:
+        yield check("lanes", "warning", words.LANES_CLOSED, words.PARKED_FIX, names=_few(closed))
+    elif overview.lanes:
+        yield check("lanes", "ok", words.LANES_FINE, number=len(overview.lanes))
+
+
+async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:
+    found: list[Check] = []
+    failed = overview.tasks[TaskState.FAILED]
+    if failed:
+        page = await app.store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})), limit=_NAMED)
+        names = _few([each.task.name for each in page.items], failed)
+        found.append(check("failed", "error", words.TASKS_FAILED, words.TASKS_FAILED_FIX, number=failed, names=names))
+    paused = await app.store.tasks(TaskFilter(states=frozenset({TaskState.PAUSED})), limit=LARGEST_PAGE)
+    lost = [each.task.name for each in paused.items if each.standing.pause and _orphaned(each.standing.pause.cause)]
+    if lost:
+        facts: dict[str, Any] = {"number": len(lost), "names": _few(lost)}
+        found.append(check("orphaned", "warning", words.TASKS_ORPHANED, words.TASKS_ORPHANED_FIX, **facts))
+    return found or [check("tasks", "ok", words.TASKS_FINE, number=sum(overview.tasks.values()))]
+
+
+def _orphaned(cause: PauseCause) -> bool:
+    return cause is PauseCause.ORPHANED
+
+
+def _few(names: list[str], number: int | None = None) -> str:
+    more = (len(names) if number is None else number) > _NAMED
+    return ", ".join(names[:_NAMED]) + (", …" if more else "")
+
+
+def _ago(length: timedelta) -> Words:
+    return Words(in_words(length, "en"), in_words(length, "zh"))
+
+
+def _filled(found: Check, said: Words, place: str = "{ago}") -> Check:
+    return found._replace(said=Words(found.said.en.replace(place, said.en), found.said.zh.replace(place, said.zh)))
+
+
+def _milliseconds(length: timedelta | None) -> str:
+    return "-" if length is None else f"{length / timedelta(milliseconds=1):.0f}"

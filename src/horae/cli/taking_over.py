@@ -1,0 +1,143 @@
+"""What was read is written: everything is tried first, then tasks, their history, lanes and groups."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..app import Horae
+from ..errors import Refusal
+from ..interchange import Found, Group, Unclear
+from ..interchange.harvest import excerpt
+from ..interchange.notes import told
+from ..model.change import Change
+from ..model.ids import run_id
+from ..model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
+from ..model.run import Run, RunState
+from ..model.task import Task
+from ..ports.records import Record
+from .exporting import GROUP
+from .incoming import Incoming, OldRun
+from .operating_refusals import placed, refuse
+from .rehearsal import Planned, make_paused, planned
+
+_ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
+_AT_ONCE = 200
+
+
+class Plan(NamedTuple):
+    """`found` and `planned` go side by side."""
+
+    found: tuple[Found, ...]
+    planned: tuple[Planned, ...]
+    unclear: tuple[Unclear, ...]
+
+
+class Taken(NamedTuple):
+    runs: int = 0
+    left: int = 0
+    groups: int = 0
+
+
+async def plan_for(app: Horae, incoming: Incoming, path: str) -> Plan:
+    """Every task is tried. In a file of our own a refusal refuses all; a foreign line is set aside with the reason."""
+    found: list[Found] = []
+    made: list[Planned] = []
+    unclear = list(incoming.harvest.unclear)
+    keys: set[tuple[str | None, str | None]] = set()
+    for each in incoming.harvest.found:
+        place = each.wish.owner, each.wish.key
+        if place in keys:
+            raise refuse("twice_in_file", key=each.wish.key, path=path)
+        keys.add(place)
+        try:
+            made.append(await planned(app, each.wish))
+        except Refusal as refused:
+            if incoming.exact:
+                raise placed(refused, f"{path}, {each.source}", f"{path},{each.source}") from None
+            unclear.append(Unclear(each.source, excerpt(each.wish.name), told(refused)))
+        else:
+            found.append(each)
+    return Plan(tuple(found), tuple(made), tuple(unclear))
+
+
+async def take_over(app: Horae, incoming: Incoming, plan: Plan, note: str, progress: Callable[[int], None]) -> Taken:
+    tasks: dict[str, Task] = {}
+    for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
+        if each.paused and step.turn == "new":
+            task = await make_paused(app, each.wish, note)
+        elif step.turn == "same":
+            task = step.after
+        else:
+            task = await app.service.tasks.declare(app.who, each.wish)
+        if each.wish.key is not None:
+            tasks[each.wish.key] = task
+        progress(number)
+    lanes = {lane.name for lane in await app.store.lanes()}
+    for name, limit in incoming.lanes:
+        if name not in lanes:
+            await app.lane(name, limit)
+    for group in incoming.harvest.groups:
+        await _keep_group(app, group, lanes)
+    runs = await _keep_runs(app, incoming.runs, tasks)
+    return Taken(runs, len(incoming.runs) - runs, len(incoming.harvest.groups))
+
+
+async def _keep_group(app: Horae, group: Group, lanes: set[str]) -> None:
+    """A lane that somebody has given another limit keeps it."""
+    owner = f"group:{group.folder}"
+    body = json.dumps(group.to_json(), ensure_ascii=False)
+    known = await app.store.get_record(GROUP, group.folder)
+    if known is None or known.body != body:
+        await app.store.put_record(
+            Record(GROUP, group.folder, owner, body), replacing=None if known is None else known.version
+        )
+    if owner not in lanes:
+        await app.lane(owner, 1)
+
+
+async def _keep_runs(app: Horae, runs: tuple[OldRun, ...], tasks: dict[str, Task]) -> int:
+    """As rows that have ended. The same run has the same name, so that the second time nothing is written."""
+    of_task: dict[str, list[OldRun]] = {}
+    for run in runs:
+        if run.key in tasks and run.past.status in _ENDS:
+            of_task.setdefault(run.key, []).append(run)
+    for key, old in of_task.items():
+        rows = [_row(tasks[key], each) for each in old]
+        for start in range(0, len(rows), _AT_ONCE):
+            born = Change(born=tuple(rows[start : start + _AT_ONCE]))
+            await app.store.change(tasks[key].id, None, lambda _facts, born=born: born)  # type: ignore[misc]
+    return sum(map(len, of_task.values()))
+
+
+def _row(task: Task, old: OldRun) -> Run:
+    past = old.past
+    result = past.result
+    if result is not None and len(result.encode()) > RESULT_BYTES:
+        result = None
+    return Run(
+        id=run_id(task.id, old.origin, old.planned, old.attempt),
+        task_id=task.id,
+        owner=task.owner,
+        origin=old.origin,
+        planned=old.planned,
+        due=old.planned,
+        attempt=old.attempt,
+        state=past.status,
+        started=past.started,
+        ended=past.started if past.duration is None else past.started + past.duration,
+        result=_as_json(result),
+        error=None if past.error is None else shortened(past.error, ERROR_CHARACTERS),
+    )
+
+
+def _as_json(result: str | None) -> str | None:
+    """Other schedulers keep plain text, a result here is JSON."""
+    if result is None:
+        return None
+    try:
+        json.loads(result)
+    except ValueError:
+        return json.dumps(result, ensure_ascii=False)
+    return result

@@ -1,0 +1,103 @@
+"""`horae up`: the engine in the foreground, with a supervisor that outlives whatever its tasks do to their process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import replace
+from shutil import which
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..clock import SystemClock
+from . import operating_words as words
+from .frame import command
+from .out import Out
+
+if TYPE_CHECKING:
+    from .supervising import Death
+    from .work_order import WorkOrder
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "up")(up)
+
+
+def up(
+    out: Out,
+    place: str | None = typer.Argument(
+        None, metavar="[FILE.py | MODULE[:APP]]", help="Where the app with your functions is; without: no functions."
+    ),
+    demo: bool = typer.Option(False, "--demo", help="Put a few demo tasks there; the first fires within 5 seconds."),
+    seconds: float | None = typer.Option(None, "--seconds", min=0.1, help="End after so many seconds."),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Tell of runs that succeed or are skipped too."),
+) -> None:
+    """Run the engine here, until Ctrl-C."""
+    from .session import home_zone, opened_url, settings_of  # noqa: PLC0415 - `--help` does without
+
+    clock = SystemClock()
+    zone = home_zone(None, settings_of(out.store))
+    # Without an app of its own, the store is chosen here; an app has one, unless another is asked for.
+    store = out.store if place is not None else opened_url(out.store, create=True)
+    order = _order(out, place, clock.steady())
+    order = replace(order, store=store, zone=zone.name, demo=demo, verbose=verbose, seconds=seconds)
+    code = _supervised(order, out, clock) if os.name == "posix" else _alone(order)
+    if code:
+        raise typer.Exit(code)
+
+
+def _order(out: Out, place: str | None, began: float) -> WorkOrder:
+    from .work_order import WorkOrder  # noqa: PLC0415
+
+    return WorkOrder(
+        began,
+        place,
+        json=out.json,
+        quiet=out.quiet,
+        language=out.language,
+        colour=out.colour,
+        program=_program(),
+    )
+
+
+def _program() -> str:
+    """What has to be typed to get at us again."""
+    if which("horae"):
+        return "horae"
+    return "python -m horae" if sys.argv[0].endswith(".py") else sys.argv[0]
+
+
+def _supervised(order: WorkOrder, out: Out, clock: SystemClock) -> int:
+    from .streams import prepare_streams  # noqa: PLC0415
+    from .supervising import Supervisor  # noqa: PLC0415
+
+    prepare_streams()
+
+    def start(line: int, number: int) -> list[str]:
+        began = order.began if number == 0 else clock.steady()
+        told = replace(order, line=line, number=number, began=began).written()
+        # Nothing in the folder that we happen to be in may take the place of a module that the worker needs.
+        return [sys.executable, "-P", "-m", "horae.cli.worker", told]
+
+    async def run() -> int:
+        return await Supervisor(start, lambda death: _tell(out, death), clock).run(order.seconds)
+
+    return asyncio.run(run())
+
+
+def _alone(order: WorkOrder) -> int:
+    from .worker import run  # noqa: PLC0415
+
+    run(order)
+    return 0
+
+
+def _tell(out: Out, death: Death) -> None:
+    if out.json:
+        out.each({"type": "worker.died", **death._asdict()})
+        return
+    how = words.BY_SIGNAL if death.code < 0 else words.BY_EXIT
+    said = out.told(how, number=abs(death.code))
+    out.line(("! ", out.told(words.WORKER_DIED, pid=death.pid, how=said, pause=death.pause)), flush=True)

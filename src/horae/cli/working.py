@@ -1,0 +1,129 @@
+"""One node in the foreground: the app is opened, what it does is told line by line, until somebody asks it to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from ..app import Horae
+from ..runtime import sqlite_path
+from ..runtime.choosing import chosen_settings, store_url
+from . import operating_words as words
+from .demo_tasks import know_demo, put_demo
+from .following import Following
+from .gap import account_of, gap_before, gap_json, gap_sentence
+from .greeting import Start, gather, labelled, show_start, start_json
+from .loading import load_app
+from .out import Out
+from .words import Words
+from .work_order import WorkOrder
+
+_STOPPERS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> None:
+    """`ready` is called when the engine runs. Ends in good order when SIGINT or SIGTERM comes."""
+    stop = _stop_on_signal(force=order.line is None)
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    app, out = _made(order), order.out
+    following = Following(app, out, verbose=order.verbose)
+    opened = app.clock.now()
+    async with app:
+        demos = await put_demo(app) if order.demo else 0
+        start = await gather(app, app.clock.steady() - order.began, order.number)
+        ready()
+        try:
+            await _greet(out, order, start, opened, demos)
+        finally:
+            following.begin()
+        looking = asyncio.ensure_future(following.watch_for_stranded())
+        try:
+            await _until(stop, order.seconds if order.line is None else None)
+        finally:
+            looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await looking
+        _say(out, words.STOPPING, "node.stopping")
+    _say(out, words.STOPPED, "node.stopped")
+
+
+def _made(order: WorkOrder) -> Horae:
+    if order.place is not None:
+        return load_app(order.place, order.store)
+    app = Horae(order.store, zone=order.zone)
+    know_demo(app)
+    return app
+
+
+def _stop_on_signal(*, force: bool) -> asyncio.Event:
+    """Begun in the background by a script, a program inherits that Ctrl-C is to be ignored: not this one.
+
+    `force`: nobody stands behind us to end us when we do not, so a second signal does it.
+    """
+    stop = asyncio.Event()
+
+    def asked(number: int) -> None:
+        if stop.is_set() and force:
+            os._exit(128 + number)
+        stop.set()
+
+    for each in _STOPPERS:
+        with suppress(NotImplementedError):  # Windows raises KeyboardInterrupt by itself
+            asyncio.get_running_loop().add_signal_handler(each, asked, int(each))
+    return stop
+
+
+async def _until(stop: asyncio.Event, seconds: float | None) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+
+
+async def _greet(out: Out, order: WorkOrder, start: Start, opened: datetime, demos: int) -> None:
+    app = start.app
+    if not out.json:
+        show_start(out, start)
+    outage = await gap_before(app, opened)
+    account = None if outage is None else await account_of(app, outage)
+    if out.json:
+        gap: Any = None if outage is None or account is None else gap_json(outage, account)
+        out.each({**start_json(start), "outage": gap})
+        return
+    if outage is not None and account is not None:
+        labelled(out, words.OUTAGE, gap_sentence(out, app.zone, outage, account))
+    if order.number == 0:
+        _show_hints(out, order, app, demos)
+
+
+def _show_hints(out: Out, order: WorkOrder, app: Horae, demos: int) -> None:
+    horae = order.program if _found_by_itself(app.url) else f"{order.program} --store {app.url}"
+    if demos:
+        remove = out.told(words.REMOVE_DEMO, command=f"{horae} rm --label demo=yes --yes")
+        labelled(out, words.DEMO, f"{out.told(words.DEMO_HERE, number=demos)}; {remove}")
+    labelled(out, words.TRY, f'{horae} add "every 10s" --say tick   ·   {horae} watch')
+    if order.seconds is None:
+        labelled(out, words.ENDS, out.told(words.ON_SIGNAL))
+    else:
+        labelled(out, words.ENDS, out.told(words.ENDS_ALONE, seconds=order.seconds))
+    out.line(flush=True)
+
+
+def _found_by_itself(url: str) -> bool:
+    """Whether the next command, typed in the same folder, opens the same store without being told."""
+    usual = sqlite_path(store_url(chosen_settings(os.environ)))
+    here = sqlite_path(url)
+    return None not in (usual, here) and Path(str(usual)).resolve() == Path(str(here)).resolve()
+
+
+def _say(out: Out, said: Words, kind: str) -> None:
+    if out.json:
+        out.each({"type": kind})
+    else:
+        out.line(("  ", out.told(said)), flush=True)

@@ -1,0 +1,97 @@
+"""The command line as tests use it: the real `main`, in this process where that is the same, or in one of its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from horae.cli.main import main
+
+_OURS = ("HORAE_", "LC_", "LANG", "TZ", "TIMEZONE", "NO_COLOR")
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[Any]:
+        """Of a stream: each line a document."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def problem(self) -> Any:
+        """The last line of standard error: before it there may be notes."""
+        return json.loads(self.err.splitlines()[-1])
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    return {**kept, "PYTHONUTF8": "1", "LANG": "C.UTF-8", "HORAE_ZONE": "UTC", **more}
+
+
+@contextmanager
+def surroundings(directory: Path, arguments: tuple[str, ...], environment: dict[str, str]) -> Iterator[None]:
+    """As a fresh process would find them."""
+    before = Path.cwd()
+    os.chdir(directory)
+    try:
+        with patch.dict(os.environ, environment, clear=True), patch.object(sys, "argv", ["horae", *arguments]):
+            yield
+    finally:
+        os.chdir(before)
+
+
+class Cli:
+    """`cli("ls", "--json")` in a private folder with a private store."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.path = directory / "horae.db"
+        self.url = f"sqlite:///{self.path}"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        home = str(self.directory)
+        ours = {"HORAE_STORE": self.url, "HOME": home, "XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}
+        return clean_environment(**(ours | more))
+
+    def __call__(self, *arguments: str, stdin: str = "", **environment: str) -> Done:
+        out, err = io.StringIO(), io.StringIO()
+        code = 0
+        with (
+            surroundings(self.directory, arguments, self.environment(**environment)),
+            patch.multiple(sys, stdin=io.StringIO(stdin), stdout=out, stderr=err),
+        ):
+            try:
+                main()
+            except SystemExit as ending:
+                code = ending.code if isinstance(ending.code, int) else 1
+        return Done(code, out.getvalue(), err.getvalue())
+
+    def process(self, *arguments: str, **environment: str) -> Done:
+        """The same in a process of its own."""
+        done = subprocess.run(
+            [sys.executable, "-m", "horae", *arguments],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+            cwd=self.directory,
+            env=self.environment(**environment),
+        )
+        return Done(done.returncode, done.stdout, done.stderr)

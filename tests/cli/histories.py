@@ -1,0 +1,83 @@
+"""Stores with a past: made in virtual time by a real engine, up to this very hour, and then left alone."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from horae import Horae
+from horae.clock import SystemClock
+from horae.testing import TimeTravel
+
+
+def hour_before(hours: int) -> datetime:
+    return SystemClock().now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours)
+
+
+def an_app(path: Path) -> Horae:
+    app = Horae(f"sqlite:///{path}", zone="UTC")
+
+    @app.task(name="report")
+    def report() -> str:
+        return "all is well"
+
+    @app.task(name="backup")
+    def backup() -> None:
+        raise ValueError("disk full")
+
+    return app
+
+
+def missed_three(path: Path, missed: str) -> datetime:
+    """A task every ten minutes; its node dies after half an hour and is away over three of them. The last one missed."""
+    start = hour_before(3)
+    app = an_app(path)
+    with TimeTravel(app, start) as time:
+        time.run(app.schedule("report", "0,10,20,30,40,50 * * * *", name="report", missed=missed))
+        time.travel("31m")
+        time.crash()
+        time.travel("34m")
+        time.restart()
+        time.travel("10m")
+    return start + timedelta(minutes=60)
+
+
+def failures(path: Path) -> None:
+    """Two tasks in the last four hours, one of which failed each time; and one that is paused. Nothing is due for long."""
+    app = an_app(path)
+    start = hour_before(4)
+    hours = ",".join(str((start + timedelta(hours=each)).hour) for each in range(4))
+    with TimeTravel(app, start) as time:
+        time.run(app.schedule("report", f"5 {hours} * * *", name="report"))
+        time.run(app.schedule("backup", f"10 {hours} * * *", name="nightly-backup", retries=0))
+        digest = time.run(app.schedule("report", "30 * * * *", name="weekly-digest"))
+        time.travel("45m")
+        time.run(digest.pause("on holiday"))
+        time.travel("2h30m")
+
+
+class At:
+    """A clock that stands still, for those who only ask it for the time."""
+
+    def __init__(self, instant: datetime) -> None:
+        self._instant = instant
+
+    def now(self) -> datetime:
+        return self._instant
+
+    def steady(self) -> float:
+        return self._instant.timestamp()
+
+    def sleep(self, seconds: float) -> None:
+        raise NotImplementedError(seconds)
+
+    async def pause(self, seconds: float) -> None:
+        raise NotImplementedError(seconds)
+
+
+async def an_outage(url: str, since: datetime, until: datetime) -> None:
+    """Written down as a node does when it stops in good order, and when the next one starts."""
+    async with Horae(url, engine=False, clock=At(since)) as app:
+        await app.service.outages.stopped()
+    async with Horae(url, engine=False, clock=At(until)) as app:
+        await app.service.outages.starting()

@@ -1,0 +1,39 @@
+"""A node for the tests of the command line: a few functions, run until its standard input ends."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from horae import Context, Horae
+
+app = Horae(sys.argv[1] if len(sys.argv) > 1 else "memory://")
+
+
+@app.task(name="embed")
+async def embed(ctx: Context) -> str:
+    for done in range(1, 5):
+        ctx.progress(done / 4, f"batch {done}")
+        ctx.log.info("batch %d ok", done)
+    return "done"
+
+
+@app.task(name="broken")
+def broken() -> None:
+    raise ValueError("disk full")
+
+
+@app.task(name="endless")
+async def endless() -> None:
+    await asyncio.Event().wait()
+
+
+async def main() -> None:
+    async with app:
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,29 @@
+"""A process that began two tasks an hour ago and died at once: `python -m tests.cli.operating.dying URL`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from datetime import datetime, timedelta
+
+from horae import Horae
+from horae.clock import SystemClock
+from horae.wire.tasks import read_task
+
+
+class AnHourAgo(SystemClock):
+    def now(self) -> datetime:
+        return super().now() - timedelta(hours=1)
+
+
+async def die(url: str) -> None:
+    async with Horae(url, clock=AnHourAgo(), zone="UTC") as app:
+        for name, missed in (("skips", "skip"), ("catches-up", "latest")):
+            wish = read_task({"name": name, "when": "every 10m", "say": name, "policies": {"missed": missed}})
+            await app.service.tasks.create(app.who, wish)
+        os._exit(9)
+
+
+if __name__ == "__main__":
+    asyncio.run(die(sys.argv[1]))

@@ -1,0 +1,49 @@
+"""Every sentence and refusal of the operating commands exists in two languages with the same places, and is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from string import Formatter
+
+from horae.cli import operating_refusals, operating_words
+from horae.cli.refusals import CATALOGUE as DAILY
+from horae.cli.words import Words
+from horae.interchange.refusals import CATALOGUE as INTERCHANGE
+from horae.model.refusals import CATALOGUE as MODEL
+from horae.sealing.refusals import CATALOGUE as SEALING
+
+ROOM = Path(operating_words.__file__).parent
+
+
+def places(text: str) -> set[str]:
+    return {field for _, field, _, _ in Formatter().parse(text) if field}
+
+
+def sources() -> str:
+    own = ("operating_words.py", "operating_refusals.py")
+    return "".join(path.read_text(encoding="utf-8") for path in ROOM.glob("*.py") if path.name not in own)
+
+
+def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
+    said = sources()
+    for name, value in vars(operating_words).items():
+        group = value.values() if isinstance(value, dict) else [value] if isinstance(value, Words) else value
+        found = [each for each in group if isinstance(each, Words)] if isinstance(group, list | tuple) else []
+        for words in found:
+            assert places(words.en) == places(words.zh), name
+            assert all(words), name
+        if found:
+            assert f"words.{name}" in said, name
+
+
+def test_every_refusal_has_two_languages_and_a_place_where_it_is_raised() -> None:
+    said = sources()
+    for code, entry in operating_refusals.CATALOGUE.items():
+        assert places(entry.message) == places(entry.message_zh), code
+        assert places(entry.hint) == places(entry.hint_zh), code
+        assert f'refuse("{code}"' in said, code
+
+
+def test_no_code_is_used_twice() -> None:
+    for other in (DAILY, INTERCHANGE, MODEL, SEALING):
+        assert not operating_refusals.CATALOGUE.keys() & other.keys()

@@ -1,0 +1,168 @@
+"""`horae db`: a copy while work goes on, a way back, and a look for damage."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import stat
+from pathlib import Path
+
+from horae.model.task import TaskState
+from tests.cli.operating.deployment import Deployment
+
+
+def names(deployment: Deployment) -> list[str]:
+    return sorted(task.name for task in deployment.inside(lambda app: app.tasks()))
+
+
+def test_a_backup_is_whole_private_and_remembered(deployment: Deployment) -> None:
+    deployment.add(name="kept", when="every 1h", say="x")
+    up = deployment.up().ready()
+    told = deployment.answer("db", "backup", "copy.db")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+    copy = deployment.folder / "copy.db"
+    assert told == {"path": str(copy), "bytes": copy.stat().st_size, "size": told["size"], "tasks": 1}
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert list(deployment.folder.glob(".horae-*")) == []
+    checked = deployment.horae("db", "check", "--store", f"sqlite:///{copy}")
+    assert checked.returncode == 0
+    doctor = deployment.answer("doctor")
+    assert next(each for each in doctor["checks"] if each["check"] == "backup")["grade"] == "ok"
+
+
+def test_a_file_that_is_there_is_not_overwritten_without_a_yes(deployment: Deployment) -> None:
+    deployment.add(name="kept", when="every 1h", say="x")
+    deployment.write("copy.db", "precious")
+    refused = deployment.horae("db", "backup", "copy.db")
+    assert refused.returncode == 2
+    assert (deployment.folder / "copy.db").read_text() == "precious"
+    deployment.ok("db", "backup", "copy.db", "--yes")
+    assert deployment.horae("db", "backup", "horae.db", "--yes").returncode == 6
+
+
+def test_a_restore_brings_back_what_was_and_keeps_what_is(deployment: Deployment) -> None:
+    deployment.add(name="before", when="every 1h", say="x")
+    deployment.ok("db", "backup", "copy.db")
+    deployment.add(name="after", when="every 1h", say="x")
+    assert deployment.horae("db", "restore", "copy.db").returncode == 2
+    assert names(deployment) == ["after", "before"]
+    deployment.ok("db", "restore", "copy.db", "--yes")
+    assert names(deployment) == ["before"]
+    kept = Deployment(deployment.folder)
+    kept.url = f"sqlite:///{deployment.path}.before-restore"
+    assert names(kept) == ["after", "before"]
+
+
+def test_a_restore_where_nothing_was(deployment: Deployment) -> None:
+    deployment.add(name="only", when="every 1h", say="x")
+    deployment.ok("db", "backup", "copy.db")
+    deployment.path.unlink()
+    deployment.ok("db", "restore", "copy.db")
+    assert names(deployment) == ["only"]
+    assert not Path(f"{deployment.path}.before-restore").exists()
+
+
+def test_a_restore_in_place_of_a_damaged_store(deployment: Deployment) -> None:
+    deployment.add(name="only", when="every 1h", say="x")
+    deployment.ok("db", "backup", "copy.db")
+    deployment.path.write_text("torn" * 1000)
+    assert deployment.horae("ls").returncode == 7
+    deployment.ok("db", "restore", "copy.db", "--yes")
+    assert names(deployment) == ["only"]
+    assert Path(f"{deployment.path}.before-restore").read_text() == "torn" * 1000
+
+
+def test_a_restore_is_refused_while_an_engine_runs(deployment: Deployment) -> None:
+    deployment.add(name="kept", when="every 1h", say="x")
+    deployment.ok("db", "backup", "copy.db")
+    up = deployment.up().ready()
+    refused = deployment.horae("db", "restore", "copy.db", "--yes")
+    assert refused.returncode == 5
+    assert "An engine runs on this store" in refused.stderr
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+    deployment.ok("db", "restore", "copy.db", "--yes")
+
+
+def test_a_restore_is_refused_while_somebody_has_the_file_open(deployment: Deployment) -> None:
+    deployment.add(name="kept", when="every 1h", say="x")
+    deployment.ok("db", "backup", "copy.db")
+    reader = sqlite3.connect(deployment.path)
+    try:
+        reader.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        refused = deployment.horae("db", "restore", "copy.db", "--yes")
+    finally:
+        reader.close()
+    assert refused.returncode == 5
+    assert "Another process has" in refused.stderr
+
+
+def test_what_is_no_backup_is_refused_and_nothing_changes(deployment: Deployment) -> None:
+    deployment.add(name="kept", when="every 1h", say="x")
+    deployment.ok("db", "backup", "copy.db")
+    whole = (deployment.folder / "copy.db").read_bytes()
+    deployment.write("text.db", "no database at all, whatever its name says" * 40)
+    deployment.write("empty.db", "")
+    (deployment.folder / "torn.db").write_bytes(whole[: len(whole) // 2])
+    other = sqlite3.connect(deployment.folder / "other.db")
+    other.execute("CREATE TABLE theirs (x)")
+    other.commit()
+    other.close()
+    for name in ("text.db", "empty.db", "torn.db", "other.db"):
+        refused = deployment.horae("db", "restore", name, "--yes")
+        assert refused.returncode == 6, name
+        assert "cannot be restored" in refused.stderr
+    assert deployment.horae("db", "restore", "absent.db", "--yes").returncode == 3
+    assert names(deployment) == ["kept"]
+    assert list(deployment.folder.glob(".horae-*")) == []
+
+
+def test_check_tells_of_contradictions(deployment: Deployment) -> None:
+    task = deployment.add(name="kept", when="every 1h", say="x")
+    assert "nothing is wrong" in deployment.ok("db", "check")
+    link = sqlite3.connect(deployment.path)
+    link.execute("DELETE FROM agenda")
+    link.commit()
+    link.close()
+    done = deployment.horae("db", "check", "--json")
+    assert done.returncode == 1
+    assert any(task in doubt for doubt in json.loads(done.stdout)["doubts"])
+    doctor = deployment.horae("doctor")
+    assert doctor.returncode == 1
+    assert "✕" in doctor.stdout
+
+
+def test_upgrade_says_from_and_to(deployment: Deployment) -> None:
+    deployment.add(name="kept", when="every 1h", say="x")
+    told = deployment.answer("db", "upgrade")
+    assert told["before"] == told["after"] > 0
+    assert deployment.ok("db", "path").strip() == str(deployment.path)
+
+
+def test_without_a_store_nothing_is_made(deployment: Deployment) -> None:
+    for arguments in (("db", "check"), ("db", "upgrade"), ("db", "backup", "copy.db"), ("export",), ("secret", "ls")):
+        assert deployment.horae(*arguments).returncode == 3, arguments
+    assert not deployment.path.exists()
+    assert deployment.horae("db", "path", "--store", "memory://").returncode == 6
+
+
+def test_a_failed_task_is_an_error_for_the_doctor(deployment: Deployment) -> None:
+    deployment.write(
+        "bad.py",
+        f"from horae import Horae\napp = Horae({deployment.url!r})\n@app.task\ndef bad():\n    raise ValueError('no')\n",
+    )
+    up = deployment.up("bad.py").ready()
+    deployment.add(name="doomed", when="now", function="bad.bad", policies={"retries": 0})
+    up.expect("has given up")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+    done = deployment.horae("doctor", "--json")
+    found = {each["check"]: each for each in json.loads(done.stdout)["checks"]}
+    assert done.returncode == 1
+    assert found["failed"]["grade"] == "error"
+    assert "doomed" in found["failed"]["message"]
+    assert found["failed"]["fix"]
+    (task,) = deployment.inside(lambda app: app.tasks())
+    assert deployment.inside(lambda app: app.service.tasks.get(app.who, task.id)).standing.state is TaskState.FAILED

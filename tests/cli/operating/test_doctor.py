@@ -1,0 +1,77 @@
+"""`horae doctor`: every check with its grade and its fix, in both languages."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+from horae.cli.checks import Reading, about_clock
+from tests.cli.operating.deployment import Deployment
+
+
+def test_a_healthy_deployment(deployment: Deployment) -> None:
+    deployment.add(name="tick", when="every 1s", say="tick")
+    up = deployment.up().ready()
+    up.expect("tick")
+    deployment.ok("db", "backup", "copy.db")
+    told = deployment.answer("doctor")
+    assert (told["errors"], told["warnings"]) == (0, 0), told
+    grades = {each["check"]: each["grade"] for each in told["checks"]}
+    assert {"python", "store", "integrity", "backup", "clock", "zones", "nodes", "disk", "libraries"} <= grades.keys()
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+def test_without_a_store_it_says_so_and_makes_none(deployment: Deployment) -> None:
+    done = deployment.horae("doctor", "--lang", "zh")
+    assert done.returncode == 0
+    assert "还没有存储" in done.stdout
+    assert not deployment.path.exists()
+
+
+def test_what_is_due_and_unclaimed_is_an_error_with_a_fix(deployment: Deployment) -> None:
+    deployment.add(name="due", when="now", say="x")
+    done = deployment.horae("doctor")
+    assert done.returncode == 1
+    assert "✕ 1 are due, and nobody has claimed them   → horae up" in done.stdout
+
+
+def test_what_no_node_can_run_is_told(deployment: Deployment) -> None:
+    deployment.add(name="stranded", when="now", function="nowhere.at_all")
+    up = deployment.up().ready()
+    up.expect("wait for a node that can run them")
+    done = deployment.horae("doctor", "--json")
+    found = {each["check"]: each["grade"] for each in json.loads(done.stdout)["checks"]}
+    assert (done.returncode, found["stranded"]) == (1, "error")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+def test_a_key_that_others_can_read_is_an_error(deployment: Deployment) -> None:
+    deployment.ok("secret", "set", "token", "-", said="s3cret")
+    (deployment.folder / "horae.key").chmod(0o644)
+    done = deployment.horae("doctor")
+    assert done.returncode == 1
+    assert "chmod 600" in done.stdout
+    (deployment.folder / "horae.key").unlink()
+    assert "1 secrets are sealed, but the key" in deployment.horae("doctor").stdout
+
+
+def test_settings_that_cannot_be_read_are_told(deployment: Deployment) -> None:
+    deployment.write("horae.toml", "stoer = 'x'\n")
+    done = deployment.horae("doctor")
+    assert done.returncode == 1
+    assert "'stoer' is not a setting" in done.stdout
+
+
+def test_a_file_that_is_no_store_is_told(deployment: Deployment) -> None:
+    deployment.path.write_text("not a database" * 100)
+    done = deployment.horae("doctor")
+    assert done.returncode == 1
+    assert "not a store of Horae" in done.stdout
+    assert deployment.path.read_text() == "not a database" * 100
+
+
+def test_a_clock_that_jumps_is_told() -> None:
+    assert about_clock(Reading(0.0, 0.0), Reading(10.0, 10.0)).grade == "ok"
+    assert about_clock(Reading(0.0, 0.0), Reading(70.0, 10.0)).grade == "warning"

@@ -1,0 +1,170 @@
+"""`horae export` and `horae import`: what leaves one deployment arrives in another, once, and from other schedulers too."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from horae.wire.tasks import task_json
+from tests.cli.operating.deployment import Deployment
+from tests.unit.interchange.nanoclaw_files import GROUP, RUN, TASK, made
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Deployment:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    return Deployment(folder)
+
+
+def shapes(deployment: Deployment) -> dict[str, dict[str, Any]]:
+    async def read(app: Any) -> dict[str, dict[str, Any]]:
+        page = await app.service.tasks.page(app.who)
+        return {facts.task.name: task_json(facts) for facts in page.items}
+
+    return deployment.inside(read)
+
+
+def fill(deployment: Deployment) -> None:
+    deployment.add(name="hourly", when="every 1h", say="x", key="mine", labels={"a": "b"}, lane="one")
+    deployment.add(name="berlin", when="0 9 * * 1-5", zone="Europe/Berlin", say="x", policies={"retries": 7})
+    paused = deployment.add(name="resting", when="every day at 9:00", zone="UTC", http="https://example.com/")
+    deployment.inside(lambda app: app.service.tasks.pause(app.who, paused, note="on holiday"))
+    over = deployment.add(name="over", when="every 1h", say="x")
+    deployment.inside(lambda app: app.service.tasks.cancel(app.who, over))
+    deployment.inside(lambda app: app.lane("one", 3))
+
+
+def test_what_is_exported_arrives_as_it_was(deployment: Deployment, elsewhere: Deployment) -> None:
+    fill(deployment)
+    told = deployment.answer("export", "--out", "all.jsonl")
+    assert (told["tasks"], told["runs"]) == (4, 0)
+    file = deployment.folder / "all.jsonl"
+    assert json.loads(file.read_text().splitlines()[0])["horae"] == "export"
+    first = elsewhere.answer("import", str(file))
+    assert (first["new"], first["changed"], first["same"], first["over"]) == (3, 0, 0, 1)
+    there, here = shapes(deployment), shapes(elsewhere)
+    assert here.keys() == {"hourly", "berlin", "resting"}
+    for name, shape in here.items():
+        for field in ("target", "payload", "lane", "labels", "policies", "owner", "zone", "state"):
+            assert shape[field] == there[name][field], (name, field)
+    assert here["hourly"]["key"] == "mine"
+    assert here["berlin"]["key"] == f"import:{there['berlin']['id']}"
+    assert here["resting"]["next"] is None
+    # The beat of a grid goes on where it was.
+    assert here["hourly"]["next"] == there["hourly"]["next"]
+    assert elsewhere.inside(lambda app: app.store.lanes())[0].limit == 3
+
+
+def test_importing_twice_changes_nothing(deployment: Deployment, elsewhere: Deployment) -> None:
+    fill(deployment)
+    text = deployment.ok("export")
+    elsewhere.ok("import", "-", said=text)
+    before, number = shapes(elsewhere), elsewhere.inside(lambda app: app.store.last_event())
+    again = elsewhere.answer("import", "-", said=text)
+    assert (again["new"], again["changed"], again["same"]) == (0, 0, 3)
+    assert shapes(elsewhere) == before
+    assert elsewhere.inside(lambda app: app.store.last_event()) == number
+
+
+def test_history_comes_along_once(deployment: Deployment, elsewhere: Deployment) -> None:
+    deployment.add(name="ran", when="every 1s", say="x", key="ran")
+    up = deployment.up().ready()
+    up.expect("ran")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+    text = deployment.ok("export", "--runs")
+    runs = text.count('{"run": ')
+    assert runs >= 1
+    for _ in range(2):
+        told = elsewhere.answer("import", "-", said=text)
+        assert told["runs"] == {"taken": runs, "left": 0}
+    (task,) = shapes(elsewhere).values()
+    rows = elsewhere.runs(task["id"])
+    assert len(rows) == runs
+    assert all(row.state.value == "succeeded" and row.lateness is not None for row in rows)
+    assert elsewhere.inside(lambda app: app.store.check()) == ()
+
+
+def test_a_dry_run_writes_nothing(deployment: Deployment, elsewhere: Deployment) -> None:
+    fill(deployment)
+    done = elsewhere.horae("import", "-", "--dry-run", said=deployment.ok("export"))
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == "+ 3 tasks  ~ 0 changed  = 0 as they are  ? 0 unclear"
+    assert "nothing written" in done.stderr
+    assert not elsewhere.path.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"task": {"name": "x", "when": "every 1h"}}', "line 3: The field 'target' is missing."),
+        ('{"task": {"name": "x", "when": "every blue moon", "say": "x"}}', "line 3"),
+        ('{"nonsense": {}}', "Line 3 of"),
+        ("{", "line 3"),
+        ('{"task": 1}', "Line 3 of"),
+        ('{"run": {"task_id": "x"}}', "Line 3 of"),
+    ],
+)
+def test_one_bad_line_refuses_the_whole_file(deployment: Deployment, line: str, words: str) -> None:
+    good = '{"task": {"id": "tsk_1", "name": "good", "when": "every 1h", "say": "x"}}'
+    file = deployment.write("bad.jsonl", f'{{"horae": "export", "version": 1}}\n{good}\n{line}\n')
+    done = deployment.horae("import", str(file))
+    assert done.returncode == 6
+    assert words in done.stderr
+    assert not deployment.path.exists() or shapes(deployment) == {}
+
+
+def test_a_newer_export_and_unknown_files_are_refused(deployment: Deployment) -> None:
+    deployment.write("new.jsonl", '{"horae": "export", "version": 2}\n')
+    deployment.write("empty", "")
+    assert "version 2" in deployment.horae("import", "new.jsonl").stderr
+    assert deployment.horae("import", "empty").returncode == 6
+    assert deployment.horae("import", "absent").returncode == 3
+    assert deployment.horae("import", "empty", "--format", "xml").returncode == 6
+    assert deployment.horae("import", "-", "--format", "nanoclaw").returncode == 2
+
+
+def test_a_crontab_is_taken_over_and_what_is_unclear_is_told(deployment: Deployment) -> None:
+    deployment.write("table", "*/5 * * * * /bin/true\n@reboot start\n0 3 * * * /bin/not-allowed\n")
+    allowed = {"HORAE_COMMAND_ALLOW": "/bin/true"}
+    done = deployment.horae("import", "table", "--zone", "Europe/Berlin", environment=allowed)
+    assert done.returncode == 0
+    assert done.stdout.startswith("+ 1 tasks  ~ 0 changed  = 0 as they are  ? 2 unclear")
+    assert "line 2: @reboot start" in done.stdout
+    assert "is not allowed here" in done.stdout
+    (task,) = shapes(deployment).values()
+    assert (task["zone"], task["target"]["argv"]) == ("Europe/Berlin", ["/bin/true"])
+    chinese = deployment.horae("import", "table", "--zone", "Europe/Berlin", "--lang", "zh", environment=allowed)
+    assert "1 个不变" in chinese.stdout
+
+
+def test_nanoclaw_groups_become_records_and_lanes(deployment: Deployment) -> None:
+    path = made(deployment.folder, TASK, runs=(RUN,), groups=(GROUP,))
+    told = deployment.answer("import", str(path), "--zone", "UTC")
+    assert told["groups"] > 0
+    lanes = {lane.name: lane.limit for lane in deployment.inside(lambda app: app.store.lanes())}
+    groups = deployment.inside(lambda app: app.store.records("group")).items
+    assert len(groups) == told["groups"]
+    assert all(lanes[record.owner] == 1 for record in groups)
+
+
+def test_openclaw_jobs_are_recognised(deployment: Deployment) -> None:
+    told = deployment.answer("import", str(ROOT / "tests/data/interchange/openclaw_jobs.json"), "--dry-run")
+    assert len(told["unclear"]) + len(told["tasks"]) > 5
+    assert all(each["because"] for each in told["unclear"])
+
+
+def test_a_file_that_is_there_needs_a_yes(deployment: Deployment) -> None:
+    fill(deployment)
+    deployment.write("all.jsonl", "precious")
+    assert deployment.horae("export", "--out", "all.jsonl").returncode == 2
+    assert (deployment.folder / "all.jsonl").read_text() == "precious"
+    deployment.ok("export", "--out", "all.jsonl", "--yes")
+    assert (deployment.folder / "all.jsonl").stat().st_mode & 0o077 == 0

@@ -1,0 +1,257 @@
+"""`horae up` with real processes: it says how it stands, survives what its tasks do to it, and stops in good order."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import Final
+
+import pytest
+
+from tests.cli.operating.deployment import Deployment
+from tests.faults.processes import ROOT, is_alive
+
+JOBS: Final = """
+import os
+import threading
+from pathlib import Path
+from horae import Context, Horae, RetryPolicy
+from datetime import timedelta
+
+app = Horae({store!r})
+MARK = Path({mark!r})
+
+@app.task(retry=RetryPolicy(backoff=timedelta(0)))
+def leave():
+    os._exit(1)
+
+@app.task
+def hold(ctx: Context):
+    with MARK.open("a") as file:
+        print(ctx.attempt, os.getpid(), file=file)
+    print("holding", flush=True)
+    if ctx.attempt == 1:
+        while not ctx.cancelled and not ctx.yield_requested:
+            threading.Event().wait(0.02)
+    print("done at attempt", ctx.attempt, flush=True)
+
+@app.task("every 1s", name="beat")
+def beat():
+    pass
+"""
+
+
+def jobs(deployment: Deployment) -> str:
+    text = JOBS.format(store=deployment.url, mark=str(deployment.folder / "marks"))
+    return str(deployment.write("jobs.py", text))
+
+
+def test_it_says_how_it_stands_and_what_was_said(deployment: Deployment) -> None:
+    up = deployment.up("--demo").ready()
+    said = "\n".join(up.said)
+    assert "horae 0." in said
+    assert "ready in" in said
+    assert str(deployment.path) in said
+    assert "priority queue · wakes by timer, precise (<100 ms) · 4 queued · next " in said
+    assert "rm --label demo=yes --yes" in said
+    assert "tick  +" in up.expect("demo-tick")
+    up.signal(signal.SIGINT)
+    assert up.ends() == 0
+    assert up.said[-1].strip() == "stopped"
+
+
+def test_polling_is_said_too_and_chinese_is_spoken(deployment: Deployment) -> None:
+    up = deployment.up("--lang", "zh", environment={"HORAE_WAKE": "poll"})
+    assert "每 10 秒轮询一次(HORAE_WAKE=poll)" in up.expect("调度")
+    up.expect("结束")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+def test_json_is_one_line_for_each_thing(deployment: Deployment) -> None:
+    up = deployment.up("--demo", "--json")
+    first = json.loads(up.expect("node.ready"))
+    assert first["path"] == str(deployment.path)
+    assert first["scheduler"]["wake"] == "precise"
+    assert first["outage"] is None
+    said = json.loads(up.expect("task.said"))
+    assert (said["task"], said["text"]) == ("demo-tick", "tick")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+    assert [json.loads(line)["type"] for line in up.said][-1] == "node.stopped"
+
+
+def test_it_ends_by_itself_when_it_was_told_when(deployment: Deployment) -> None:
+    up = deployment.up("--seconds", "0.5")
+    assert "by itself after 0.5 s" in up.expect("Ends ")
+    assert up.ends() == 0
+
+
+def test_a_killed_worker_is_replaced_and_its_run_tried_again(deployment: Deployment) -> None:
+    up = deployment.up(jobs(deployment)).ready()
+    deployment.add(name="held", when="now", function="jobs.hold")
+    up.expect("holding")
+    worker = up.worker
+    os.kill(worker, signal.SIGKILL)
+    assert f"the worker process {worker} died (signal 9)" in up.expect("died")
+    up.expect("done at attempt 2")
+    assert "held" in up.expect("lost")
+    assert up.worker != worker
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+def test_a_function_that_ends_its_process_does_not_end_up(deployment: Deployment) -> None:
+    up = deployment.up(jobs(deployment)).ready()
+    deployment.add(name="leaver", when="now", function="jobs.leave")
+    up.expect("died (exit code 1)")
+    up.expect("died (exit code 1)")
+    assert "leaver" in up.expect("has given up")
+    assert up.process.poll() is None
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+def test_a_stop_hands_back_what_runs(deployment: Deployment) -> None:
+    up = deployment.up(jobs(deployment)).ready()
+    held = deployment.add(name="held", when="now", function="jobs.hold")
+    up.expect("holding")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+    (run,) = deployment.runs(held)
+    assert run.ended is not None
+    assert deployment.inside(lambda app: app.store.nodes()) == ()
+
+
+def test_a_second_signal_kills(deployment: Deployment) -> None:
+    deployment.write(
+        "stubborn.py",
+        f"from horae import Horae\nimport threading\napp = Horae({deployment.url!r})\n"
+        "@app.task\ndef stay():\n    print('staying', flush=True)\n    threading.Event().wait()\n",
+    )
+    up = deployment.up("stubborn.py").ready()
+    deployment.add(name="stay", when="now", function="stubborn.stay")
+    up.expect("staying")
+    worker = up.worker
+    up.signal(signal.SIGINT)
+    up.expect("stopping")
+    up.signal(signal.SIGINT)
+    assert up.ends() == 130
+    assert not is_alive(worker)
+
+
+def test_the_worker_does_not_outlive_its_supervisor(deployment: Deployment) -> None:
+    up = deployment.up().ready()
+    up.process.kill()
+    up.expect("stopped")
+
+
+def test_killed_as_a_whole_it_goes_on_where_it_was(deployment: Deployment) -> None:
+    up = deployment.up(jobs(deployment)).ready()
+    held = deployment.add(name="held", when="now", function="jobs.hold")
+    up.expect("holding")
+    up.kill_all()
+    again = deployment.up(jobs(deployment))
+    again.expect("done at attempt 2")
+    again.signal(signal.SIGTERM)
+    assert again.ends() == 0
+    assert [run.state.value for run in deployment.runs(held)] == ["succeeded", "lost"]
+
+
+def die_an_hour_ago(url: str) -> None:
+    ended = subprocess.run([sys.executable, "-m", "tests.cli.operating.dying", url], cwd=ROOT, check=False)
+    assert ended.returncode == 9
+
+
+def test_it_goes_on_when_nobody_reads_its_lines_any_more(deployment: Deployment) -> None:
+    told = deployment.folder / "told"
+    reader = f"{sys.executable} -c 'print(input())' > {told}"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -P -m horae up --demo --seconds 7 | {reader}"],
+        env=deployment.environment,
+        cwd=deployment.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "ready in" in told.read_text(encoding="utf-8")
+    assert (done.returncode, done.stderr) == (0, "")
+    tick = deployment.inside(lambda app: app.get("demo-tick")).id
+    assert deployment.runs(tick)[0].state.value == "succeeded"
+
+
+def test_after_an_outage_the_gap_is_told_and_accounted_for(deployment: Deployment) -> None:
+    die_an_hour_ago(deployment.url)
+    up = deployment.up()
+    told = up.expect("Nothing ran")
+    assert "(killed). 12 instants were due: 1 made up for, 5 merged into a later run, 6 skipped." in told
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+def test_the_gap_is_in_the_json_too(deployment: Deployment) -> None:
+    die_an_hour_ago(deployment.url)
+    up = deployment.up("--json")
+    outage = json.loads(up.expect("node.ready"))["outage"]
+    assert outage["clean"] is False
+    assert (outage["due"], outage["made_up"], outage["merged"], outage["skipped"], outage["waiting"]) == (
+        12,
+        1,
+        5,
+        6,
+        0,
+    )
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "exit_code", "sentence"),
+    [
+        ("missing.py", None, 3, "There is no file 'missing.py'."),
+        ("no.such.module", None, 3, "There is no module 'no.such.module'."),
+        ("broken.py", "def (:\n", 6, "broken.py cannot be imported: invalid syntax (broken.py, line 1)."),
+        ("raising.py", "x = 1\n1 / 0\n", 6, "ZeroDivisionError: division by zero (raising.py, line 2)."),
+        ("empty.py", "x = 1\n", 3, "There is no Horae object in empty.py."),
+        (
+            "two.py",
+            "from horae import Horae\none, two = Horae(), Horae()\n",
+            6,
+            "There are several Horae objects in two.py: one, two.",
+        ),
+        ("two.py:three", "from horae import Horae\none, two = Horae(), Horae()\n", 3, "'three' is no Horae object"),
+        (
+            "no_store.py",
+            "from horae import Horae\napp = Horae('nowhere://')\n",
+            6,
+            "'nowhere://' does not name a store.",
+        ),
+        ("json.py", "", 6, "cannot be loaded under the name 'json'"),
+    ],
+)
+def test_what_cannot_be_run_is_one_sentence(
+    deployment: Deployment, name: str, text: str | None, exit_code: int, sentence: str
+) -> None:
+    if text is not None:
+        deployment.write(name.partition(":")[0], text)
+    done = deployment.horae("up", name)
+    assert done.returncode == exit_code
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_a_named_app_of_a_module_runs_on_its_own_store_unless_told(deployment: Deployment) -> None:
+    other = deployment.folder / "other.db"
+    deployment.write("two.py", f"from horae import Horae\none, two = Horae('sqlite:///{other}'), Horae()\n")
+    up = deployment.up("two:one")
+    assert str(other) in up.expect("Data")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+    moved = deployment.up("two:one", "--store", f"sqlite:///{deployment.folder / 'third.db'}")
+    assert "third.db" in moved.expect("Data")
+    moved.signal(signal.SIGTERM)
+    assert moved.ends() == 0

@@ -1,0 +1,81 @@
+"""A command on a real terminal: a pseudo one, which is read and typed at like any other."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from types import TracebackType
+from typing import Self
+
+from horae.clock import SystemClock
+from tests.cli.driving import Cli
+
+_ORDERS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
+_PATIENCE = 60.0
+_CLOCK = SystemClock()
+
+
+class Terminal:
+    """`with Terminal(cli, "resume", "x") as terminal:` then `wait_for` what it shows, and `press` what it asks for."""
+
+    def __init__(self, cli: Cli, *arguments: str, **environment: str) -> None:
+        self._ours, theirs = pty.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "horae", *arguments],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=cli.directory,
+            env=cli.environment(**({"TERM": "xterm", "COLUMNS": "100", "LINES": "50"} | environment)),
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.raw = ""
+
+    @property
+    def shown(self) -> str:
+        """Without colours and cursor moves."""
+        return _ORDERS.sub("", self.raw)
+
+    def wait_for(self, text: str) -> None:
+        end = _CLOCK.steady() + _PATIENCE
+        while text not in self.shown:
+            assert self._read(), f"{text!r} never came: {self.shown!r}"
+            assert _CLOCK.steady() < end, f"{text!r} has not come: {self.shown!r}"
+
+    def press(self, keys: str) -> None:
+        os.write(self._ours, keys.encode())
+
+    def interrupt(self) -> None:
+        """What Ctrl-C does."""
+        self._process.send_signal(signal.SIGINT)
+
+    def ended(self) -> int:
+        end = _CLOCK.steady() + _PATIENCE
+        while self._read():
+            assert _CLOCK.steady() < end, f"it goes on: {self.shown!r}"
+        return self._process.wait(_PATIENCE)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._ours], [], [], _PATIENCE)
+        try:
+            found = os.read(self._ours, 65_536) if ready else b""
+        except OSError:  # the other end is closed
+            found = b""
+        self.raw += found.decode(errors="replace")
+        return bool(found)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._ours)

@@ -1,0 +1,163 @@
+"""`horae pause`, `resume`, `skip`, `cancel`, `rm`, one by one and many at once; and when a yes is needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.driving import Cli
+from tests.cli.histories import failures
+from tests.cli.terminal import Terminal
+
+
+def state(cli: Cli, name: str) -> str:
+    return str(cli("show", name, "--json").json["task"]["state"])
+
+
+def test_pause_and_resume(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    done = cli("pause", "tick", "--reason", "on holiday", "--until", "tomorrow at 9am")
+    assert done.out.startswith("✓ tick is paused until ")
+    assert " 09:00 +00:00" in done.out
+    pause = cli("show", "tick", "--json").json["task"]["pause"]
+    assert (pause["note"], pause["until"][11:]) == ("on holiday", "09:00:00.000Z")
+    assert "on holiday" in cli("ls").out
+    assert cli("resume", "tick").out == "✓ tick goes on; nothing was missed\n"
+    assert state(cli, "tick") == "active"
+
+
+@pytest.mark.parametrize("until", ["yesterday", "nonsense", "every 5m"])
+def test_a_pause_ends_at_a_moment_that_is_still_to_come(cli: Cli, until: str) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    assert cli("pause", "tick", "--until", until).code == 6
+    assert state(cli, "tick") == "active"
+
+
+def test_resume_says_what_becomes_of_what_was_missed(cli: Cli) -> None:
+    failures(cli.path)
+    done = cli("resume", "weekly-digest")
+    assert done.code == 0
+    assert "missed: skip what is missed" in done.out
+    rows = cli("runs", "weekly-digest", "--state", "skipped", "--json").json
+    assert [row["reason"] for row in rows] == ["paused"]
+
+
+def test_resume_can_make_up_for_it(cli: Cli) -> None:
+    failures(cli.path)
+    assert "run all that is missed, in order" in cli("resume", "weekly-digest", "--missed", "all").out
+    assert cli("runs", "weekly-digest", "--state", "skipped", "--json").json == []
+
+
+def test_on_a_terminal_resume_asks_once_with_the_count(cli: Cli) -> None:
+    failures(cli.path)
+    with Terminal(cli, "resume", "weekly-digest") as terminal:
+        terminal.wait_for("Which? [skip]")
+        assert "missed." in terminal.shown
+        assert "❯ 1  skip" in terminal.shown
+        terminal.press("2\n")
+        assert terminal.ended() == 0
+    assert "run the latest once" in terminal.shown
+    assert state(cli, "weekly-digest") == "active"
+
+
+def test_on_a_terminal_resume_takes_the_default(cli: Cli) -> None:
+    failures(cli.path)
+    with Terminal(cli, "resume", "weekly-digest", LANG="zh_CN.UTF-8") as terminal:
+        terminal.wait_for("选择哪一个")
+        terminal.press("\n")
+        assert terminal.ended() == 0
+    assert "错过的跳过" in terminal.shown
+
+
+def test_skip_and_its_taking_back(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    assert cli("skip", "tick", "3").out == "✓ the next 3 of tick are skipped\n"
+    assert cli("show", "tick", "--json").json["task"]["skips_left"] == 3
+    assert "the next 3 are skipped" in cli("show", "tick").out
+    assert cli("skip", "tick", "0", "--json").json["skips_left"] == 0
+
+
+def test_cancel_is_for_good(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    assert "its history stays" in cli("cancel", "tick").out
+    done = cli("pause", "tick", "--json")
+    assert (done.code, done.problem["code"]) == (5, "task_cancelled")
+
+
+def test_removing_needs_a_yes_and_never_hangs(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    done = cli("rm", "tick")
+    assert done.code == 2
+    assert "--yes" in done.err
+    assert cli("rm", "tick", "--no-input").code == 2
+    assert state(cli, "tick") == "active"
+    removed = cli("rm", "tick", "--yes", "--json")
+    assert (removed.code, removed.json["name"], removed.json["removed"]) == (0, "tick", True)
+    assert cli("rm", "tick", "--yes").code == 3
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("\n", 2)])
+def test_on_a_terminal_removing_asks(cli: Cli, answer: str, code: int) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    with Terminal(cli, "rm", "tick") as terminal:
+        terminal.wait_for("Remove tick and its history? [y/N]")
+        terminal.press(answer)
+        assert terminal.ended() == code
+    assert (cli("show", "tick").code == 3) is (code == 0)
+
+
+def test_no_input_asks_nothing_on_a_terminal_either(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    with Terminal(cli, "rm", "tick", "--no-input") as terminal:
+        assert terminal.ended() == 2
+    assert "[y/N]" not in terminal.shown
+
+
+def many(cli: Cli, number: int) -> None:
+    for each in range(number):
+        cli("add", "every 5m", "--say", f"task {each}", "--label", "kind=test", "--quiet")
+
+
+def test_a_few_at_once_need_no_yes(cli: Cli) -> None:
+    many(cli, 3)
+    cli("add", "every 5m", "--say", "other")
+    done = cli("pause", "--label", "kind=test", "--json")
+    assert (done.code, done.json) == (0, {"matched": 3, "done": 3, "refused": []})
+    assert state(cli, "other") == "active"
+    assert cli("resume", "--state", "paused").out == "✓ resume: 3 of 3 tasks\n"
+    assert cli("run", "--label", "kind=test", "--json").json["done"] == 3
+    assert cli("cancel", "--text", "task", "--json").json["done"] == 3
+
+
+def test_more_than_twenty_need_a_yes(cli: Cli) -> None:
+    many(cli, 21)
+    done = cli("pause", "--all")
+    assert (done.code, "21 tasks" in done.err) == (2, True)
+    assert cli("ls", "--state", "paused", "--json").json == []
+    done = cli("pause", "--all", "--yes")
+    assert (done.code, done.out) == (0, "✓ pause: 21 of 21 tasks\n")
+    assert "100 %" in done.err
+
+
+def test_removing_many_always_needs_a_yes(cli: Cli) -> None:
+    many(cli, 2)
+    assert cli("rm", "--label", "kind=test").code == 2
+    assert cli("rm", "--label", "kind=test", "--yes", "--json").json["done"] == 2
+    assert cli("ls", "--json").json == []
+
+
+def test_a_refusal_keeps_nobody_else_from_their_turn(cli: Cli) -> None:
+    many(cli, 2)
+    cli("cancel", "task 0")
+    done = cli("pause", "--all", "--json")
+    assert (done.json["matched"], done.json["done"]) == (2, 1)
+    assert [each["code"] for each in done.json["refused"]] == ["task_cancelled"]
+    assert "✕ task 0: 任务已取消" in cli("pause", "--all", "--lang", "zh").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["pause"], "no_task_named"), (["pause", "x", "--all"], "task_and_filter"), (["rm"], "no_task_named")],
+)
+def test_either_a_task_or_a_filter(cli: Cli, arguments: list[str], code: str) -> None:
+    done = cli(*arguments, "--json")
+    assert (done.code, done.problem["code"]) == (2, code)

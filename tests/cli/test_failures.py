@@ -1,0 +1,174 @@
+"""How commands end: every exit code, in words and as JSON, in both languages, with and without anybody to read it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from horae.cli.refusals import CATALOGUE
+from horae.cli.words import Words
+from horae.wire.problems import Exit
+from tests.cli.driving import Cli
+from tests.cli.terminal import Terminal
+
+ENDINGS = [
+    (Exit.OK, ["ls"], ""),
+    (Exit.FAILED, ["add", "every 5m", "--say", "x", "--payload", "@nowhere.json"], "system_error"),
+    (Exit.USAGE, ["ls", "--nonsense"], "usage"),
+    (Exit.USAGE, ["nonsense"], "usage"),
+    (Exit.USAGE, ["rm", "tick"], "needs_yes"),
+    (Exit.NOT_FOUND, ["show", "nothing"], "no_such_task"),
+    (Exit.CONFLICT, ["edit", "tick", "--name", "x", "--if-version", "9"], "stale_version"),
+    (Exit.INVALID, ["add", "every day at 9", "--say", "x"], "ambiguous_hour"),
+    (Exit.TIMED_OUT, ["run", "tick", "--wait", "--timeout", "0.01s"], "wait_timed_out"),
+]
+
+
+@pytest.mark.parametrize(("ending", "arguments", "code"), ENDINGS, ids=[each[2] or "ok" for each in ENDINGS])
+def test_every_ending_has_its_exit_code_and_its_problem(
+    cli: Cli, ending: Exit, arguments: list[str], code: str
+) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    told = cli(*arguments)
+    assert told.code == ending
+    assert "Traceback" not in told.err
+    problem = cli(*arguments, "--json")
+    assert problem.code == ending
+    if code:
+        assert (problem.problem["code"], problem.problem["exit"]) == (code, ending)
+        assert problem.out == ""
+        assert told.err.lstrip().startswith("✕ ") or "✕ " in told.err
+
+
+def test_a_store_that_cannot_be_reached_ends_with_7(cli: Cli) -> None:
+    done = cli("add", "every 5m", "--say", "x", "--json", "--store", "sqlite:////dev/null/nowhere/horae.db")
+    assert (done.code, done.problem["code"]) == (7, "store_unavailable")
+    cli.path.write_bytes(b"this is no database" * 1000)
+    damaged = cli("ls", "--lang", "zh")
+    assert damaged.code == 7
+    assert damaged.err.startswith("✕ 存储已损坏")
+
+
+def test_an_address_that_names_no_store_is_refused(cli: Cli) -> None:
+    assert cli("ls", "--store", "nonsense://x", "--json").problem["code"] == "unknown_store"
+    assert cli("--store", "nonsense://x", "ls", "--json").problem["code"] == "unknown_store"
+
+
+def test_settings_that_cannot_be_read_are_a_sentence(cli: Cli) -> None:
+    (cli.directory / "horae.toml").write_text("stoer = 1\n", encoding="utf-8")
+    done = cli("ls", "--json")
+    assert (done.code, done.problem["code"]) == (6, "bad_settings")
+
+
+def test_interrupted_it_ends_with_130(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    with Terminal(cli, "events", "--follow") as terminal:
+        terminal.wait_for("watching from event")
+        terminal.interrupt()
+        assert terminal.ended() == 130
+    assert "Interrupted." in terminal.shown
+    assert "Traceback" not in terminal.shown
+
+
+def test_a_reader_that_goes_away_is_no_news(cli: Cli) -> None:
+    for number in range(3):
+        cli("add", "every 5m", "--say", f"task {number}")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "horae", "events", "--after", "0", "--follow"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cli.directory,
+        env=cli.environment(),
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert b"task.created" in process.stdout.readline()
+    process.stdout.close()
+    cli("pause", "--all")
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == 1
+    assert b"Traceback" not in errors
+
+
+def test_usage_says_where_to_look_and_what_was_meant(cli: Cli) -> None:
+    assert "Did you mean 'pause'?" in cli("puase", "x").err
+    assert "Try: horae ls --help" in cli("ls", "--nonsense").err
+    assert "可以查看:horae ls --help" in cli("ls", "--nonsense", "--lang", "zh").err
+
+
+def test_no_arguments_are_a_call_for_help(cli: Cli) -> None:
+    done = cli()
+    assert done.code == 2
+    assert "Daily:" in done.err
+    assert "日常:" in cli("--lang", "zh", "--help").out
+
+
+def test_the_language_may_be_named_before_the_command(cli: Cli) -> None:
+    assert "还没有任务" in cli("--lang", "zh", "ls").err
+    assert "还没有任务" in cli("--lang", "zh", "show", "x").err
+    assert cli("--lang", "xx", "ls").code == 2
+
+
+@pytest.mark.parametrize("alias", ["list", "ls"])
+def test_other_words_for_the_same(cli: Cli, alias: str) -> None:
+    assert cli(alias, "--json").json == []
+
+
+def test_the_store_may_be_named_before_the_command(cli: Cli) -> None:
+    other = f"sqlite:///{cli.directory / 'other.db'}"
+    cli("--store", other, "add", "every 5m", "--say", "tick")
+    assert not cli.path.exists()
+    assert cli("ls", "--store", other, "--json").json[0]["name"] == "tick"
+
+
+def test_a_users_own_folder_is_made_for_them_alone(cli: Cli) -> None:
+    done = cli("add", "every 5m", "--say", "tick", HORAE_STORE="")
+    assert done.code == 0, done.err
+    folder = cli.directory / "horae"
+    assert (folder / "horae.db").exists()
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_store_in_this_folder_comes_first(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    assert cli("ls", "--json", HORAE_STORE="").json[0]["name"] == "tick"
+
+
+def test_every_refusal_and_every_sentence_has_two_languages() -> None:
+    from horae.cli import words  # noqa: PLC0415 - all that it holds is looked at
+
+    for entry in CATALOGUE.values():
+        assert all((entry.message, entry.hint, entry.message_zh, entry.hint_zh))
+    sentences = [each for each in vars(words).values() if isinstance(each, Words)]
+    for table in vars(words).values():
+        if isinstance(table, dict):
+            sentences += [each for each in table.values() if isinstance(each, Words)]
+    assert len(sentences) > 80
+    for said in sentences:
+        assert said.en
+        assert said.zh
+        assert _places(said.en) == _places(said.zh), said
+
+
+def _places(text: str) -> set[str]:
+    from string import Formatter  # noqa: PLC0415
+
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def test_one_real_process_of_each_family(cli: Cli) -> None:
+    assert cli.process("add", "every 5m", "--say", "tick").code == 0
+    assert json.loads(cli.process("ls", "--json").out)[0]["name"] == "tick"
+    assert cli.process("show", "tick").code == 0
+    assert cli.process("pause", "tick").code == 0
+    assert cli.process("edit", "tick", "--name", "tock").code == 0
+    assert cli.process("why", "tock").code == 0
+    assert cli.process("run", "tock").code == 0
+    assert cli.process("runs").code == 0
+    assert cli.process("overview").code == 0
+    assert cli.process("watch", "--seconds", "0.1").code == 0
+    assert cli.process("rm", "tock").code == 2

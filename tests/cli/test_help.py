@@ -1,0 +1,100 @@
+"""The help: quick, complete, true; and the manual says no less."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from horae.cli.commands import ALIASES, COMMANDS, PANELS
+from horae.cli.main import app
+from horae.wire.problems import Exit
+from tests.cli.driving import Cli
+from tests.cli.test_schemas import DAILY
+
+ROOT = Path(__file__).parents[2]
+MANUAL = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+HEAVY = ("asyncio", "apsw", "rich", "pydantic", "horae.app", "horae.schedule", "horae.service", "horae.stores")
+
+
+def command(name: str) -> Any:
+    group: Any = typer.main.get_command(app)
+    return group.get_command(None, name)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_of_contents_says_what_the_command_says(name: str) -> None:
+    found = command(name)
+    assert found is not None
+    assert found.help.splitlines()[0] == COMMANDS[name].does.en
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_an_alias_leads_to_its_command(alias: str) -> None:
+    assert command(alias).name == ALIASES[alias]
+
+
+def test_every_command_stands_in_one_panel(cli: Cli) -> None:
+    assert sum(len(panel) for _, panel in PANELS) == len(COMMANDS)
+    shown = cli("--help").out
+    for title, panel in PANELS:
+        assert f"{title.en}:" in shown
+        for name, each in panel.items():
+            assert re.search(rf"^  {name} +{re.escape(each.does.en[:40])}", shown, re.MULTILINE), name
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """What is not loaded costs nothing: that is how it stays below 0.3 s."""
+    found = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "horae", "--help"], capture_output=True, text=True, check=True
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in found.stderr.splitlines()}
+    assert not [name for name in HEAVY if name in loaded]
+
+
+def test_a_list_loads_no_validation_library_and_no_terminal_library(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    found = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "horae", "ls"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=cli.environment(),
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in found.stderr.splitlines()}
+    assert not loaded & {"pydantic", "rich", "aiohttp", "cryptography"}
+
+
+@pytest.mark.parametrize("name", [name for name, each in COMMANDS.items() if each.module in DAILY])
+def test_the_manual_has_every_command_and_option(name: str) -> None:
+    section = re.search(rf"^### `horae {name}\b.*?(?=^##|\Z)", MANUAL, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    everywhere = MANUAL[: MANUAL.index("## Commands")]
+    for parameter in command(name).params:
+        if parameter.param_type_name == "option":
+            option = next(each for each in parameter.opts if each.startswith("--"))
+            assert f"`{option}" in section.group() + everywhere, option
+
+
+def test_the_manual_has_every_exit_code() -> None:
+    for code in Exit:
+        assert re.search(rf"^\| `{code.value}` \|", MANUAL, re.MULTILINE), code
+
+
+def test_the_manual_names_every_schema_that_it_promises() -> None:
+    for name in re.findall(r"\(schemas/([a-z-]+\.json)\)", MANUAL):
+        assert (ROOT / "docs" / "schemas" / name).exists(), name
+
+
+@pytest.mark.parametrize("name", [name for name, each in COMMANDS.items() if each.module in DAILY])
+def test_each_command_explains_itself(cli: Cli, name: str) -> None:
+    done = cli(name, "-h")
+    assert done.code == 0
+    assert COMMANDS[name].does.en in done.out
+    for option in ("--json", "--store", "--fields", "--lang", "--plain", "--quiet", "--color"):
+        assert option in done.out

@@ -1,0 +1,79 @@
+"""What people call things is shown, never obeyed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from horae.cli.out import json_text
+from horae.cli.pieces import cut, wide
+from horae.cli.width import columns
+from tests.cli.driving import Cli
+
+NAMES = [
+    "<img src=x onerror=alert(1)>",
+    "{{7*7}} {0} {name} %s $HOME `id`",
+    "天" * 200,
+    "[bold red]not markup[/bold red]",
+    "'; DROP TABLE tasks; --",
+    "-rf",
+    "a" * 200,
+]
+UNPRINTABLE = ["\x1b[31mred\x1b[0m", "bell\x07", "two\nlines", "\u202eelddim", "c1\x9b31m"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hostile_name_is_printed_as_it_is(cli: Cli, name: str) -> None:
+    done = cli("add", "every 5m", f"--name={name}", "--say", "x", "--json")
+    assert done.code == 0, done.err
+    assert done.json["task"]["name"] == name
+    for command in (["ls"], ["ls", "--plain"], ["show", name], ["why", name], ["overview"], ["pause", name]):
+        shown = cli(*command[:1], "--", *command[1:]) if name.startswith("-") else cli(*command)
+        if not name.startswith("-"):
+            assert shown.code == 0, (command, shown.err)
+            assert name in shown.out
+    assert name in cli("ls", "--lang", "zh").out
+
+
+@pytest.mark.parametrize("name", UNPRINTABLE)
+def test_what_a_terminal_would_obey_is_refused_as_a_name_and_inert_everywhere_else(cli: Cli, name: str) -> None:
+    refused = cli("add", "every 5m", "--name", name, "--say", "x")
+    assert refused.code == 6
+    assert_inert(refused.err)
+    assert_inert(cli("show", name).err)
+    assert_inert(cli("ls", "--nonsense", name).err)
+    assert_inert(cli(name).err)
+    made = cli("add", "every 5m", "--name", "tick", "--say", name, "--payload", json.dumps({"x": name}))
+    assert made.code == 0, made.err
+    assert_inert(made.out)
+    cli("pause", "tick", "--reason", name)
+    for command in (
+        ["ls"],
+        ["show", "tick"],
+        ["why", "tick"],
+        ["ls", "--plain"],
+        ["ls", "--json"],
+        ["show", "tick", "--json"],
+    ):
+        done = cli(*command)
+        assert done.code == 0
+        assert_inert(done.out + done.err)
+    assert cli("show", "tick", "--json").json["task"]["pause"]["note"] == name
+
+
+def assert_inert(text: str) -> None:
+    assert all(sign.isprintable() or sign in "\n\t" for sign in text), repr(text)
+
+
+def test_json_stays_json_whatever_is_in_it() -> None:
+    for text in (*NAMES, *UNPRINTABLE, "\ud800", "\u2028", "\x00"):
+        assert json.loads(json_text({"x": text})) == {"x": text}
+        assert_inert(json_text([text]))
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 11, 80])
+def test_a_cut_is_never_wider_than_its_room(width: int) -> None:
+    for text in NAMES:
+        assert wide(cut(text, width)) <= width
+    assert wide(cut("天" * 5, 10)) == columns("天" * 5)

@@ -1,0 +1,183 @@
+"""The JSON of every command is what its schema says, and nothing that no schema knows; refusals and nothing included."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+from horae.cli.commands import COMMANDS
+from tests.cli.driving import Cli
+from tests.cli.histories import an_outage, failures, missed_three
+
+DAILY = (
+    *("adding", "listing", "showing", "schedules", "running", "controlling", "editing", "explaining", "history"),
+    *("watching", "standing"),
+)
+FOLDER = Path(__file__).parents[2] / "docs" / "schemas"
+SCHEMAS: dict[str, Any] = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
+OURS = {name: each for name, each in SCHEMAS.items() if each.get("$id", "").startswith("urn:horae:schema:")}
+REGISTRY: Registry[Any] = Registry().with_resources(
+    [(each["$id"], Resource.from_contents(each)) for each in OURS.values()]
+)
+
+
+def check(name: str, value: Any) -> None:
+    validator = Draft202012Validator(OURS[name], registry=REGISTRY)
+    problems = [f"{'/'.join(map(str, each.path))}: {each.message}" for each in validator.iter_errors(value)]
+    assert not problems, problems
+
+
+ASKED: list[tuple[str, list[str]]] = [
+    ("receipt", ["add", "every 5m", "--say", "x", "--dry-run"]),
+    ("receipt", ["add", "now", "--say", "x"]),
+    ("receipt", ["add", "every 5m after end", "--http", "https://example.com", "--key", "k", "--pause"]),
+    ("tasks", ["ls"]),
+    ("tasks", ["ls", "--sort", "next"]),
+    ("tasks", ["ls", "--text", "nothing like it"]),
+    ("show", ["show", "nightly-backup"]),
+    ("show", ["show", "weekly-digest"]),
+    ("fires", ["next", "0 9 * * *"]),
+    ("fires", ["next", "--task", "report"]),
+    ("fires", ["next", "every day at 9:00 until 2020-01-01"]),
+    ("fires", ["explain", "30 2 * * *", "--zone", "Europe/Berlin"]),
+    ("queued", ["run", "report"]),
+    ("bulk", ["run", "--all"]),
+    ("task", ["pause", "report", "--reason", "x"]),
+    ("bulk", ["pause", "--all"]),
+    ("bulk", ["resume", "--state", "paused"]),
+    ("task", ["resume", "weekly-digest"]),
+    ("task", ["skip", "report"]),
+    ("edited", ["edit", "report", "--when", "every 5m", "--priority", "5"]),
+    ("edited", ["edit", "report", "--when", "every 5m", "--dry-run"]),
+    ("task", ["cancel", "report"]),
+    ("bulk", ["cancel", "--all"]),
+    ("removed", ["rm", "report", "--yes"]),
+    ("bulk", ["rm", "--all", "--yes"]),
+    ("why", ["why", "nightly-backup"]),
+    ("why", ["why", "weekly-digest"]),
+    ("why", ["why", "report", "--at", "yesterday"]),
+    ("runs", ["runs"]),
+    ("runs", ["runs", "--state", "lost"]),
+    ("lines", ["logs", "report"]),
+    ("queued", ["retry", "nightly-backup"]),
+    ("backfill", ["backfill", "report", "--from", "yesterday", "--to", "yesterday", "--dry-run"]),
+    ("overview", ["overview"]),
+    ("events", ["events"]),
+    ("events", ["events", "--after", "100000"]),
+    ("lanes", ["lanes"]),
+    ("lane", ["lane", "gpu", "2"]),
+    ("nodes", ["nodes"]),
+]
+
+
+ALONE = ("run", "line", "event", "node", "problem")
+"""Parts of the others, or lines of a stream."""
+
+
+@pytest.mark.parametrize("name", sorted({*ALONE, *(schema for schema, _ in ASKED)}))
+def test_every_schema_is_one_and_allows_nothing_unknown(name: str) -> None:
+    Draft202012Validator.check_schema(OURS[name])
+    assert OURS[name]["$id"] == f"urn:horae:schema:{name}"
+    if OURS[name]["type"] == "object":
+        assert OURS[name]["additionalProperties"] is False
+        assert set(OURS[name]["required"]) == set(OURS[name]["properties"])
+
+
+@pytest.mark.parametrize(("schema", "arguments"), ASKED, ids=[" ".join(arguments) for _, arguments in ASKED])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_answer_is_what_its_schema_says(cli: Cli, schema: str, arguments: list[str], language: str) -> None:
+    failures(cli.path)
+    done = cli(*arguments, "--json", "--lang", language)
+    assert done.code == 0, done.err
+    check(schema, done.json)
+
+
+@pytest.mark.parametrize("command", ["ls", "runs", "events", "lanes", "nodes"])
+def test_nothing_is_an_empty_list(cli: Cli, command: str) -> None:
+    check({"ls": "tasks"}.get(command, command), cli(command, "--json").json)
+
+
+def test_a_ledger_with_missed_stretches_and_an_outage(cli: Cli) -> None:
+    last = missed_three(cli.path, "skip")
+    asyncio.run(an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5)))
+    why = cli("why", "report", "--at", f"{last:%Y-%m-%dT%H:%M:%SZ}", "--json").json
+    check("why", why)
+    assert why["outage"] is not None
+    check("runs", cli("runs", "--json").json)
+    check("tasks", cli("ls", "--json").json)
+    check("overview", cli("overview", "--json").json)
+
+
+@pytest.mark.usefixtures("node")
+def test_runs_lines_nodes_and_streams_of_a_real_engine(cli: Cli) -> None:
+    cli("add", "every 1h", "--function", "embed", "--name", "embed")
+    *lines, run = cli("run", "embed", "--follow", "--json").lines
+    check("lines", lines)
+    check("run", run)
+    check("run", cli("run", "embed", "--wait", "--json").json)
+    check("lines", cli("logs", "embed", "--json").json)
+    check("nodes", cli("nodes", "--json").json)
+    check("overview", cli("overview", "--json").json)
+    cli("add", "every 1h", "--function", "endless", "--name", "endless")
+    queued = cli("run", "endless", "--json").json["run_id"]
+    while (stopped := cli("stop", queued, "--json")).code != 0:
+        check("problem", stopped.problem)
+    check("run", stopped.json)
+    for event in cli("events", "--json").json:
+        check("event", event)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ls", "--nonsense"],
+        ["show", "nothing"],
+        ["add", "every day at 9", "--say", "x"],
+        ["add", "every 5m", "--say", "x", "--payload", "@nowhere.json"],
+        ["rm", "report"],
+        ["edit", "report", "--name", "x", "--if-version", "9"],
+        ["run", "report", "--wait", "--timeout", "0.01s"],
+        ["ls", "--store", "nonsense://x"],
+        ["add", "every 5m", "--say", "x", "--store", "sqlite:////dev/null/x/y.db"],
+    ],
+    ids=" ".join,
+)
+def test_a_problem_is_what_its_schema_says(cli: Cli, arguments: list[str]) -> None:
+    failures(cli.path)
+    done = cli(*arguments, "--json")
+    assert done.code != 0
+    check("problem", done.problem)
+
+
+def test_every_command_of_this_half_is_asked() -> None:
+    elsewhere = {
+        "up",
+        "demo",
+        "doctor",
+        "secret",
+        "config",
+        "db",
+        "export",
+        "import",
+        "apply",
+        "simulate",
+        "completion",
+    }
+    streams = {"watch", "stop"}
+    assert {arguments[0] for _, arguments in ASKED} == set(COMMANDS) - elsewhere - streams
+
+
+def test_an_undocumented_field_would_be_noticed(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "x")
+    task = cli("ls", "--json").json[0]
+    with pytest.raises(AssertionError, match="surprise"):
+        check("task", task | {"surprise": 1})
+    with pytest.raises(AssertionError, match="state"):
+        check("task", {name: value for name, value in task.items() if name != "state"})

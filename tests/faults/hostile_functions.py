@@ -1,0 +1,289 @@
+"""Functions that mean no good, or know no better. Each name is a case of `test_hostile_functions.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from horae import Context, Horae, Retry
+from horae.clock import SystemClock
+from tests.faults.functions import FOLDER
+from tests.faults.place import LOOK_SECONDS, Place
+
+LOTS: Final = 100_000_000
+MANY_LINES: Final = 100_000
+BLOCKED_SECONDS: Final = 3.0
+CHILDREN: Final = 3
+
+Where = Literal["loop", "thread", "process"]
+
+
+class Unusual(BaseException):
+    """Neither an `Exception` nor one of Python's own."""
+
+
+class MuteError(Exception):
+    """Nobody can ask it what it has to say."""
+
+    def __str__(self) -> str:
+        raise MuteError
+
+
+class Unspeakable:
+    """Something that answers every question about it by raising what it was made with."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self._error = error
+
+    def __str__(self) -> str:
+        raise self._error
+
+    def __repr__(self) -> str:
+        raise self._error
+
+
+# --- it raises ---------------------------------------------------------------------------------------------------
+
+
+def exits() -> None:
+    sys.exit(3)
+
+
+def interrupts() -> None:
+    raise KeyboardInterrupt
+
+
+def closes() -> None:
+    raise GeneratorExit
+
+
+def cancels_itself() -> None:
+    raise asyncio.CancelledError
+
+
+def is_unusual() -> None:
+    raise Unusual("neither this nor that")
+
+
+def says_too_much() -> None:
+    raise ValueError("x" * LOTS)
+
+
+def says_nothing() -> None:
+    raise MuteError
+
+
+def groups() -> None:
+    raise BaseExceptionGroup("several", [ValueError("one"), Unusual("two"), ExceptionGroup("more", [MuteError()])])
+
+
+def asks_again_for_no_reason() -> None:
+    """A verdict whose words cannot be had."""
+    raise Retry(reason=Unspeakable(MuteError))  # type: ignore[arg-type]
+
+
+def asks_again_with_a_bang() -> None:
+    raise Retry(reason=Unspeakable(KeyboardInterrupt))  # type: ignore[arg-type]
+
+
+# --- it returns --------------------------------------------------------------------------------------------------
+
+
+def returns_a_long_text() -> str:
+    return "x" * LOTS
+
+
+def returns_a_long_list() -> list[str]:
+    return ["x" * 1_000] * (LOTS // 1_000)
+
+
+def returns_itself() -> list[Any]:
+    ring: list[Any] = []
+    ring.append({"again": ring})
+    return ring
+
+
+def returns_what_has_no_words() -> Unspeakable:
+    return Unspeakable(ValueError)
+
+
+def returns_a_trap() -> Unspeakable:
+    return Unspeakable(KeyboardInterrupt)
+
+
+def returns_an_unusual_trap() -> Unspeakable:
+    return Unspeakable(Unusual)
+
+
+def _begin(function: Callable[..., Any]) -> Place:
+    """Tell the test that it was really called."""
+    folder = Path(os.environ[FOLDER])
+    (folder / f"began-{function.__name__}").touch()
+    return Place(folder, folder / "horae.db")
+
+
+# --- it does not end -----------------------------------------------------------------------------------------------
+
+
+async def awaits_for_ever() -> None:
+    _begin(awaits_for_ever)
+    await asyncio.Event().wait()
+
+
+async def will_not_be_cancelled() -> None:
+    """Not the first three times."""
+    _begin(will_not_be_cancelled)
+    for _ in range(3):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            continue
+    await asyncio.Event().wait()
+
+
+def stays_until_the_gate_opens(ctx: Context) -> None:
+    """Notices that it is to end, and goes on all the same."""
+    place, clock = _begin(stays_until_the_gate_opens), SystemClock()
+    while not place.gate("thread").exists():
+        if ctx.cancelled:
+            place.open_gate("asked")
+        clock.sleep(LOOK_SECONDS)
+
+
+def spins() -> None:
+    _begin(spins)
+    for _ in count():
+        pass
+
+
+def spins_and_is_deaf() -> None:
+    _begin(spins_and_is_deaf)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    spins()
+
+
+async def blocks_the_loop() -> None:
+    SystemClock().sleep(BLOCKED_SECONDS)
+
+
+# --- it leaves something behind, or takes something with it --------------------------------------------------------
+
+
+def has_deaf_children() -> None:
+    for _ in range(CHILDREN):
+        if os.fork() == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            SystemClock().sleep(3_600)
+
+
+def has_deaf_children_and_stays() -> None:
+    _begin(has_deaf_children_and_stays)
+    has_deaf_children()
+    spins_and_is_deaf()
+
+
+def leaves_at_once() -> None:
+    os._exit(3)
+
+
+def kills_itself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def breaks_memory() -> None:
+    ctypes.string_at(0)
+
+
+def overflows_the_stack() -> None:
+    sys.setrecursionlimit(2**31 - 1)
+    nested: list[Any] = []
+    for _ in range(1_000_000):
+        nested = [nested]
+    repr(nested)
+
+
+# --- it says too much ----------------------------------------------------------------------------------------------
+
+
+def floods_its_log(ctx: Context) -> None:
+    for number in range(MANY_LINES):
+        ctx.log.info("line %d", number)
+
+
+def fills_its_output() -> None:
+    line = "x" * 9_999
+    for _ in range(LOTS // 10_000):
+        print(line)  # noqa: T201 - that is what it does
+
+
+PLAIN: Final[tuple[Callable[..., Any], ...]] = (
+    exits,
+    interrupts,
+    closes,
+    cancels_itself,
+    is_unusual,
+    says_too_much,
+    says_nothing,
+    groups,
+    asks_again_for_no_reason,
+    asks_again_with_a_bang,
+    returns_a_long_text,
+    returns_a_long_list,
+    returns_itself,
+    returns_what_has_no_words,
+    returns_a_trap,
+    returns_an_unusual_trap,
+    floods_its_log,
+)
+"""Those that can be done anywhere: on the node's loop, in a thread of it, in a process of its own."""
+
+ONLY: Final[Mapping[Where, tuple[Callable[..., Any], ...]]] = {
+    "loop": (awaits_for_ever, will_not_be_cancelled, blocks_the_loop),
+    "thread": (stays_until_the_gate_opens, leaves_at_once, kills_itself, breaks_memory),
+    "process": (
+        spins,
+        spins_and_is_deaf,
+        has_deaf_children,
+        has_deaf_children_and_stays,
+        leaves_at_once,
+        kills_itself,
+        breaks_memory,
+        overflows_the_stack,
+        fills_its_output,
+    ),
+}
+PLACES: Final[tuple[Where, ...]] = ("loop", "thread", "process")
+
+
+def name_of(function: Callable[..., Any], where: Where) -> str:
+    return f"{function.__name__} ({where})"
+
+
+def register(app: Horae) -> None:
+    for where in PLACES:
+        for function in (*PLAIN, *ONLY[where]):
+            on_loop = where == "loop" and not asyncio.iscoroutinefunction(function)
+            call = _on_the_loop(function) if on_loop else function
+            app.task(name=name_of(function, where), isolate="process" if where == "process" else None)(call)
+
+
+def _on_the_loop(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same as a coroutine: then the node awaits it itself."""
+    if function is floods_its_log:
+
+        async def with_context(ctx: Context) -> Any:
+            return function(ctx)
+
+        return with_context
+
+    async def called() -> Any:
+        return function()
+
+    return called

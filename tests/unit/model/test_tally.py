@@ -1,0 +1,148 @@
+"""Running counts: what a change adds, how lateness falls into buckets, and that the sum is what a recount finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from horae.model.change import NOTHING, Change
+from horae.model.reason import Reason
+from horae.model.run import RunState, Span
+from horae.model.tally import (
+    LATE,
+    NO_HOUR,
+    OUTCOME,
+    STATE,
+    Lateness,
+    added,
+    bucket_end,
+    bucket_of,
+    hour_of,
+    lateness_in,
+)
+from horae.model.task import FRESH, Standing, TaskState
+from horae.testing.factories import HOUR, MICROSECOND, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run
+
+microseconds = st.integers(0, 400 * 86_400 * 1_000_000).map(lambda number: timedelta(microseconds=number))
+HOUR_NUMBER = hour_of(NOON)
+
+
+@given(microseconds)
+def test_a_bucket_ends_within_a_quarter_after_what_falls_into_it(lateness: timedelta) -> None:
+    end = bucket_end(bucket_of(lateness))
+    assert lateness <= end <= lateness * 1.25 + MICROSECOND
+
+
+@given(microseconds, microseconds)
+def test_later_is_never_in_an_earlier_bucket(one: timedelta, other: timedelta) -> None:
+    assert (bucket_of(one) <= bucket_of(other)) or one > other
+    assert (bucket_end(bucket_of(one)) <= bucket_end(bucket_of(other))) or one > other
+
+
+@given(st.integers(0, 250))
+def test_the_end_of_a_bucket_is_its_last_microsecond(bucket: int) -> None:
+    assert bucket_of(bucket_end(bucket)) == bucket
+    assert bucket_of(bucket_end(bucket) + MICROSECOND) == bucket + 1
+
+
+def test_what_started_early_by_a_corrected_clock_was_on_time() -> None:
+    assert bucket_of(-SECOND) == bucket_of(timedelta(0)) == 0
+
+
+def test_small_buckets_are_exact() -> None:
+    assert [bucket_end(bucket_of(timedelta(microseconds=each))) // MICROSECOND for each in range(9)] == [
+        *range(8),
+        9,
+    ]
+
+
+# --- what a change adds ----------------------------------------------------------------------------------------------
+
+
+def sums(before: Standing | None, change: Change) -> dict[tuple[int, str], int]:
+    total: Counter[tuple[int, str]] = Counter()
+    for hour, name, number in added(before, change):
+        total[hour, name] += number
+    return dict(total)
+
+
+def test_a_state_is_counted_where_it_is_and_no_longer_where_it_was() -> None:
+    paused = Standing(TaskState.PAUSED)
+    assert sums(None, Change(standing=FRESH)) == {(NO_HOUR, STATE + "active"): 1}
+    assert sums(FRESH, Change(standing=paused)) == {(NO_HOUR, STATE + "active"): -1, (NO_HOUR, STATE + "paused"): 1}
+    assert sums(paused, Change(deleted=True, standing=paused)) == {(NO_HOUR, STATE + "paused"): -1}
+    assert sums(FRESH, Change(standing=FRESH._replace(counted=7))) == {}
+    assert sums(FRESH, NOTHING) == {}
+    assert sums(None, Change(deleted=True)) == {}
+
+
+def test_a_run_that_ended_counts_by_its_state_and_its_lateness_in_the_hour_of_its_end() -> None:
+    task = a_task()
+    run = an_ended_run(task, planned=NOON, started=NOON + timedelta(milliseconds=3), ended=NOON + HOUR)
+    late = f"{LATE}{bucket_of(timedelta(milliseconds=3))}"
+    assert sums(FRESH, Change(moved=(run,))) == {
+        (HOUR_NUMBER + 1, OUTCOME + "succeeded"): 1,
+        (HOUR_NUMBER + 1, late): 1,
+    }
+
+
+def test_what_only_starts_or_is_handed_on_counts_for_nothing_yet() -> None:
+    task = a_task()
+    assert sums(FRESH, Change(born=(a_run(task),), moved=(a_run(task, state=RunState.WAITING, attempt=2),))) == {}
+
+
+def test_what_never_started_counts_by_its_reason_as_often_as_it_stands_for() -> None:
+    task = a_task()
+    span = Span(NOON - 9 * MINUTE, NOON, 10)
+    gone: dict[str, Any] = {"started": None, "node": None, "ended": NOON}
+    stretch = a_run(task, state=RunState.SKIPPED, reason=Reason.PAUSED, span=span, **gone)
+    unexplained = a_run(task, state=RunState.CANCELLED, attempt=2, **gone)
+    alone = a_run(task, state=RunState.SKIPPED, reason=Reason.OVERLAP, attempt=3, **gone)
+    assert sums(FRESH, Change(born=(stretch, alone), moved=(unexplained,))) == {
+        (HOUR_NUMBER, OUTCOME + "skipped:paused"): 10,
+        (HOUR_NUMBER, OUTCOME + "skipped:overlap"): 1,
+        (HOUR_NUMBER, OUTCOME + "cancelled"): 1,
+    }
+
+
+def test_a_row_without_an_end_counts_in_the_hour_in_which_it_was_due() -> None:
+    row = a_run(a_task(), state=RunState.SKIPPED, reason=Reason.QUOTA, started=None, ended=None)
+    assert sums(FRESH, Change(born=(row,))) == {(HOUR_NUMBER, OUTCOME + "skipped:quota"): 1}
+
+
+# --- lateness, read from counts --------------------------------------------------------------------------------------
+
+
+def counts_of(*lateness: timedelta) -> dict[tuple[int, str], int]:
+    found: Counter[tuple[int, str]] = Counter()
+    for number, each in enumerate(lateness):
+        found[HOUR_NUMBER + number % 3, f"{LATE}{bucket_of(each)}"] += 1
+    return dict(found)
+
+
+def test_nothing_ran_and_nothing_is_said() -> None:
+    assert lateness_in({(NO_HOUR, STATE + "active"): 3}, SECOND) == Lateness(0, 0, None, None)
+
+
+@pytest.mark.parametrize(("late", "on_time"), [(0, 100), (1, 99), (50, 50), (100, 0)])
+def test_those_within_the_bound_are_on_time(late: int, on_time: int) -> None:
+    counts = counts_of(*[timedelta(milliseconds=2)] * on_time, *[10 * SECOND] * late)
+    found = lateness_in({**counts, (HOUR_NUMBER, OUTCOME + "succeeded"): 100}, SECOND)
+    assert (found.counted, found.on_time) == (100, on_time)
+
+
+@given(st.lists(microseconds, min_size=1, max_size=60))
+def test_half_and_nearly_all_were_no_later_than_they_say(lateness: list[timedelta]) -> None:
+    found = lateness_in(counts_of(*lateness), SECOND)
+    ordered = sorted(lateness)
+    median = ordered[(len(ordered) + 1) // 2 - 1]
+    assert found.p50 is not None
+    assert found.p99 is not None
+    assert median <= found.p50 <= median * 1.25 + MICROSECOND
+    assert found.p50 <= found.p99 <= ordered[-1] * 1.25 + MICROSECOND
+    assert sum(each <= found.p99 for each in lateness) >= 0.99 * len(lateness)

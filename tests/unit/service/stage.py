@@ -1,0 +1,100 @@
+"""What tests of the use cases stand on: all of them on a store in memory, at noon, and a short way to make things happen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from horae.errors import Refusal
+from horae.lifecycle.fire import fire
+from horae.lifecycle.settle import settle
+from horae.lifecycle.start import Claimant
+from horae.model.change import Change, Facts
+from horae.model.entry import Entry
+from horae.model.outcome import Outcome, Settlement, Succeeded
+from horae.model.principal import Principal
+from horae.model.run import Run
+from horae.model.task import Target, Task
+from horae.ports.store import STANDARD_TERMS
+from horae.sealing import Key
+from horae.service.secrets import SecretBox
+from horae.service.service import Service
+from horae.service.wishes import Wish
+from horae.simulation.virtual import VirtualClock
+from horae.stores.memory import MemoryStore
+from horae.testing.factories import NODE, NOON, a_node
+
+ADA = Principal("ada")
+BOB = Principal("bob")
+ROOT = Principal("root", admin=True)
+TARGET = Target("function", '{"name":"garden.water"}')
+
+
+class House:
+    """The whole service, and all that it told."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.clock = VirtualClock(NOON)
+        self.told: list[datetime | None] = []
+        secrets = SecretBox(self.store, Key.random(), self.clock)
+        self.service = Service(self.store, self.clock, "Europe/Berlin", secrets, told=self.told.append)
+        self.tasks = self.service.tasks
+        # Time stands still between two tasks, and still the one that was made first has the lower name.
+        numbers = count(1)
+        self.tasks._entropy = lambda size: next(numbers).to_bytes(size)
+        self.runs = self.service.runs
+        self.ledger = self.service.ledger
+
+    async def add(self, when: Any = "every 1h", who: Principal = ADA, **fields: Any) -> Task:
+        wish = Wish("water the plants", when, TARGET, zone="UTC")
+        return await self.tasks.create(who, wish._replace(**fields))
+
+    def later(self, by: timedelta) -> None:
+        self.clock.advance(by.total_seconds())
+
+    async def claim(self, routes: frozenset[str] | None = None) -> list[Run]:
+        """What a node does that sees what is due now."""
+        await self.store.join(a_node(renewed=self.clock.now()))
+        claimant = Claimant(NODE, self.clock.now(), STANDARD_TERMS.poll_ceiling, routes)
+
+        def decide(facts: Facts, entry: Entry, token: int) -> Change:
+            return fire(facts, entry, token, claimant)
+
+        claimed = await self.store.claim_due(claimant.now, NODE, 1_000, decide)
+        return [each.run for each in claimed.runs]
+
+    async def settle(self, run: Run, outcome: Outcome = Succeeded()) -> frozenset[str]:  # noqa: B008 - a frozen value
+        report = Settlement(run.id, run.token, outcome, run.started, self.clock.now())
+        return await self.store.settle([report], settle)
+
+    async def ran(self, by: timedelta, outcome: Outcome = Succeeded()) -> Run:  # noqa: B008 - a frozen value
+        """So much later something comes due, is claimed and ends like this."""
+        self.later(by)
+        (run,) = await self.claim()
+        await self.settle(run, outcome)
+        found = await self.store.run(run.id, None)
+        assert found is not None
+        return found
+
+
+def played(scene: Callable[[House], Awaitable[None]]) -> None:
+    async def play() -> None:
+        await scene(House())
+
+    asyncio.run(play())
+
+
+async def refusal_of(call: Awaitable[object]) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        await call
+    return caught.value
+
+
+async def code_of(call: Awaitable[object]) -> str:
+    return (await refusal_of(call)).code

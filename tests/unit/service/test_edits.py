@@ -1,0 +1,223 @@
+"""Edits: only what is said changes, what was never chosen follows the schedule, and what changes is shown before it does."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Retry, policies_for
+from horae.model.task import FRESH, Target, Task, TaskState
+from horae.schedule import Cron, Every, Once
+from horae.service.edits import KEEP, Edits, FireChanges, edited_task, fire_changes
+from horae.service.wishes import NEVER, Options
+from horae.testing.factories import HOUR, MINUTE, NOON, a_task
+
+from .stage import ADA, House, code_of, played, refusal_of
+
+NINE = Cron(expression="0 9 * * *", zone="Asia/Tokyo")
+
+
+def edited(task: Task, **said: Any) -> Task:
+    return edited_task(task, Edits(**said), "UTC", NOON)
+
+
+def whole(**fields: Any) -> Task:
+    return a_task(key="key", lane="press", labels=(("room", "a"),), **fields)
+
+
+@pytest.mark.parametrize(
+    ("field", "said", "after"),
+    [
+        ("name", "another", "another"),
+        ("target", Target("http", "{}"), Target("http", "{}")),
+        ("payload", "[1]", "[1]"),
+        ("lane", None, None),
+        ("lane", "other", "other"),
+        ("labels", {"b": "2", "a": "1"}, (("a", "1"), ("b", "2"))),
+        ("labels", None, ()),
+    ],
+)
+def test_one_thing_changes_and_everything_else_stays(field: str, said: Any, after: Any) -> None:
+    task = whole()
+    assert edited(task, **{field: said}) == task._replace(**{field: after})
+
+
+def test_what_says_nothing_changes_nothing() -> None:
+    task = whole(policies=policies_for(Every(interval=HOUR), {"priority": 7}), version=9)
+    assert edited(task) == task
+    assert all(value is KEEP for name, value in Edits()._asdict().items() if name not in ("zone", "options"))
+
+
+@pytest.mark.parametrize(
+    ("said", "schedule"),
+    [
+        ({"when": "every 2h"}, Every(interval=2 * HOUR, zone="Asia/Tokyo")),
+        ({"when": "every 2h", "zone": "UTC"}, Every(interval=2 * HOUR, zone="UTC")),
+        ({"when": {"kind": "every", "interval": "PT2H"}}, Every(interval=2 * HOUR, zone="Asia/Tokyo")),
+        ({"zone": "Europe/Berlin"}, Cron(expression="0 9 * * *", zone="Europe/Berlin")),
+        ({}, NINE),
+    ],
+)
+def test_a_new_when_is_read_in_the_zone_that_is_said_or_the_one_that_the_task_has(said: Any, schedule: Any) -> None:
+    assert edited(a_task(schedule=NINE), **said).schedule == schedule
+
+
+def test_where_neither_says_a_zone_the_deployment_does() -> None:
+    assert edited(a_task(schedule=Every(interval=HOUR)), when="0 9 * * *").schedule == Cron("0 9 * * *", zone="UTC")
+
+
+def test_policies_that_nobody_chose_follow_the_kind_of_the_schedule() -> None:
+    once = Once(at=NOON + HOUR)
+    assert edited(a_task(policies=ORDINARY), when=once).policies == ONE_SHOT
+    assert edited(a_task(schedule=once, policies=ONE_SHOT), when="every 1h").policies == ORDINARY
+
+
+def test_policies_that_somebody_chose_stay() -> None:
+    chosen = policies_for(Every(interval=HOUR), {"give_up_after": 3})
+    assert edited(a_task(policies=chosen), when=Once(at=NOON + HOUR)).policies == chosen
+    after = edited(a_task(policies=chosen), options=Options(timeout="2m", give_up_after=NEVER)).policies
+    assert (after.give_up_after, after.timeout, after.missed) == (None, 2 * MINUTE, chosen.missed)
+
+
+def test_one_policy_is_laid_over_the_others() -> None:
+    chosen = policies_for(Every(interval=HOUR), {"retry": Retry(2, backoff=timedelta(seconds=5))})
+    after = edited(a_task(policies=chosen), options=Options(retries=7, missed="skip within 1h")).policies
+    assert after.retry == Retry(8, backoff=timedelta(seconds=5))
+    assert after.missed == Missed("skip", HOUR)
+
+
+# --- what an edit does to the fires ahead ----------------------------------------------------------------------------
+
+
+def test_fires_that_stay_are_told_neither_as_gone_nor_as_new() -> None:
+    before = a_task(schedule=Every(interval=HOUR))
+    after = before._replace(schedule=Every(interval=HOUR / 2))
+    changes = fire_changes(before, after, FRESH, NOON, most=4)
+    assert changes.removed == (NOON + 3 * HOUR, NOON + 4 * HOUR)
+    assert changes.added == (NOON + HOUR / 2, NOON + 1.5 * HOUR)
+
+
+def test_the_same_schedule_moves_nothing() -> None:
+    task = a_task()
+    assert fire_changes(task, task._replace(name="another"), FRESH, NOON) == FireChanges()
+
+
+def test_repeats_begin_anew_with_a_new_schedule() -> None:
+    before = a_task(schedule=Every(interval=HOUR, repeat=3))
+    after = before._replace(schedule=Every(interval=HOUR, repeat=2))
+    changes = fire_changes(before, after, FRESH._replace(counted=2), NOON)
+    assert (changes.removed, changes.added) == ((), (NOON + 2 * HOUR,))
+
+
+# --- by the desk -----------------------------------------------------------------------------------------------------
+
+
+def test_an_edit_is_written_told_and_shown() -> None:
+    async def scene(house: House) -> None:
+        task = await house.add("every 1h")
+        house.told.clear()
+        done = await house.tasks.edit(ADA, task.id, Edits(name="another", when="every 3h"))
+        assert (done.before, done.after.name, done.after.version) == (task, "another", 2)
+        assert done.fires.removed[:2] == (NOON + HOUR, NOON + 2 * HOUR)
+        assert (await house.tasks.get(ADA, task.id)).task == done.after
+        assert house.told == [None]
+
+    played(scene)
+
+
+def test_a_dry_run_shows_the_same_and_writes_nothing() -> None:
+    async def scene(house: House) -> None:
+        task = await house.add("every 1h")
+        before, events = await house.tasks.get(ADA, task.id), await house.store.last_event()
+        house.told.clear()
+        edits = Edits(name="another", when="every 3h")
+        shown = await house.tasks.edit(ADA, task.id, edits, dry_run=True)
+        assert (await house.tasks.get(ADA, task.id), await house.store.last_event(), house.told) == (before, events, [])
+        assert await house.tasks.edit(ADA, task.id, edits) == shown
+
+    played(scene)
+
+
+def test_an_edit_of_nothing_makes_no_new_version() -> None:
+    async def scene(house: House) -> None:
+        task = await house.add()
+        events = await house.store.last_event()
+        done = await house.tasks.edit(ADA, task.id, Edits(name=task.name, labels={}))
+        assert (done.before, done.after, done.fires) == (task, task, FireChanges())
+        assert await house.store.last_event() == events
+
+    played(scene)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_who_has_seen_an_older_version_is_refused_and_told_which_one_there_is(dry_run: bool) -> None:  # noqa: FBT001
+    async def scene(house: House) -> None:
+        task = await house.add()
+        await house.tasks.edit(ADA, task.id, Edits(name="first"), expected=1)
+        refusal = await refusal_of(house.tasks.edit(ADA, task.id, Edits(name="second"), expected=1, dry_run=dry_run))
+        assert (refusal.code, refusal.facts) == ("stale_version", {"version": 2, "expected": 1})
+        assert (await house.tasks.get(ADA, task.id)).task.name == "first"
+        await house.tasks.edit(ADA, task.id, Edits(name="second"), expected=2)
+
+    played(scene)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({"name": ""}, "bad_text"),
+        ({"name": None}, "bad_text"),
+        ({"when": None}, "bad_when"),
+        ({"when": ["every 1h"]}, "bad_when"),
+        ({"lane": "x" * 201}, "bad_text"),
+        ({"labels": {"": "x"}}, "bad_labels"),
+        ({"payload": '"' + "x" * 300_000 + '"'}, "payload_too_large"),
+        ({"when": Once(at=NOON - HOUR)}, "never_fires"),
+        ({"options": Options(priority=101)}, "bad_number"),
+    ],
+)
+def test_an_edit_is_checked_like_a_new_task(said: Any, code: str) -> None:
+    async def scene(house: House) -> None:
+        task = await house.add()
+        assert await code_of(house.tasks.edit(ADA, task.id, Edits(**said))) == code
+        assert (await house.tasks.get(ADA, task.id)).task == task
+
+    played(scene)
+
+
+def test_a_target_is_looked_at_with_its_payload_and_kept_as_the_check_says() -> None:
+    async def scene(house: House) -> None:
+        asked: list[tuple[Target, str]] = []
+
+        def check(target: Target, payload: str) -> Target:
+            asked.append((target, payload))
+            return target._replace(spec='{"complete":true}')
+
+        house.tasks._check = check
+        task = await house.add()
+        done = await house.tasks.edit(ADA, task.id, Edits(target=Target("http", "{}"), payload="[]"))
+        assert asked[-1] == (Target("http", "{}"), "[]")
+        assert done.after.target == Target("http", '{"complete":true}')
+
+    played(scene)
+
+
+def test_a_cancelled_task_is_not_edited_and_a_completed_one_begins_again() -> None:
+    async def scene(house: House) -> None:
+        gone, over = await house.add(), await house.add("in 1m")
+        await house.tasks.cancel(ADA, gone.id)
+        assert await code_of(house.tasks.edit(ADA, gone.id, Edits(name="x"))) == "task_cancelled"
+        await house.ran(MINUTE)
+        assert (await house.tasks.get(ADA, over.id)).standing.state is TaskState.COMPLETED
+        await house.tasks.edit(ADA, over.id, Edits(when="every 1h"))
+        assert (await house.tasks.get(ADA, over.id)).standing.state is TaskState.ACTIVE
+
+    played(scene)
+
+
+def test_an_instant_of_another_zone_is_the_same_instant() -> None:
+    at = datetime(2026, 3, 2, 9, tzinfo=ZoneInfo("Asia/Tokyo"))
+    assert edited(a_task(), when=at).schedule == Once(at=at, zone="UTC")

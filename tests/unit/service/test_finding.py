@@ -1,0 +1,182 @@
+"""Tasks are listed page by page, and found by id, key, name, or as much of either as is unique."""
+
+from __future__ import annotations
+
+import pytest
+
+from horae.model.change import Change
+from horae.model.page import LARGEST_PAGE
+from horae.model.task import Task, TaskState
+from horae.ports.store import RunFilter, TaskFilter
+from horae.testing.decisions import saying
+from horae.testing.factories import HOUR
+
+from .stage import ADA, BOB, ROOT, House, code_of, played, refusal_of
+
+
+def test_pages_follow_one_another_and_everybody_sees_their_own() -> None:
+    async def scene(house: House) -> None:
+        mine = [await house.add(name=f"task {number}") for number in range(5)]
+        yours = await house.add(who=BOB)
+        first = await house.tasks.page(ADA, limit=3)
+        second = await house.tasks.page(ADA, after=first.after, limit=3)
+        assert [facts.task for facts in (*first.items, *second.items)] == mine
+        assert second.after is None
+        assert len((await house.tasks.page(ROOT)).items) == 6
+        assert [each.task for each in (await house.tasks.page(ROOT, TaskFilter(owner="bob"))).items] == [yours]
+        paused = await house.tasks.pause(ADA, mine[2].id)
+        wanted = TaskFilter(states=frozenset({TaskState.PAUSED}))
+        assert [each.task for each in (await house.tasks.page(ADA, wanted)).items] == [paused.task]
+
+    played(scene)
+
+
+@pytest.mark.parametrize("limit", [0, -1, LARGEST_PAGE + 2, 1.5, "3", None, True])
+def test_a_page_has_a_sensible_size(limit: object) -> None:
+    async def scene(house: House) -> None:
+        task = await house.add()
+        await house.tasks.run_now(ADA, task.id)
+        (run,) = await house.claim()
+        for call in (
+            house.tasks.page(ADA, limit=limit),  # type: ignore[arg-type]
+            house.tasks.upcoming(ADA, limit),  # type: ignore[arg-type]
+            house.runs.page(ADA, limit=limit),  # type: ignore[arg-type]
+            house.runs.lines(ADA, run.id, limit=limit),  # type: ignore[arg-type]
+            house.service.events.after(ADA, 0, limit),  # type: ignore[arg-type]
+        ):
+            assert await code_of(call) == "bad_page"
+
+    played(scene)
+
+
+@pytest.mark.parametrize("after", ["\n", "x" * 201, "\ud800"])
+def test_a_place_that_no_page_ended_at_is_refused(after: str) -> None:
+    async def scene(house: House) -> None:
+        assert await code_of(house.tasks.page(ADA, after=after)) == "bad_page"
+        assert await code_of(house.runs.page(ADA, after=after)) == "bad_page"
+
+    played(scene)
+
+
+@pytest.mark.parametrize("after", ["", "abc", "1/2", "a/b/c", f"{10**60}/1/x", f"{10**20}/1/x", "²/1/x"])
+def test_a_place_in_the_ledger_that_cannot_be_read_is_refused(after: str) -> None:
+    async def scene(house: House) -> None:
+        assert await code_of(house.runs.page(ADA, after=after)) == "bad_page"
+
+    played(scene)
+
+
+def test_runs_are_listed_newest_first_page_by_page() -> None:
+    async def scene(house: House) -> None:
+        task = await house.add()
+        runs = [await house.ran(HOUR) for _ in range(4)]
+        await house.add(who=BOB)
+        first = await house.runs.page(ADA, RunFilter(task_id=task.id), limit=3)
+        second = await house.runs.page(ADA, RunFilter(task_id=task.id), first.after, 3)
+        assert [*first.items, *second.items] == runs[::-1]
+
+    played(scene)
+
+
+def test_what_comes_next_and_what_was_last_are_told_of_a_list() -> None:
+    async def scene(house: House) -> None:
+        later = await house.add("every 2h")
+        sooner = await house.add("every 1h")
+        run = await house.ran(HOUR)
+        listed = await house.tasks.upcoming(ADA)
+        assert [facts.task for facts in listed] == [later, sooner]
+        assert await house.tasks.latest(ADA, listed) == {sooner.id: run}
+        assert [facts.task for facts in await house.tasks.upcoming(ADA, 1)] == [later]
+
+    played(scene)
+
+
+# --- by name ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_task_is_found_by_whatever_names_it() -> None:
+    async def scene(house: House) -> None:
+        task = await house.add(name="weekly report", key="reports/weekly")
+        house.later(HOUR)
+        await house.add(name="something else")
+        for name in (task.id, "reports/weekly", "weekly report", "weekly", "w", task.id[:-1]):
+            assert (await house.tasks.named(ADA, name)).task == task, name
+
+    played(scene)
+
+
+def test_an_id_comes_before_a_key_a_key_before_a_name_and_a_name_before_its_beginning() -> None:
+    async def scene(house: House) -> None:
+        first = await house.add(name="report")
+        keyed = await house.add(name="other", key="report")
+        assert (await house.tasks.named(ADA, "report")).task == keyed
+        named = await house.add(name=first.id)
+        assert (await house.tasks.named(ADA, first.id)).task == first
+        longer = await house.add(name="report of the week")
+        await house.tasks.delete(ADA, keyed.id)
+        assert (await house.tasks.named(ADA, "report")).task == first
+        assert (await house.tasks.named(ADA, "report of")).task == longer
+        assert named.name == first.id
+
+    played(scene)
+
+
+@pytest.mark.parametrize("how", ["name", "beginning", "id"])
+def test_what_several_are_called_is_refused_with_their_ids(how: str) -> None:
+    async def scene(house: House) -> None:
+        tasks = [await house.add(name="report" if how == "name" else f"report {number}") for number in range(7)]
+        asked = {"name": "report", "beginning": "rep", "id": "tsk_"}[how]
+        refusal = await refusal_of(house.tasks.named(ADA, asked))
+        assert refusal.code == "ambiguous_name"
+        found = str(refusal.facts["found"]).split(", ")
+        assert 2 <= len(found) <= 5
+        assert set(found) <= {task.id for task in tasks}
+
+    played(scene)
+
+
+def test_those_that_only_contain_it_do_not_hide_the_one_that_begins_with_it() -> None:
+    async def scene(house: House) -> None:
+        for number in range(12):
+            await house.add(name=f"daily report {number}")
+        task = await house.add(name="report of the year")
+        assert (await house.tasks.named(ADA, "report")).task == task
+        await house.add(name="reporting")
+        assert await code_of(house.tasks.named(ADA, "report")) == "ambiguous_name"
+
+    played(scene)
+
+
+@pytest.mark.parametrize("name", ["", "nothing like it", "%", "tsk_ffffffffffff", "🌱"])
+def test_what_nothing_is_called_is_not_found(name: str) -> None:
+    """Nothing at all names nothing, also where there is only one task."""
+
+    async def scene(house: House) -> None:
+        await house.add()
+        refusal = await refusal_of(house.tasks.named(ADA, name))
+        assert (refusal.code, refusal.facts) == ("no_such_task", {"id": name})
+
+    played(scene)
+
+
+def test_names_are_an_owners_own_and_an_admin_knows_all_of_them() -> None:
+    async def scene(house: House) -> None:
+        mine = await house.add(name="report")
+        yours = await house.add(name="report", who=BOB)
+        assert (await house.tasks.named(ADA, "report")).task == mine
+        assert (await house.tasks.named(BOB, "report")).task == yours
+        assert await code_of(house.tasks.named(ROOT, "report")) == "ambiguous_name"
+
+    played(scene)
+
+
+def test_a_task_that_is_deleted_while_a_list_is_read_is_just_gone() -> None:
+    async def scene(house: House) -> None:
+        tasks: list[Task] = [await house.add(name=f"task {number}") for number in range(4)]
+        first = await house.tasks.page(ADA, limit=2)
+        await house.store.change(tasks[1].id, None, saying(Change(deleted=True)))
+        await house.store.change(tasks[2].id, None, saying(Change(deleted=True)))
+        rest = await house.tasks.page(ADA, after=first.after, limit=2)
+        assert [facts.task for facts in rest.items] == tasks[3:]
+
+    played(scene)

@@ -1,0 +1,123 @@
+"""The moment that somebody asks about: instants, times of day and days, in the zone of the task, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from horae.errors import Refusal
+from horae.service.moments import Stretch, asked_stretch
+
+NOW = datetime(2026, 11, 15, 23, 30, tzinfo=UTC)
+"""In Tokyo it is already the 16th, half past eight in the morning."""
+BERLIN, TOKYO = "Europe/Berlin", "Asia/Tokyo"
+
+
+def utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "instant"),
+    [
+        ("2026-11-15T02:00Z", BERLIN, "2026-11-15T02:00"),
+        ("2026-11-15T02:00:00+09:00", BERLIN, "2026-11-14T17:00"),
+        ("2026-11-15 02:00", "UTC", "2026-11-15T02:00"),
+        ("2026-11-15 02:00", BERLIN, "2026-11-15T01:00"),
+        ("2026-07-15T02:00:30", BERLIN, "2026-07-15T00:00:30"),
+        ("02:00", "UTC", "2026-11-15T02:00"),
+        ("2:00", TOKYO, "2026-11-15T17:00"),
+        ("02:00:05", "UTC", "2026-11-15T02:00:05"),
+        ("yesterday 02:00", "UTC", "2026-11-14T02:00"),
+        ("yesterday  02:00", "UTC", "2026-11-14T02:00"),
+        ("Yesterday 2:00", TOKYO, "2026-11-14T17:00"),
+        ("today 00:00", TOKYO, "2026-11-15T15:00"),
+        ("昨天 2:00", "UTC", "2026-11-14T02:00"),
+        ("前天 2:00", "UTC", "2026-11-13T02:00"),
+        ("  2026-11-15T02:00Z ", BERLIN, "2026-11-15T02:00"),
+    ],
+)
+def test_an_instant_is_read_in_the_zone(text: str, zone: str, instant: str) -> None:
+    found = asked_stretch(text, zone, NOW)
+    assert found == Stretch(utc(instant), utc(instant))
+    assert found.exact
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "first", "hours"),
+    [
+        ("2026-11-15", "UTC", "2026-11-15T00:00", 24),
+        ("2026-11-15", TOKYO, "2026-11-14T15:00", 24),
+        ("today", "UTC", "2026-11-15T00:00", 24),
+        ("today", TOKYO, "2026-11-15T15:00", 24),
+        ("yesterday", TOKYO, "2026-11-14T15:00", 24),
+        ("昨天", "UTC", "2026-11-14T00:00", 24),
+        ("今天", "UTC", "2026-11-15T00:00", 24),
+        ("2026-03-29", BERLIN, "2026-03-28T23:00", 23),
+        ("2026-10-25", BERLIN, "2026-10-24T22:00", 25),
+    ],
+)
+def test_a_day_is_as_long_as_it_is_there(text: str, zone: str, first: str, hours: int) -> None:
+    found = asked_stretch(text, zone, NOW)
+    assert found.first == utc(first)
+    assert timedelta(0) < utc(first) + timedelta(hours=hours) - found.last <= timedelta(seconds=1)
+    assert not found.exact
+
+
+def test_an_instant_as_a_value_is_taken_as_it_is() -> None:
+    at = datetime(2026, 11, 15, 9, tzinfo=ZoneInfo(TOKYO))
+    assert asked_stretch(at, BERLIN, NOW) == Stretch(utc("2026-11-15T00:00"), utc("2026-11-15T00:00"))
+    assert asked_stretch(at, BERLIN, NOW).first.tzinfo is UTC
+    with pytest.raises(Refusal) as caught:
+        asked_stretch(datetime(2026, 11, 15, 9), BERLIN, NOW)
+    assert caught.value.code == "naive_instant"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "soon",
+        "24:00",
+        "2:60",
+        "yesterday at two",
+        "yesterday 25:00",
+        "2026-13-01",
+        "2026-02-30",
+        "昨天2点",
+        "-1:00",
+    ],
+)
+def test_what_is_no_moment_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        asked_stretch(text, BERLIN, NOW)
+    assert caught.value.code == "unclear_moment"
+    assert "yesterday" in caught.value.hint
+
+
+@given(st.one_of(st.text(), st.from_regex(r"\d{1,5}-\d\d-\d\d([T ]\d\d:\d\d(Z|[+-]\d\d:\d\d)?)?", fullmatch=True)))
+def test_whatever_is_typed_is_read_or_refused(text: str) -> None:
+    for zone in ("UTC", TOKYO, "America/New_York", "Pacific/Apia"):
+        try:
+            found = asked_stretch(text, zone, NOW)
+        except Refusal:
+            continue
+        assert found.first <= found.last
+
+
+@pytest.mark.parametrize("text", ["0001-01-01", "9999-12-31", "0001-01-01T00:00+14:00", "9999-12-31T23:59-12:00"])
+def test_beyond_the_ends_of_the_calendar_nothing_is_asked(text: str) -> None:
+    for zone in ("UTC", TOKYO, "America/New_York"):
+        with pytest.raises(Refusal) as caught:
+            asked_stretch(text, zone, NOW)
+        assert caught.value.code == "unclear_moment"
+
+
+def test_a_zone_that_there_is_not_is_refused() -> None:
+    with pytest.raises(Refusal):
+        asked_stretch("02:00", "Mars/Olympus", NOW)

@@ -1,0 +1,151 @@
+"""Outages: when nothing ran is written down by the first node that comes back, and never while another one is there."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from horae.service.outages import Outage
+from horae.testing.factories import HOUR, MICROSECOND, MINUTE, NODE, NOON, SECOND, a_node
+
+from .stage import House, played
+
+
+def test_a_new_deployment_has_had_none() -> None:
+    async def scene(house: House) -> None:
+        assert await house.service.outages.starting() is None
+        assert await house.service.outages.all() == ()
+        assert await house.service.outages.at(NOON) is None
+
+    played(scene)
+
+
+def test_after_a_stop_in_good_order_it_began_with_the_stop() -> None:
+    async def scene(house: House) -> None:
+        outages = house.service.outages
+        await outages.stopped()
+        house.later(HOUR)
+        expected = Outage(NOON, NOON + HOUR, clean=True)
+        assert await outages.starting() == expected
+        assert await outages.all() == (expected,)
+
+    played(scene)
+
+
+def test_after_a_death_it_began_with_the_last_sign_of_life() -> None:
+    async def scene(house: House) -> None:
+        outages = house.service.outages
+        await outages.stopped()
+        await house.store.join(a_node(renewed=NOON + 5 * MINUTE))
+        house.later(HOUR)
+        assert await outages.starting() == Outage(NOON + 5 * MINUTE, NOON + HOUR, clean=False)
+
+    played(scene)
+
+
+def test_the_last_of_several_to_die_counts() -> None:
+    async def scene(house: House) -> None:
+        for number, minutes in enumerate((3, 9, 6)):
+            await house.store.join(a_node(f"node-{number}", renewed=NOON + minutes * MINUTE))
+        house.later(HOUR)
+        outage = await house.service.outages.starting()
+        assert outage is not None
+        assert outage.since == NOON + 9 * MINUTE
+
+    played(scene)
+
+
+def test_a_node_that_joins_others_finds_none() -> None:
+    """They renew every few seconds: a renewal that is a little old is no death."""
+
+    async def scene(house: House) -> None:
+        outages = house.service.outages
+        await outages.stopped()
+        house.later(HOUR)
+        for age in (0, 3, 4, 14):
+            await house.store.join(a_node(renewed=house.clock.now() - timedelta(seconds=age)))
+            assert await outages.starting() is None, age
+        assert await outages.all() == ()
+
+    played(scene)
+
+
+def test_whoever_can_see_that_a_process_is_gone_need_not_wait_for_its_lease() -> None:
+    async def scene(house: House) -> None:
+        outages = house.service.outages
+        await house.store.join(a_node(home="here/7"))
+        house.later(5 * SECOND)
+        assert await outages.starting(lambda home: home == "elsewhere/7") is None
+        assert await outages.starting(lambda home: home == "here/7") == Outage(NOON, NOON + 5 * SECOND, clean=False)
+
+    played(scene)
+
+
+def test_a_quick_restart_is_not_worth_telling() -> None:
+    async def scene(house: House) -> None:
+        outages = house.service.outages
+        await outages.stopped()
+        house.later(SECOND)
+        assert await outages.starting() is None
+        house.later(HOUR)
+        assert await outages.starting() is not None
+
+    played(scene)
+
+
+def test_only_the_last_to_leave_says_when_it_stopped() -> None:
+    async def scene(house: House) -> None:
+        outages = house.service.outages
+        await house.store.join(a_node(NODE, renewed=NOON + 30 * MINUTE))
+        house.later(10 * MINUTE)
+        await outages.stopped()
+        house.later(20 * MINUTE)
+        await house.store.leave(NODE)
+        await outages.stopped()
+        house.later(HOUR)
+        outage = await outages.starting()
+        assert outage == Outage(NOON + 30 * MINUTE, NOON + 90 * MINUTE, clean=True)
+
+    played(scene)
+
+
+def test_two_that_start_at_once_write_one() -> None:
+    async def scene(house: House) -> None:
+        outages = house.service.outages
+        await outages.stopped()
+        house.later(HOUR)
+        assert await outages.starting() == await outages.starting()
+        assert len(await outages.all()) == 1
+
+    played(scene)
+
+
+def test_an_instant_is_looked_up_with_both_ends_included() -> None:
+    async def scene(house: House) -> None:
+        outages = house.service.outages
+        for _ in range(3):
+            await outages.stopped()
+            house.later(HOUR)
+            await outages.starting()
+            house.later(HOUR)
+        first, second, third = await outages.all()
+        assert [each.since for each in (first, second, third)] == [NOON, NOON + 2 * HOUR, NOON + 4 * HOUR]
+        assert await outages.at(second.since) == await outages.at(second.until) == second
+        assert await outages.at(second.since - MICROSECOND) is None
+        assert await outages.at(second.until + MICROSECOND) is None
+
+    played(scene)
+
+
+def test_the_oldest_are_forgotten() -> None:
+    async def scene(house: House) -> None:
+        outages = house.service.outages
+        for _ in range(205):
+            await outages.stopped()
+            house.later(MINUTE)
+            await outages.starting()
+        kept = await outages.all()
+        assert len(kept) == 200
+        assert kept[-1].until == house.clock.now()
+        assert kept[0].since == NOON + 5 * MINUTE
+
+    played(scene)

@@ -1,0 +1,254 @@
+"""How it stands: counted as things happen, what needs a person, what many at once came to, and what was told."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from horae.errors import Conflict
+from horae.model.change import Facts
+from horae.model.entry import Stand
+from horae.model.event import EventKind
+from horae.model.outcome import Failed
+from horae.model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
+from horae.ports.store import TaskFilter, Waiting
+from horae.service.overview import NeedKind, needs_of
+from horae.service.wishes import Options
+from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_task, an_entry
+
+from .stage import ADA, BOB, ROOT, House, played
+
+# --- at a glance -----------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_house_is_quiet() -> None:
+    async def scene(house: House) -> None:
+        seen = await house.service.overview.now(ROOT)
+        assert set(seen.tasks.values()) == {0}
+        assert (seen.outcomes, seen.on_time, seen.waiting, seen.needs) == ({}, None, Waiting(), ())
+        assert (seen.running, seen.upcoming, seen.lanes, seen.nodes) == ((), (), (), ())
+
+    played(scene)
+
+
+def test_a_day_is_summed_up() -> None:
+    async def scene(house: House) -> None:
+        task = await house.add(lane="press")
+        await house.add("in 30d", who=BOB)
+        paused = await house.add()
+        await house.tasks.pause(ADA, paused.id)
+        await house.ran(HOUR)
+        await house.ran(HOUR + 5 * SECOND)
+        await house.tasks.skip_next(ADA, task.id)
+        house.later(HOUR - 5 * SECOND)
+        await house.claim()
+        house.later(HOUR)
+        (going,) = await house.claim()
+        seen = await house.service.overview.now(ADA)
+        assert seen.at == house.clock.now()
+        assert {state: number for state, number in seen.tasks.items() if number} == {
+            TaskState.ACTIVE: 1,
+            TaskState.PAUSED: 1,
+        }
+        assert seen.outcomes == {"succeeded": 2, "skipped:skip_requested": 1}
+        assert (seen.lateness.counted, seen.lateness.on_time, seen.on_time) == (2, 1, 0.5)
+        assert seen.running == (going,)
+        assert [facts.task for facts in seen.upcoming] == [task]
+        assert (seen.lanes, seen.nodes) == ((), ()), "lanes and nodes are the operator's"
+        everything = await house.service.overview.now(ROOT)
+        assert everything.tasks[TaskState.ACTIVE] == 2
+        assert [lane.name for lane in everything.lanes] == ["press"]
+        assert [node.id for node in everything.nodes] == [NODE]
+
+    played(scene)
+
+
+def test_what_ended_more_than_a_day_ago_is_counted_no_more() -> None:
+    async def scene(house: House) -> None:
+        await house.add("in 1h")
+        await house.ran(HOUR)
+        house.later(23 * HOUR)
+        assert (await house.service.overview.now(ADA)).outcomes == {"succeeded": 1}
+        house.later(2 * HOUR)
+        seen = await house.service.overview.now(ADA)
+        assert (seen.outcomes, seen.on_time, seen.tasks[TaskState.COMPLETED]) == ({}, None, 1)
+
+    played(scene)
+
+
+def test_what_waits_is_told_by_what_it_waits_for() -> None:
+    async def scene(house: House) -> None:
+        await house.add("in 1h")
+        house.later(HOUR)
+        assert (await house.service.overview.now(ADA)).waiting == Waiting(overdue=1)
+        await house.claim(routes=frozenset())
+        assert (await house.service.overview.now(ADA)).waiting == Waiting(stranded=1)
+
+    played(scene)
+
+
+# --- what needs a person ---------------------------------------------------------------------------------------------
+
+
+def facts(standing: Standing = FRESH, *, stand: Stand = Stand.TIMED, lane: str | None = None) -> Facts:
+    task = a_task()
+    return Facts(task, standing, (an_entry(task, stand=stand, lane=lane),))
+
+
+def paused(cause: PauseCause) -> Standing:
+    return Standing(TaskState.PAUSED, pause=Pause(NOON, cause))
+
+
+@pytest.mark.parametrize(
+    ("given", "later", "kind"),
+    [
+        (facts(), timedelta(0), None),
+        (facts(Standing(TaskState.FAILED)), timedelta(0), NeedKind.FAILED),
+        (facts(FRESH._replace(failures=1)), timedelta(0), NeedKind.FAILING),
+        (facts(paused(PauseCause.ORPHANED)), timedelta(0), NeedKind.ORPHANED),
+        (facts(paused(PauseCause.AWAITING_APPROVAL)), timedelta(0), NeedKind.AWAITING_APPROVAL),
+        (facts(paused(PauseCause.REQUESTED)), DAY, None),
+        (facts(paused(PauseCause.AGENT_STOPPED)), DAY, None),
+        (facts(stand=Stand.PARKED, lane="function:gone"), timedelta(0), NeedKind.STRANDED),
+        (facts(stand=Stand.PARKED, lane="press"), DAY, None),
+        (facts(), 30 * SECOND, None),
+        (facts(), 31 * SECOND, NeedKind.OVERDUE),
+        (facts(stand=Stand.HELD), DAY, None),
+        (facts(FRESH._replace(failures=2), stand=Stand.READY), HOUR, NeedKind.OVERDUE),
+    ],
+)
+def test_what_a_task_needs_a_person_for(given: Facts, later: timedelta, kind: NeedKind | None) -> None:
+    assert [need.kind for need in needs_of((given, given), NOON + later)] == ([] if kind is None else [kind])
+
+
+def test_a_task_that_gave_up_is_not_hidden_by_many_that_somebody_paused() -> None:
+    async def scene(house: House) -> None:
+        for _ in range(30):
+            task = await house.add()
+            await house.tasks.pause(ADA, task.id)
+        failing = await house.add(options=Options(retries=0, give_up_after=1))
+        orphan = await house.add(name="orphan")
+        await house.tasks.pause(ADA, orphan.id, cause=PauseCause.ORPHANED)
+        await house.ran(HOUR, Failed("no"))
+        needs = (await house.service.overview.now(ADA)).needs
+        assert [(need.kind, need.facts.task.id) for need in needs] == [
+            (NeedKind.FAILED, failing.id),
+            (NeedKind.ORPHANED, orphan.id),
+        ]
+
+    played(scene)
+
+
+# --- many at once ----------------------------------------------------------------------------------------------------
+
+
+def test_everything_that_a_filter_finds_has_its_turn_and_a_refusal_keeps_nobody_else_from_it() -> None:
+    async def scene(house: House) -> None:
+        tasks = [await house.add(labels={"room": "a" if number % 2 else "b"}) for number in range(6)]
+        await house.tasks.cancel(ADA, tasks[3].id)
+        seen: list[int] = []
+        report = await house.service.bulk.each(
+            ADA,
+            TaskFilter(labels=(("room", "a"),)),
+            lambda task: house.tasks.pause(ADA, task.id),
+            progress=seen.append,
+        )
+        assert (report.matched, report.done, seen) == (3, 2, [1, 2, 3])
+        ((refused, refusal),) = report.refused
+        assert (refused.id, refusal.code) == (tasks[3].id, "task_cancelled")
+        states = [each.standing.state for each in (await house.tasks.page(ADA)).items]
+        assert states == ["active", "paused", "active", "cancelled", "active", "paused"]
+
+    played(scene)
+
+
+def test_a_dry_run_only_counts() -> None:
+    async def scene(house: House) -> None:
+        await house.add()
+        called: list[Task] = []
+
+        async def note(task: Task) -> None:
+            called.append(task)
+
+        report = await house.service.bulk.each(ADA, TaskFilter(), note, dry_run=True)
+        assert (report, called) == ((1, 0, ()), [])
+        assert (await house.service.bulk.each(ADA, TaskFilter(name="other"), note)).matched == 0
+        assert (await house.service.bulk.each(ADA, TaskFilter(), note)).done == len(called) == 1
+
+    played(scene)
+
+
+def test_more_than_a_page_of_tasks_are_all_deleted() -> None:
+    async def scene(house: House) -> None:
+        wish = (await house.add()).name
+        for _ in range(1_100):
+            await house.add()
+        report = await house.service.bulk.each(
+            ADA, TaskFilter(name=wish), lambda task: house.tasks.delete(ADA, task.id)
+        )
+        assert (report.matched, report.done, report.refused) == (1_101, 1_101, ())
+        assert (await house.tasks.page(ADA)).items == ()
+
+    played(scene)
+
+
+def test_of_many_refusals_the_first_hundred_are_kept() -> None:
+    async def scene(house: House) -> None:
+        tasks = [await house.add() for _ in range(120)]
+        for task in tasks:
+            await house.tasks.cancel(ADA, task.id)
+        report = await house.service.bulk.each(ADA, TaskFilter(), lambda task: house.tasks.resume(ADA, task.id))
+        assert (report.matched, report.done, len(report.refused)) == (120, 0, 100)
+        assert [each.task for each in report.refused] == tasks[:100]
+
+    played(scene)
+
+
+def test_what_is_no_refusal_ends_it() -> None:
+    async def scene(house: House) -> None:
+        await house.add()
+
+        async def break_down(_: Task) -> None:
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await house.service.bulk.each(ADA, TaskFilter(), break_down)
+
+    played(scene)
+
+
+# --- what was told ---------------------------------------------------------------------------------------------------
+
+
+def test_events_are_read_on_from_a_number() -> None:
+    async def scene(house: House) -> None:
+        events = house.service.events
+        task = await house.add()
+        await house.add(who=BOB)
+        start = await events.last()
+        await house.tasks.pause(ADA, task.id)
+        await house.tasks.resume(ADA, task.id)
+        assert [each.event.kind for each in await events.after(ADA, start)] == [
+            EventKind.TASK_PAUSED,
+            EventKind.TASK_RESUMED,
+        ]
+        (first,) = await events.after(ADA, 0, limit=1)
+        assert first.event.kind is EventKind.TASK_CREATED
+        assert len(await events.after(ADA, first.number)) == 2
+        assert len(await events.after(BOB, 0)) == 1
+        assert len(await events.after(ROOT, 0)) == 4
+
+    played(scene)
+
+
+def test_a_conflict_is_told_to_whoever_asks_and_not_to_everybody() -> None:
+    async def scene(house: House) -> None:
+        task = await house.add()
+        await house.tasks.cancel(ADA, task.id)
+        last = await house.service.events.last()
+        with pytest.raises(Conflict):
+            await house.tasks.pause(ADA, task.id, until=NOON + MINUTE)
+        assert await house.service.events.last() == last
+
+    played(scene)

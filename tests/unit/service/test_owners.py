@@ -1,0 +1,338 @@
+"""Owners: whatever somebody asks of what is not theirs, the answer is that of what does not exist. Every method, one table."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from horae.errors import Refusal
+from horae.model.outcome import Failed, Succeeded
+from horae.model.run import Run
+from horae.model.task import Task
+from horae.ports.journal import Line
+from horae.ports.store import RunFilter, TaskFilter
+from horae.sealing import Key
+from horae.service.bulk import Bulk
+from horae.service.code import Code
+from horae.service.edits import Edits
+from horae.service.feed import Events
+from horae.service.ledger import Ledger
+from horae.service.outages import Outages
+from horae.service.overview import Overviews
+from horae.service.runs import Runs
+from horae.service.secrets import SecretBox
+from horae.service.tasks import Tasks
+from horae.service.wishes import Wish
+from horae.testing.factories import HOUR, NOON
+
+from .stage import ADA, BOB, ROOT, TARGET, House, played
+
+ABSENT: Final = "tsk_000000000000"
+ABSENT_RUN: Final = "run_000000000000"
+SERVICES: Final = (Tasks, Runs, Ledger, Overviews, Events, Bulk, Code, Outages, SecretBox)
+
+
+class Theirs(NamedTuple):
+    """What belongs to Ada, and Bob asks for: a task with a run that failed and one that goes on, and their names."""
+
+    task: Task
+    failed: Run
+    going: Run
+
+
+Ask = Callable[[House, str], Awaitable[object]]
+"""Bob asks for a task or a run by its id, or by a name."""
+
+
+def _wish(**fields: Any) -> Wish:
+    return Wish("water the plants", "every 1h", TARGET, zone="UTC")._replace(**fields)
+
+
+BY_TASK: Final[dict[tuple[type, str], Ask]] = {
+    (Tasks, "get"): lambda house, ask: house.tasks.get(BOB, ask),
+    (Tasks, "named"): lambda house, ask: house.tasks.named(BOB, ask),
+    (Tasks, "edit"): lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine")),
+    (Tasks, "pause"): lambda house, ask: house.tasks.pause(BOB, ask),
+    (Tasks, "resume"): lambda house, ask: house.tasks.resume(BOB, ask),
+    (Tasks, "cancel"): lambda house, ask: house.tasks.cancel(BOB, ask),
+    (Tasks, "delete"): lambda house, ask: house.tasks.delete(BOB, ask),
+    (Tasks, "run_now"): lambda house, ask: house.tasks.run_now(BOB, ask),
+    (Tasks, "skip_next"): lambda house, ask: house.tasks.skip_next(BOB, ask),
+    (Tasks, "backfill"): lambda house, ask: house.tasks.backfill(BOB, ask, NOON, NOON + HOUR),
+    (Tasks, "cancel_run"): lambda house, ask: house.tasks.cancel_run(BOB, ask, "run_any"),
+    (Ledger, "why"): lambda house, ask: house.ledger.why(BOB, ask, NOON),
+    (Ledger, "explained"): lambda house, ask: house.ledger.explained(BOB, ask, None),
+}
+"""What takes the id of a task."""
+BY_RUN: Final[dict[tuple[type, str], Ask]] = {
+    (Runs, "get"): lambda house, ask: house.runs.get(BOB, ask),
+    (Runs, "lines"): lambda house, ask: house.runs.lines(BOB, ask),
+    (Runs, "cancel"): lambda house, ask: house.runs.cancel(BOB, ask),
+    (Runs, "retry"): lambda house, ask: house.runs.retry(BOB, ask),
+    (Runs, "answer"): lambda house, ask: house.runs.answer(ask, lambda _: False, Succeeded()),
+}
+"""What takes the id of a run. Who answers is no principal: without a proof it learns as little."""
+MORE_WAYS: Final[dict[str, Ask]] = {
+    "dry run of an edit": lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine"), dry_run=True),
+    "edit of a version": lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine"), expected=99),
+    "its runs": lambda house, ask: house.runs.page(BOB, RunFilter(task_id=ask)),
+    "a day": lambda house, ask: house.ledger.explained(BOB, ask, "yesterday", "Asia/Tokyo"),
+    "an empty backfill": lambda house, ask: house.tasks.backfill(BOB, ask, NOON + HOUR, NOON),
+}
+
+
+async def _bulk(house: House, *, dry_run: bool = False) -> object:
+    report = await house.service.bulk.each(
+        BOB, TaskFilter(owner="ada"), lambda task: house.tasks.cancel(BOB, task.id), dry_run=dry_run
+    )
+    return report.matched, report.done, report.refused
+
+
+async def _overview(house: House) -> object:
+    seen = await house.service.overview.now(BOB)
+    states = [number for number in seen.tasks.values() if number]
+    return (
+        states,
+        seen.outcomes,
+        seen.lateness.counted,
+        seen.waiting,
+        seen.running,
+        seen.upcoming,
+        seen.needs,
+        seen.nodes,
+    )
+
+
+async def _listed_of(house: House) -> object:
+    """Whoever shows Bob the facts of Ada's task, he reads no more of it."""
+    everything = (await house.store.tasks(TaskFilter())).items
+    assert everything
+    return await house.tasks.latest(BOB, everything)
+
+
+LISTS: Final[dict[tuple[type, str], Callable[[House], Awaitable[object]]]] = {
+    (Tasks, "page"): lambda house: house.tasks.page(BOB, TaskFilter(owner="ada")),
+    (Tasks, "upcoming"): lambda house: house.tasks.upcoming(BOB),
+    (Tasks, "latest"): _listed_of,
+    (Runs, "page"): lambda house: house.runs.page(BOB, RunFilter(owner="ada")),
+    (Overviews, "now"): _overview,
+    (Events, "after"): lambda house: house.service.events.after(BOB, 0),
+    (Bulk, "each"): _bulk,
+    (Code, "started"): lambda house: house.service.code.started(BOB, {"garden": []}),
+    (Code, "found_again"): lambda house: house.service.code.found_again(BOB, "water"),
+    (SecretBox, "names"): lambda house: house.service.secrets.names(BOB),
+}
+"""What takes no id: it answers as in an empty house."""
+OTHERWISE: Final[dict[tuple[type, str], str]] = {
+    (Tasks, "create"): "test_nobody_makes_a_task_for_somebody_else",
+    (Tasks, "create_many"): "test_nobody_makes_a_task_for_somebody_else",
+    (Tasks, "declare"): "test_nobody_makes_a_task_for_somebody_else",
+    (SecretBox, "set"): "test_nobody_keeps_a_secret_for_somebody_else",
+    (SecretBox, "remove"): "test_a_secret_of_somebody_else_is_not_there",
+    (SecretBox, "reveal"): "test_a_secret_of_somebody_else_is_not_there",
+    (SecretBox, "rotate"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Outages, "starting"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Outages, "stopped"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Outages, "all"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Outages, "at"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Events, "last"): "test_what_is_the_operators_tells_nothing_of_owners",
+}
+"""What no row of the tables above fits; the test that looks at it."""
+
+
+def public_methods() -> set[tuple[type, str]]:
+    return {
+        (kind, name)
+        for kind in SERVICES
+        for name, found in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_")
+    }
+
+
+def test_every_public_method_of_every_service_is_looked_at() -> None:
+    """A method that is added and stands in no table is one that nobody has thought about."""
+    tables = (BY_TASK, BY_RUN, LISTS, OTHERWISE)
+    seen = [method for table in tables for method in table]
+    assert len(seen) == len(set(seen))
+    assert set(seen) == public_methods()
+    assert set(OTHERWISE.values()) <= set(globals())
+
+
+def test_every_service_is_looked_at() -> None:
+    house = House()
+    held = {type(each) for each in vars(house.service).values() if type(each).__module__.startswith("horae.service.")}
+    assert held == set(SERVICES)
+
+
+# --- how the same question is asked twice ----------------------------------------------------------------------------
+
+
+async def of_ada(house: House) -> Theirs:
+    """Everything that one can have: runs of all kinds, lines, a key, an event, a secret, something that is stranded."""
+    task = await house.add(name="water the roses", key="roses", lane="garden", labels={"room": "a"})
+    failed = await house.ran(HOUR, Failed("no", permanent=True))
+    house.later(HOUR)
+    (going,) = await house.claim()
+    await house.store.write_lines([Line(each.id, NOON, "info", "secret words") for each in (failed, going)])
+    await house.service.secrets.set(ADA, "token", "secret words")
+    await house.service.code.started(ADA, {"garden": ["water"]})
+    return Theirs(task, failed, going)
+
+
+async def answer_to(call: Awaitable[object]) -> object:
+    try:
+        return await call
+    except Refusal as refusal:
+        return refusal
+
+
+def told(answer: object, asked: str) -> object:
+    """What whoever asks learns, but for the id that he gave himself."""
+    if not isinstance(answer, Refusal):
+        return answer
+    sentences = [
+        (each.message.replace(asked, "…"), each.hint.replace(asked, "…")) for each in answer.sentences.values()
+    ]
+    facts = {name: "…" if fact == asked else fact for name, fact in answer.facts.items()}
+    return type(answer), answer.code, sentences, facts, answer.position, answer.source, getattr(answer, "__notes__", [])
+
+
+async def asked_for(house: House, mine: Theirs) -> AsyncIterator[tuple[str, Ask, str, str]]:
+    for (kind, name), ask in BY_TASK.items():
+        yield f"{kind.__name__}.{name}", ask, mine.task.id, ABSENT
+    for name, ask in MORE_WAYS.items():
+        yield name, ask, mine.task.id, ABSENT
+    for (kind, name), ask in BY_RUN.items():
+        for run in (mine.failed, mine.going):
+            yield f"{kind.__name__}.{name} of a run that {run.state.value}", ask, run.id, ABSENT_RUN
+    for other in ("roses", "water the roses", mine.task.id[:9]):
+        yield f"by {other}", lambda house, ask: house.tasks.named(BOB, ask), other, "nothing like it"
+    assert await house.store.facts(mine.task.id, "ada") is not None
+
+
+def test_what_is_somebody_elses_answers_like_what_does_not_exist() -> None:
+    async def scene(house: House) -> None:
+        mine = await of_ada(house)
+        before = await house.store.facts(mine.task.id, None)
+        events = await house.store.last_event()
+        house.told.clear()
+        async for name, ask, theirs, nowhere in asked_for(house, mine):
+            foreign = await answer_to(ask(house, theirs))
+            absent = await answer_to(ask(house, nowhere))
+            assert told(foreign, theirs) == told(absent, nowhere), name
+        assert await house.store.facts(mine.task.id, None) == before, "nothing of it was touched"
+        assert (await house.store.last_event(), house.told) == (events, []), "and nobody was told"
+
+    played(scene)
+
+
+def test_the_same_questions_are_answered_to_whom_it_belongs_and_to_an_admin() -> None:
+    """Otherwise the test above would be green if nothing ever answered."""
+
+    async def scene(house: House) -> None:
+        mine = await of_ada(house)
+        for who in (ADA, ROOT):
+            assert (await house.tasks.get(who, mine.task.id)).task == mine.task
+            assert (await house.tasks.named(who, "water the roses")).task == mine.task
+            assert await house.runs.get(who, mine.failed.id) == mine.failed
+            assert [line.line.text for line in await house.runs.lines(who, mine.going.id)] == ["secret words"]
+            assert len((await house.runs.page(who, RunFilter(task_id=mine.task.id))).items) == 2
+            assert len((await house.tasks.page(who)).items) == 1
+            assert len(await house.service.events.after(who, 0)) > 2
+            assert (await house.service.overview.now(who)).outcomes == {"failed": 1}
+            assert (await house.service.secrets.names(who)).items[0].name == "token"
+
+    played(scene)
+
+
+@pytest.mark.parametrize("method", LISTS, ids=lambda method: f"{method[0].__name__}.{method[1]}")
+def test_lists_never_show_what_is_somebody_elses(method: tuple[type, str]) -> None:
+    async def scene(house: House) -> None:
+        empty = await LISTS[method](House()) if method != (Tasks, "latest") else {}
+        mine = await of_ada(house)
+        before = await house.store.facts(mine.task.id, None)
+        assert await LISTS[method](house) == empty
+        assert await house.store.facts(mine.task.id, None) == before
+
+    played(scene)
+
+
+def test_a_bulk_wish_touches_only_ones_own() -> None:
+    async def scene(house: House) -> None:
+        mine = await of_ada(house)
+        own = await house.add(who=BOB)
+        report = await house.service.bulk.each(BOB, TaskFilter(), lambda task: house.tasks.cancel(BOB, task.id))
+        assert (report.matched, report.done) == (1, 1)
+        assert (await house.tasks.get(BOB, own.id)).standing.state == "cancelled"
+        assert (await house.tasks.get(ADA, mine.task.id)).standing.state == "active"
+
+    played(scene)
+
+
+def test_nobody_makes_a_task_for_somebody_else() -> None:
+    async def scene(house: House) -> None:
+        await of_ada(house)
+        calls: list[Callable[[], Awaitable[object]]] = [
+            lambda: house.tasks.create(BOB, _wish(owner="ada")),
+            lambda: house.tasks.create(BOB, _wish(owner="ada", key="roses")),
+            lambda: house.tasks.declare(BOB, _wish(owner="ada", key="roses")),
+            lambda: house.tasks.create_many(BOB, [_wish(), _wish(owner="ada")], lambda task: task),
+        ]
+        for call in calls:
+            answer = await answer_to(call())
+            assert isinstance(answer, Refusal)
+            assert answer.code == "foreign_owner"
+        own = await house.tasks.declare(BOB, _wish(key="roses"))
+        assert own.owner == "bob", "a key is an owner's own"
+        assert len((await house.tasks.page(BOB)).items) == 1
+
+    played(scene)
+
+
+def test_nobody_keeps_a_secret_for_somebody_else() -> None:
+    async def scene(house: House) -> None:
+        await of_ada(house)
+        secrets = house.service.secrets
+        answer = await answer_to(secrets.set(BOB, "token", "mine", "ada"))
+        assert isinstance(answer, Refusal)
+        assert answer.code == "foreign_owner"
+        await secrets.set(BOB, "token", "mine")
+        assert (await secrets.reveal("ada", "token"), await secrets.reveal("bob", "token")) == ("secret words", "mine")
+
+    played(scene)
+
+
+def test_a_secret_of_somebody_else_is_not_there() -> None:
+    async def scene(house: House) -> None:
+        await of_ada(house)
+        secrets = house.service.secrets
+        for owner in (None, "ada", "nobody"):
+            foreign = told(await answer_to(secrets.remove(BOB, "token", owner)), "token")
+            assert foreign == told(await answer_to(secrets.remove(BOB, "absent", owner)), "absent")
+        assert await secrets.reveal("bob", "token") is None
+        assert await secrets.reveal("ada", "token") == "secret words"
+
+    played(scene)
+
+
+def test_what_is_the_operators_tells_nothing_of_owners() -> None:
+    """They take no principal: only whoever runs a node, or holds the key, calls them, and they name nobody."""
+
+    async def scene(house: House) -> None:
+        mine = await of_ada(house)
+        outages = house.service.outages
+        await outages.stopped()
+        answers = [
+            await outages.starting(),
+            await outages.all(),
+            await outages.at(NOON),
+            await house.service.events.last(),
+            await house.service.secrets.rotate(Key.random()),
+        ]
+        for word in ("ada", mine.task.id, "roses", "token", "secret words"):
+            assert word not in repr(answers)
+
+    played(scene)

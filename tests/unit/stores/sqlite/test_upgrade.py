@@ -1,0 +1,141 @@
+"""A file that an older Horae made: brought up to date with its tasks, and the counts are those that a recount finds."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import apsw
+import pytest
+
+from horae.model.tally import KEPT_HOURS, NO_HOUR, OUTCOME, STATE, hour_of
+from horae.model.task import Standing, TaskState
+from horae.ports.store import TaskFilter
+from horae.stores.sqlite.migrate import steps
+from horae.testing.contracts.scenes import keep
+from horae.testing.decisions import saying
+from horae.testing.factories import HOUR, NOON, a_new_task, a_task, an_ended_run
+from tests.unit.stores.sqlite.opening import opened
+
+NEW_IN_THREE = ("TABLE tallies", "INDEX tasks_by_name", "INDEX standings_in_trouble", "INDEX runs_in_trouble")
+STATES = [*TaskState] * 3 + [TaskState.FAILED]
+
+
+def shape(connection: apsw.Connection) -> set[str]:
+    rows = connection.execute("SELECT coalesce(sql, name) FROM sqlite_schema").fetchall()
+    return {" ".join(str(text).split()) for (text,) in rows}
+
+
+def as_schema_two_left_it(path: Path) -> None:
+    """The same tasks, in the file as it was before there were counts."""
+    old = apsw.Connection("")
+    for number, script in steps():
+        if number <= 2:
+            old.execute(script)
+    with apsw.Connection(str(path)) as connection:
+        for each in NEW_IN_THREE:
+            connection.execute(f"DROP {each}")
+        connection.execute("PRAGMA user_version = 2")
+        assert shape(old) == {text for text in shape(connection) if "sqlite_stat" not in text}
+
+
+@pytest.fixture
+def old_file(tmp_path: Path) -> Path:
+    path = tmp_path / "horae.db"
+
+    async def play() -> None:
+        async with opened(path) as store:
+            changes = [
+                a_new_task(a_task(owner="bob" if place % 4 == 0 else "ada"), standing=Standing(state, ended=NOON))
+                for place, state in enumerate(STATES)
+            ]
+            await store.add(changes)
+
+    asyncio.run(play())
+    as_schema_two_left_it(path)
+    return path
+
+
+def test_the_tasks_of_an_older_file_are_counted_when_it_is_opened(old_file: Path) -> None:
+    async def play() -> None:
+        async with opened(old_file) as store:
+            for owner in (None, "ada", "bob"):
+                mine = [s for place, s in enumerate(STATES) if owner in (None, "bob" if place % 4 == 0 else "ada")]
+                counts = await store.counts(owner, [NO_HOUR])
+                assert counts == {(NO_HOUR, STATE + state): mine.count(state) for state in TaskState if state in mine}
+            assert await store.check() == ()
+
+    asyncio.run(play())
+    assert apsw.Connection(str(old_file)).execute("PRAGMA user_version").fetchall() == [(len(steps()),)]
+
+
+def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path) -> None:
+    async def play() -> None:
+        async with opened(old_file) as store:
+            await keep(store, a_task(), a_task())
+            failed = await store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})))
+            assert len(failed.items) == STATES.count(TaskState.FAILED)
+            gone = failed.items[0].task
+            await store.change(gone.id, None, saying(a_new_task(gone)._replace(deleted=True)))
+            counts = await store.counts(None, [NO_HOUR])
+            assert counts[NO_HOUR, STATE + "active"] == STATES.count(TaskState.ACTIVE) + 2
+            assert counts[NO_HOUR, STATE + "failed"] == STATES.count(TaskState.FAILED) - 1
+            assert await store.check() == ()
+
+    asyncio.run(play())
+
+
+def test_opening_it_again_counts_nothing_twice(old_file: Path) -> None:
+    async def play() -> None:
+        for _ in range(2):
+            async with opened(old_file) as store:
+                counts = await store.counts(None, [NO_HOUR])
+                assert sum(counts.values()) == len(STATES)
+
+    asyncio.run(play())
+
+
+def test_an_empty_file_of_schema_two_counts_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "horae.db"
+
+    async def play() -> None:
+        async with opened(path) as store:
+            assert await store.counts(None, [NO_HOUR]) == {}
+
+    asyncio.run(play())
+    as_schema_two_left_it(path)
+    asyncio.run(play())
+
+
+def test_a_doubt_says_when_the_counts_are_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "horae.db"
+
+    async def play() -> None:
+        async with opened(path) as store:
+            await keep(store, a_task())
+            with apsw.Connection(str(path)) as connection:
+                connection.execute("UPDATE tallies SET number = 7 WHERE hour = 0 AND owner = 'ada'")
+            (doubt,) = await store.check()
+            assert "ada" in doubt
+
+    asyncio.run(play())
+
+
+def test_the_hours_of_two_days_stay_in_the_file_and_no_more(tmp_path: Path) -> None:
+    """Also when the file is opened anew every day: the oldest go with the first end of a new hour."""
+    path = tmp_path / "horae.db"
+    task = a_task()
+
+    async def one_day(day: int) -> None:
+        async with opened(path) as store:
+            if day == 0:
+                await store.add([a_new_task(task)])
+            for hour in range(24):
+                run = an_ended_run(task, planned=NOON + (24 * day + hour) * HOUR)
+                await store.change(task.id, None, saying(a_new_task(task)._replace(task=None, put=(), born=(run,))))
+
+    for day in range(5):
+        asyncio.run(one_day(day))
+    rows = apsw.Connection(str(path)).execute("SELECT hour, name FROM tallies WHERE owner = '' AND hour > 0").fetchall()
+    last = hour_of(NOON + (5 * 24 - 1) * HOUR)
+    assert {hour for hour, name in rows if name == OUTCOME + "succeeded"} == set(range(last - KEPT_HOURS + 1, last + 1))

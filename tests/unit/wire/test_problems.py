@@ -1,0 +1,102 @@
+"""Every error has an answer: an exit code, a status, a title in two languages; and every catalogue speaks both."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+
+import horae
+from horae import errors
+from horae.errors import Conflict, HoraeError, NotFound, Refusal, StoreError, StoreUnavailable
+from horae.model.refusals import refuse
+from horae.wire.problems import ANSWERS, Exit, answer_to, problem_json
+
+COMMAND_LINE = "horae.cli."
+"""It has a few of its own, and answers them itself."""
+
+
+def subclasses(kind: type[HoraeError]) -> Iterator[type[HoraeError]]:
+    """Of the product itself, wherever they are defined."""
+    for each in kind.__subclasses__():
+        if each.__module__.startswith("horae.") and not each.__module__.startswith(COMMAND_LINE):
+            yield each
+            yield from subclasses(each)
+
+
+def all_errors() -> list[type[HoraeError]]:
+    for module in pkgutil.walk_packages(horae.__path__, "horae."):
+        if not module.name.endswith("__main__") and not module.name.startswith(COMMAND_LINE):
+            importlib.import_module(module.name)
+    return [HoraeError, *dict.fromkeys(subclasses(HoraeError))]
+
+
+def test_every_error_has_an_answer_of_its_own() -> None:
+    found = all_errors()
+    assert {each for each in found if each not in ANSWERS} == set()
+    assert set(found) == set(ANSWERS), "and no answer is for an error that is not there"
+
+
+def test_the_table_goes_from_the_special_to_the_general() -> None:
+    kinds = list(ANSWERS)
+    for place, kind in enumerate(kinds):
+        assert not any(issubclass(later, kind) for later in kinds[place + 1 :]), kind
+
+
+def test_every_error_is_part_of_the_tree_that_is_drawn() -> None:
+    drawn = errors.__doc__ or ""
+    assert [kind.__name__ for kind in ANSWERS if kind.__name__ not in drawn] == []
+
+
+@pytest.mark.parametrize("kind", ANSWERS, ids=lambda kind: kind.__name__)
+def test_an_answer_is_complete(kind: type[HoraeError]) -> None:
+    answer = ANSWERS[kind]
+    assert answer.exit is not Exit.OK
+    assert 400 <= answer.status < 600
+    assert answer.title == answer.title.lower()
+    assert answer.title_zh != answer.title
+    assert answer_to(_an_error(kind)) == answer
+
+
+def _an_error(kind: type[HoraeError]) -> HoraeError:
+    if issubclass(kind, Refusal):
+        known = refuse("no_such_task", id="x")
+        return kind("no_such_task", known.sentences, position=3, source="text", facts=known.facts)
+    return kind("it broke")
+
+
+def test_whoever_asks_for_what_is_not_there_is_told_so_in_both_languages() -> None:
+    refusal = refuse("no_such_task", id="tsk_1")
+    english, chinese = problem_json(refusal), problem_json(refusal, "zh")
+    assert (english["status"], english["code"], english["title"]) == (404, "no_such_task", "not found")
+    assert english["detail"] == refusal.message
+    assert english["hint"] == refusal.hint
+    assert chinese["detail"] == refusal.in_language("zh").message
+    assert chinese["title"] == "未找到"
+    assert json.loads(json.dumps(english)) == english
+
+
+def test_a_place_in_the_text_is_told() -> None:
+    error = _an_error(NotFound)
+    assert problem_json(error)["position"] == 3
+
+
+def test_a_store_that_broke_says_what_it_knows() -> None:
+    problem = problem_json(StoreUnavailable("the disk is gone"), "zh")
+    assert (problem["status"], problem["code"], problem["detail"]) == (503, "store_unavailable", "the disk is gone")
+    assert (problem["hint"], problem["position"]) == ("", None)
+
+
+def test_an_error_of_another_package_has_the_answer_of_what_it_is() -> None:
+    class ForeignError(StoreError):
+        pass
+
+    class Strange(Conflict):
+        pass
+
+    assert answer_to(ForeignError("x")) == ANSWERS[StoreError]
+    assert answer_to(Strange("c", refuse("task_cancelled").sentences)) == ANSWERS[Conflict]
+    assert answer_to(HoraeError("x")) == ANSWERS[HoraeError]

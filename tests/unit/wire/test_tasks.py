@@ -1,0 +1,295 @@
+"""A task as JSON: out and in again it is the same task, and what cannot be understood is refused with what would be."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+
+from horae.errors import Refusal
+from horae.model.change import Facts
+from horae.model.entry import EntryKind, Stand
+from horae.model.policy import ORDINARY, Missed, Retry, policies_for
+from horae.model.task import FRESH, Pause, PauseCause, Standing, Target, Task, TaskState
+from horae.schedule import Every
+from horae.service.edits import KEEP, Edits, edited_task
+from horae.service.wishes import NO_OPTIONS, Options, chosen_policies
+from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run, an_entry, an_extra_entry
+from horae.wire.policies import policies_json
+from horae.wire.policies import read_policies as policies_of
+from horae.wire.tasks import (
+    DEFINITION,
+    SHORT_TARGETS,
+    TOLD,
+    definition_json,
+    edits_of,
+    next_due,
+    read_edits,
+    read_target,
+    read_task,
+    task_json,
+    waiting_for,
+)
+
+from .imagined import made, policies, tasks, words
+
+SMALL = {"name": "water", "when": "every 1h", "function": "garden.water"}
+
+
+def travelled(value: Any) -> Any:
+    """As text, and back."""
+    return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(tasks())
+def test_a_task_that_went_out_comes_back_equal(task: Task) -> None:
+    again = made(read_task(travelled(definition_json(task))), task)
+    assert again == task
+    assert definition_json(again) == definition_json(task)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(tasks(), tasks())
+def test_a_description_applied_to_another_task_makes_it_that_one(task: Task, other: Task) -> None:
+    """But for its key and its owner, which nobody edits."""
+    assume(task.schedule.zone is not None)
+    wish = read_task(travelled(definition_json(task)))
+    after = edited_task(other, edits_of(wish), None, NOON)
+    assert after == task._replace(id=other.id, owner=other.owner, key=other.key, version=other.version)
+
+
+def test_what_an_export_says_is_let_pass_where_it_is_expected_and_nowhere_else() -> None:
+    facts = Facts(a_task(), FRESH, (an_entry(a_task()),))
+    said = travelled(task_json(facts, last=a_run(facts.task)))
+    assert set(said) == {*DEFINITION, *TOLD}
+    assert read_task(said, exported=True) == read_task(travelled(definition_json(facts.task)))
+    with pytest.raises(Refusal) as caught:
+        read_task(said)
+    assert caught.value.code == "unknown_field"
+
+
+# --- what is missing, unknown, or twice ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "nearest"),
+    [("nam", "name"), ("payloads", "payload"), ("polices", "policies"), ("tarket", "target"), ("comand", "command")],
+)
+def test_an_unknown_field_is_refused_and_the_nearest_one_comes_first(said: str, nearest: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        read_task({**SMALL, said: 1})
+    refusal = caught.value
+    assert (refusal.code, refusal.facts["name"]) == ("unknown_field", said)
+    offered = str(refusal.facts["allowed"]).split(", ")
+    assert offered[0] == nearest
+    assert set(offered) == {*DEFINITION, *SHORT_TARGETS}
+    assert said in refusal.message
+
+
+def test_an_unknown_policy_is_refused_with_the_nearest_one() -> None:
+    for part, said, nearest in (
+        ({"time_out": "1m"}, "time_out", "timeout"),
+        ({"missed": {"mode": "all", "limits": 3}}, "limits", "limit"),
+        ({"retry": {"attempt": 3}}, "attempt", "attempts"),
+    ):
+        with pytest.raises(Refusal) as caught:
+            read_task({**SMALL, "policies": part})
+        assert (caught.value.code, caught.value.facts["name"]) == ("unknown_field", said)
+        assert str(caught.value.facts["allowed"]).startswith(nearest)
+
+
+@pytest.mark.parametrize("name", ["name", "when", "function"])
+def test_what_must_be_there_is_asked_for(name: str) -> None:
+    for without in ({key: value for key, value in SMALL.items() if key != name}, {**SMALL, name: None}):
+        with pytest.raises(Refusal) as caught:
+            read_task(without)
+        assert caught.value.code == "missing_field"
+        assert caught.value.facts["name"] == ("target" if name == "function" else name)
+
+
+def test_two_targets_are_one_too_many() -> None:
+    with pytest.raises(Refusal) as caught:
+        read_task({**SMALL, "http": "https://example.org"})
+    assert (caught.value.code, caught.value.facts["names"]) == ("two_targets", "http, function")
+
+
+@pytest.mark.parametrize(
+    ("said", "target"),
+    [
+        ({"function": "app.report"}, Target("function", '{"name": "app.report"}')),
+        ({"function": {"name": "app.report"}}, Target("function", '{"name": "app.report"}')),
+        ({"http": "https://example.org"}, Target("http", '{"url": "https://example.org"}')),
+        ({"http": {"url": "u", "method": "PUT"}}, Target("http", '{"url": "u", "method": "PUT"}')),
+        ({"command": ["backup", "-v"]}, Target("command", '{"argv": ["backup", "-v"]}')),
+        ({"say": "浇花"}, Target("event", '{"say": "浇花"}')),
+        ({"event": "garden.watered"}, Target("event", '{"topic": "garden.watered"}')),
+        ({"event": {"topic": "a", "body": 1}}, Target("event", '{"topic": "a", "body": 1}')),
+        ({"target": {"kind": "http", "url": "u"}}, Target("http", '{"url": "u"}')),
+        ({"target": {"kind": "own"}}, Target("own", "{}")),
+    ],
+)
+def test_short_targets_mean_whole_ones(said: dict[str, Any], target: Target) -> None:
+    assert read_target(said) == target
+
+
+@pytest.mark.parametrize("target", [{}, {"url": "u"}, {"kind": None}, {"kind": 7}, "http", ["http"], 7, True])
+def test_a_target_without_a_kind_is_refused(target: object) -> None:
+    with pytest.raises(Refusal) as caught:
+        read_task({"name": "n", "when": "now", "target": target})
+    assert (caught.value.code, caught.value.facts["name"]) == ("missing_field", "target.kind")
+
+
+# --- policies --------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(policies)
+def test_policies_that_went_out_come_back_equal(given_: Any) -> None:
+    assert chosen_policies(ORDINARY, policies_of(travelled(policies_json(given_)))) == given_
+
+
+@pytest.mark.parametrize("never", [None, "never"])
+def test_null_and_never_are_the_choice_of_no_limit(never: str | None) -> None:
+    said = policies_of({"give_up_after": never, "max_duration": never, "retries": never})
+    chosen = chosen_policies(policies_for(Every(interval=HOUR), {"max_duration": HOUR}), said)
+    assert (chosen.give_up_after, chosen.max_duration, chosen.retry.attempts) == (None, None, None)
+
+
+def test_null_where_there_must_be_a_value_says_nothing() -> None:
+    said = {"missed": None, "overlap": None, "retry": None, "timeout": None, "guarantee": None, "priority": None}
+    assert policies_of(said) == NO_OPTIONS
+
+
+def test_only_what_is_said_is_chosen() -> None:
+    assert policies_of({}) == NO_OPTIONS
+    assert policies_of({"timeout": "90s", "retries": 3}) == Options(timeout="90s", retries=3)
+    assert policies_of({"missed": "latest within 1h"}) == Options(missed="latest within 1h")
+    assert policies_of({"missed": {"mode": "all"}}).missed == Missed("all")
+    assert policies_of({"missed": {"mode": "all", "within": None, "limit": 3}}).missed == Missed("all", None, 3)
+    assert policies_of({"retry": {"attempts": None, "backoff": 5}}).retry == Retry(None, 5 * SECOND)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"missed": {}},
+        {"missed": 7},
+        {"missed": ["all"]},
+        {"missed": {"mode": ["all"]}},
+        {"missed": {"mode": "all", "within": []}},
+        {"missed": {"mode": "all", "limit": None}},
+        {"missed": {"mode": "all", "limit": "many"}},
+        {"retry": 3},
+        {"retry": {"backoff": None}},
+        {"retry": {"attempts": "three"}},
+        {"retry": {"factor": float("nan")}},
+        {"retry": {"max": {}}},
+        {"retries": -1},
+        {"retries": True},
+        {"retries": [3]},
+        {"give_up_after": 0},
+        {"give_up_after": {}},
+        {"timeout": 0},
+        {"timeout": float("nan")},
+        {"timeout": float("inf")},
+        {"timeout": []},
+        {"timeout": "soon"},
+        {"max_duration": True},
+        {"overlap": []},
+        {"overlap": {"mode": "skip"}},
+        {"guarantee": 1},
+        {"priority": 1.5},
+        {"priority": "high"},
+    ],
+)
+def test_policies_that_do_not_fit_are_refused(said: dict[str, Any]) -> None:
+    with pytest.raises(Refusal):
+        chosen_policies(ORDINARY, read_task({**SMALL, "policies": said}).options)
+
+
+# --- edits -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_edit_says_only_what_changes() -> None:
+    assert read_edits({}) == Edits()
+    edits = read_edits({"name": "n", "lane": None, "labels": {"a": "b"}, "payload": None, "policies": {"retries": 1}})
+    assert edits == Edits(name="n", lane=None, labels={"a": "b"}, payload="null", options=Options(retries=1))
+    assert edits.when is edits.target is KEEP
+    assert read_edits({"http": "https://example.org"}).target == Target("http", '{"url": "https://example.org"}')
+    assert read_edits({"target": None}).target is KEEP
+    assert read_edits({"labels": None}).labels is None
+
+
+@pytest.mark.parametrize("said", [{"key": "k"}, {"owner": "o"}, {"id": "tsk_1"}, {"state": "active"}, [], None, "name"])
+def test_what_cannot_be_edited_is_refused(said: object) -> None:
+    with pytest.raises(Refusal):
+        read_edits(said)
+
+
+# --- how it stands ---------------------------------------------------------------------------------------------------
+
+
+def test_a_task_tells_how_it_stands() -> None:
+    task = a_task(schedule=Every(interval=HOUR, zone="Asia/Tokyo"), labels=(("room", "a"),))
+    standing = Standing(
+        TaskState.PAUSED,
+        counted=3,
+        failures=2,
+        skips_left=1,
+        last_result="done",
+        pause=Pause(NOON, PauseCause.REQUESTED, "holiday", NOON + HOUR),
+    )
+    told = task_json(Facts(task, standing, (an_entry(task, stand=Stand.ASLEEP),)))
+    assert (told["state"], told["counted"], told["failures"], told["skips_left"]) == ("paused", 3, 2, 1)
+    assert told["pause"] == {
+        "since": "2026-03-01T12:00:00.000Z",
+        "cause": "requested",
+        "note": "holiday",
+        "until": "2026-03-01T13:00:00.000Z",
+    }
+    assert (told["next"], told["next_local"], told["last_result"]) == (None, None, "done")
+    active = task_json(Facts(task, FRESH, (an_entry(task),)), "zh", an_ended_run(task))
+    assert (active["next"], active["next_local"]) == ("2026-03-01T12:00:00.000Z", "2026-03-01T21:00:00.000+09:00")
+    assert active["last"]["state"] == "succeeded"
+    assert active["means"] != task_json(Facts(task, FRESH))["means"]
+    assert travelled(active) == active
+
+
+@pytest.mark.parametrize(
+    ("stand", "lane", "waits"),
+    [
+        (Stand.TIMED, None, None),
+        (Stand.ASLEEP, None, None),
+        (Stand.HELD, None, "run"),
+        (Stand.PARKED, "press", "lane:press"),
+        (Stand.PARKED, "function:garden.water", "node:function:garden.water"),
+        (Stand.PARKED, "target:http", "node:target:http"),
+    ],
+)
+def test_what_it_waits_for_is_told(stand: Stand, lane: str | None, waits: str | None) -> None:
+    task = a_task()
+    assert waiting_for(Facts(task, FRESH, (an_entry(task, stand=stand, lane=lane),))) == waits
+
+
+def test_the_end_of_a_pause_or_a_deadline_is_no_run() -> None:
+    task = a_task()
+    others = [an_entry(task, slot=str(kind), kind=kind) for kind in (EntryKind.RESUME, EntryKind.DEADLINE)]
+    assert next_due(Facts(task, FRESH, tuple(others))) is None
+    soon = an_extra_entry(task, due=NOON + MINUTE)
+    assert next_due(Facts(task, FRESH, (*others, soon, an_entry(task, due=NOON + HOUR)))) == NOON + MINUTE
+
+
+def test_lengths_of_time_are_exact() -> None:
+    odd = policies_for(
+        Every(interval=HOUR), {"timeout": timedelta(microseconds=1_500), "max_duration": timedelta(days=400)}
+    )
+    assert chosen_policies(ORDINARY, policies_of(travelled(policies_json(odd)))) == odd
+
+
+@given(words)
+def test_a_word_that_is_asked_for_comes_back_in_its_own_letters(word: str) -> None:
+    assert json.loads(read_task({**SMALL, "payload": word}).payload) == word

@@ -80,9 +80,8 @@ def _read(text: str, zone: str | None, out: Out) -> tuple[Schedule, list[Schedul
 
 
 async def _make(app: Desk, wish: Wish, *, paused: bool) -> Made:
-    task = await app.service.tasks.create(app.who, wish)
-    tasks = app.service.tasks
-    facts = await tasks.pause(app.who, task.id) if paused else await tasks.get(app.who, task.id)
+    task = await app.service.tasks.create(app.who, wish, paused="" if paused else None)
+    facts = await app.service.tasks.get(app.who, task.id)
     return Made(facts, app.clock.now(), dry_run=False, alive=bool(await app.store.nodes()))
 
 

@@ -11,7 +11,6 @@ from ..errors import Refusal
 from ..interchange import Found, Group, Unclear
 from ..interchange.harvest import excerpt
 from ..interchange.notes import told
-from ..model.change import Change
 from ..model.ids import run_id
 from ..model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
 from ..model.run import Run, RunState
@@ -20,7 +19,7 @@ from ..ports.records import Record
 from .exporting import GROUP
 from .incoming import Incoming, OldRun
 from .operating_refusals import placed, refuse
-from .rehearsal import Planned, make_paused, planned
+from .rehearsal import Planned, planned
 
 _ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 _AT_ONCE = 200
@@ -66,7 +65,7 @@ async def take_over(app: Horae, incoming: Incoming, plan: Plan, note: str, progr
     tasks: dict[str, Task] = {}
     for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
         if each.paused and step.turn == "new":
-            task = await make_paused(app, each.wish, note)
+            task = await app.service.tasks.create(app.who, each.wish, paused=note)
         elif step.turn == "same":
             task = step.after
         else:
@@ -106,8 +105,7 @@ async def _keep_runs(app: Horae, runs: tuple[OldRun, ...], tasks: dict[str, Task
     for key, old in of_task.items():
         rows = [_row(tasks[key], each) for each in old]
         for start in range(0, len(rows), _AT_ONCE):
-            born = Change(born=tuple(rows[start : start + _AT_ONCE]))
-            await app.store.change(tasks[key].id, None, lambda _facts, born=born: born)  # type: ignore[misc]
+            await app.service.tasks.keep_history(app.who, tasks[key].id, rows[start : start + _AT_ONCE])
     return sum(map(len, of_task.values()))
 
 

@@ -15,7 +15,7 @@ from ..model.policy import MissedMode
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.run import Origin, RunState
-from ..model.task import GOING, Pause, PauseCause, TaskState
+from ..model.task import FRESH, GOING, Pause, PauseCause, TaskState
 from .ending import unheld
 from .leaving import account_for
 from .overlap import Meeting, in_the_way, meet
@@ -52,6 +52,14 @@ def pause(
         dropped=() if until is not None else _resume_slots(facts),
         events=(task_event(EventKind.TASK_PAUSED, task, now, cause.value),),
     )
+
+
+def made_paused(change: Change, now: datetime, note: str = "") -> Change:
+    """A task that is made and paused in one: nothing of it starts before somebody says so."""
+    if change.task is None:
+        return change
+    stopped = pause(Facts(change.task, change.standing or FRESH, change.put), now, note=note)
+    return change._replace(standing=stopped.standing, put=stopped.put, events=(*change.events, *stopped.events))
 
 
 def resume(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:

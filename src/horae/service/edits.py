@@ -75,10 +75,14 @@ def edited_task(task: Task, edits: Edits, zone: str | None, now: datetime) -> Ta
 
 
 def fire_changes(before: Task, after: Task, standing: Standing, now: datetime, most: int = 10) -> FireChanges:
-    """The next so many fires of each, without those that they share."""
+    """The next fires of each without those that they share, as far ahead as both were looked at."""
     if before.schedule == after.schedule:
         return FireChanges()
     old, new = _ahead(before, standing, now, most), _ahead(after, standing._replace(counted=0), now, most)
+    # Where one was cut off, what the other has beyond that says nothing.
+    seen = min((each[-1] for each in (old, new) if len(each) == most), default=None)
+    if seen is not None:
+        old, new = ([each for each in ahead if each <= seen] for ahead in (old, new))
     return FireChanges(tuple(each for each in old if each not in new), tuple(each for each in new if each not in old))
 
 

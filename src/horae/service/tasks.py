@@ -57,12 +57,14 @@ class Tasks:
         self._told = told
         self._entropy = entropy
 
-    async def create(self, who: Principal, wish: Wish) -> Task:
-        """A new task; with a key, the one that has it is edited instead."""
+    async def create(self, who: Principal, wish: Wish, *, paused: str | None = None) -> Task:
+        """A new task; with a key, the one that has it is edited instead. With `paused`, the reason why, a new one is
+        paused from its first moment on."""
         if wish.key is not None:
-            return await self.declare(who, wish)
+            return await self.declare(who, wish, paused=paused)
         now = self._clock.now()
-        (task,) = await self._add([plan(self._drafted(who, wish, now), self._new_id(now), now)])
+        change = plan(self._drafted(who, wish, now), self._new_id(now), now)
+        (task,) = await self._add([change if paused is None else control.made_paused(change, now, paused)])
         return task
 
     async def create_many(self, who: Principal, wishes: Iterable[Wish], keep: Callable[[Task], _T]) -> list[_T]:
@@ -104,16 +106,39 @@ class Tasks:
             raise
         return changes
 
-    async def declare(self, who: Principal, wish: Wish) -> Task:
+    async def declare(self, who: Principal, wish: Wish, *, paused: str | None = None) -> Task:
         """The task with this natural key, made or edited: saying the same twice changes nothing."""
         if wish.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
         now = self._clock.now()
         draft = self._drafted(who, wish, now)
         task_id = self._new_id(now)
-        facts = await self._book.upsert(draft.owner, wish.key, lambda found: _declared(found, draft, task_id, now))
+
+        def decide(found: Facts | None) -> Change:
+            change = _declared(found, draft, task_id, now)
+            return change if paused is None or found is not None else control.made_paused(change, now, paused)
+
+        facts = await self._book.upsert(draft.owner, wish.key, decide)
         self._told(_first_due(facts))
         return facts.task
+
+    async def rehearse(self, who: Principal, wish: Wish) -> tuple[Facts | None, Task]:
+        """What `declare` would meet, and what it would leave: refused as that would be, and nothing is written."""
+        if wish.key is None:
+            raise refuse("bad_text", name="key", value=None, most=200)
+        now = self._clock.now()
+        draft = self._drafted(who, wish, now)
+        found = await self._book.find(draft.owner, wish.key)
+        change = _declared(found, draft, self._new_id(now), now)
+        after = change.task or (None if found is None else found.task)
+        if after is None:
+            raise refuse("no_such_task", id=wish.key)
+        return found, after
+
+    async def keep_history(self, who: Principal, task_id: str, ended: Sequence[Run]) -> None:
+        """Runs of another scheduler, as rows that have ended; what the ledger has already is not written again."""
+        past = tuple(run for run in ended if not run.live and run.task_id == task_id)
+        await self._change(who, task_id, lambda _facts: Change(born=past))
 
     async def get(self, who: Principal, task_id: str) -> Facts:
         facts = await self._book.facts(task_id, who.scope)

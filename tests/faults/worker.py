@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import cast
 
 from horae import Horae
-from horae.app import horae as app_module
+from horae.app import running as app_module
 from horae.runtime import Keeping, make_store
 from tests.faults.defects import planted, swapped
 from tests.faults.functions import FOLDER, clock_of, register

@@ -111,9 +111,9 @@ class TaskHandle:
         """The next so many occurrences are recorded as skipped; 0 takes that back."""
         await self._app.service.tasks.skip_next(self._app.who, self.id, wanted)
 
-    async def backfill(self, first: datetime, last: datetime) -> None:
-        """Runs for the occurrences of a past range, one by one."""
-        await self._app.service.tasks.backfill(self._app.who, self.id, first, last)
+    async def backfill(self, first: datetime, last: datetime, *, again: bool = False) -> None:
+        """Runs for the occurrences of a past range, one by one; `again`: also for those that were backfilled before."""
+        await self._app.service.tasks.backfill(self._app.who, self.id, first, last, again=again)
 
     async def edit(  # noqa: PLR0913 - whatever may change
         self,

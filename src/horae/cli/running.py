@@ -87,7 +87,7 @@ async def _queue(app: Desk, name: str, as_of: str | None) -> Queued:
         name = await app.service.tasks.run_now(app.who, facts.task.id)
         return Queued(name, facts.task, zone, bool(await app.store.nodes()))
     at = asked_stretch(as_of, zone, app.clock.now())
-    after = await app.service.tasks.backfill(app.who, facts.task.id, at.first, at.last)
+    after = await app.service.tasks.backfill(app.who, facts.task.id, at.first, at.last, again=True)
     name = _backfilled(after, at.first, at.last)
     return Queued(name, facts.task, zone, bool(await app.store.nodes()))
 
@@ -188,6 +188,7 @@ def backfill(
     task: str = ONE,
     first: str = typer.Option(..., "--from", metavar="INSTANT", help="From here on, included."),
     last: str = typer.Option(..., "--to", metavar="INSTANT", help="Up to here, included; a day counts whole."),
+    again: bool = typer.Option(False, "--again", help="Also those that were backfilled before."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only count."),
 ) -> None:
     """Run the occurrences of a past range."""
@@ -203,7 +204,9 @@ def backfill(
     if not dry_run:
         if number > MOST_UNASKED:
             out.confirm(words.BACKFILL, name=facts.task.name, number=number)
-        facts = at_desk(out.store, lambda app: app.service.tasks.backfill(app.who, facts.task.id, begin, end))
+        facts = at_desk(
+            out.store, lambda app: app.service.tasks.backfill(app.who, facts.task.id, begin, end, again=again)
+        )
     if out.json:
         out.data({"task": task_json(facts, out.language), "count": number, "dry_run": dry_run})
     elif out.quiet:

@@ -259,10 +259,13 @@ class Tasks:
     async def skip_next(self, who: Principal, task_id: str, wanted: int = 1) -> Facts:
         return await self._change(who, task_id, lambda facts: control.skip_next(facts, wanted))
 
-    async def backfill(self, who: Principal, task_id: str, first: datetime, last: datetime) -> Facts:
-        """Occurrences for a past range, one by one; what was backfilled before is attempted once more."""
+    async def backfill(
+        self, who: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
+    ) -> Facts:
+        """Occurrences for a past range, one by one. What was backfilled before is left as it is, or (`again`) is attempted
+        once more."""
         now = self._clock.now()
-        before = await self._backfilled_before(who, task_id, first, last)
+        before = await self._backfilled_before(who, task_id, first, last) if again else 0
         return await self._change(who, task_id, lambda facts: editing.backfill(facts, first, last, now, before))
 
     async def _backfilled_before(self, who: Principal, task_id: str, first: datetime, last: datetime) -> int:

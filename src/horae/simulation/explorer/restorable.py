@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Final, TypeVar
 
+from ...model.change import Change
 from ...model.ids import EPOCH
+from ...model.tally import added
 from ...model.task import Task
 from ...ports.store import Node
 from ...stores.memory import MemoryStore
@@ -36,8 +38,11 @@ class RestorableStore(MemoryStore):
         data = self._data
         with data.writing():
             for task, standing in zip(tasks, moment.standings, strict=True):
-                if data.standings[task.id] is not standing:
+                before = data.standings[task.id]
+                if before is not standing:
                     data.standings.write(task.id, standing)
+                    # A move from one moment to another is counted as the change that it is.
+                    data.tallies.add(task.owner, added(before, Change(standing=standing)))
             _put_back(data.entries, moment.entries, key_of)
             _put_back(data.runs, moment.runs, lambda run: run.id)
             _put_back(data.nodes, (a_node(name) for name in moment.nodes), lambda node: node.id)

@@ -105,7 +105,7 @@ ORDER BY tasks.id
 
 -- name: miscounted_states
 SELECT owner, name, sum(counted), sum(found) FROM (
-  SELECT owner, name, number AS counted, 0 AS found FROM tallies WHERE hour = 0
+  SELECT owner, name, number AS counted, 0 AS found FROM tallies WHERE hour = 0 AND name LIKE 'state:%'
   UNION ALL
   SELECT tasks.owner, 'state:' || standings.state, 0, count(*)
   FROM tasks JOIN standings ON standings.task = tasks.seq GROUP BY tasks.owner, standings.state

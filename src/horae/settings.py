@@ -12,6 +12,7 @@ Origin = Literal["flag", "environment", "machine", "nowhere"]
 
 _ZONE_VARIABLES = ("HORAE_ZONE", "TIMEZONE", "TZ")
 PROJECT_FILE: Final = "horae.toml"
+WAKE_VARIABLE: Final = "HORAE_WAKE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Setting(NamedTuple):
 
     path: str
     variables: tuple[str, ...]
-    kind: Literal["text", "list", "number"]
+    kind: Literal["text", "list"]
     default: Any
     meaning: str
     meaning_zh: str
@@ -72,7 +73,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting(
         "wake",
-        ("HORAE_WAKE",),
+        (WAKE_VARIABLE,),
         "text",
         "precise",
         "precise: sleep to the next due instant; poll: look every ten seconds",
@@ -175,10 +176,6 @@ class Settings:
         start = f"targets.{kind}."
         return {path.removeprefix(start): each.value for path, each in self.chosen.items() if path.startswith(start)}
 
-    @property
-    def target_kinds(self) -> frozenset[str]:
-        return frozenset(path.split(".")[1] for path in self.chosen if path.startswith("targets."))
-
 
 class BadSettings(Exception):  # noqa: N818 - it says what is bad
     """A file of settings that cannot be read; the composition root turns it into a refusal."""
@@ -250,12 +247,14 @@ def _checked(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
 WAKES: Final = ("precise", "poll")
 
 
-def precise_wake(environment: Mapping[str, str]) -> bool | None:
-    """Sleep to the head of the queue, or poll plainly: `HORAE_WAKE`, or the older name for the same choice.
+def precise_wake(settings: Settings, environment: Mapping[str, str]) -> bool | None:
+    """Sleep to the head of the queue, or poll plainly: `HORAE_WAKE`, the older name for the same choice, or a file.
 
     None when it says neither.
     """
-    chosen = environment.get("HORAE_WAKE", "").strip().lower()
-    if chosen:
-        return chosen == "precise" if chosen in WAKES else None
-    return environment.get("USE_PRIORITY_QUEUE_SCHEDULER", "").strip().lower() not in ("false", "0", "no", "off")
+    chosen = settings.chosen.get("wake")
+    older = environment.get("USE_PRIORITY_QUEUE_SCHEDULER", "").strip().lower()
+    if older and (chosen is None or chosen.origin not in (WAKE_VARIABLE, "flag")):
+        return older not in ("false", "0", "no", "off")
+    said = str(settings.value("wake")).strip().lower()
+    return said == "precise" if said in WAKES else None

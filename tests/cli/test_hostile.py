@@ -77,3 +77,37 @@ def test_a_cut_is_never_wider_than_its_room(width: int) -> None:
     for text in NAMES:
         assert wide(cut(text, width)) <= width
     assert wide(cut("天" * 5, 10)) == columns("天" * 5)
+
+
+STRANGE = (
+    *("[1]", "[]", "1", "null", "true", '""', '"text"', "{}", "NaN", "-Infinity", "1e999", "[[[]]]", '{"kind": 1}'),
+    *('{"kind": null}', '{"kind": ["http"]}', '{"kind": "http"}', '{"kind": "http", "url": 5}', '{"a": "\\ud800"}'),
+    *('{"kind": "event", "topic": []}', '{"kind": "command", "argv": {}}', '{"kind": "http", "url": "http://["}'),
+    *("[" * 500 + "]" * 500, "[" * 200_000, "9" * 5_000, "@", "@.", "@binary", "-", " ", "", "\x00", "{'a': 1}"),
+)
+
+
+@pytest.mark.parametrize("option", ["--target", "--payload", "--body", "--header"])
+def test_whatever_stands_where_json_is_expected_is_taken_or_refused(cli: Cli, option: str) -> None:
+    (cli.directory / "binary").write_bytes(b"\xff\xfe\x00")
+    work = {"--target": [], "--payload": ["--say", "x"]}.get(option, ["--http", "http://localhost/"])
+    codes = {text: cli("add", "every 1h", *work, f"{option}={text}", "--dry-run").code for text in STRANGE}
+    assert set(codes.values()) <= {0, 1, 2, 6}, codes
+    assert any(codes.values()), "nothing of it was refused"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--http", "http://["],
+        ["--http", "http://localhost:99999/"],
+        ["--http", ""],
+        ["--say", "x", "--retries", "²"],
+        ["--say", "x", "--retries", "--5"],
+        ["--say", "x", "--retries", "9" * 5_000],
+        ["--say", "x", "--give-up-after", "٣x"],
+        ["--target", "[1]"],
+    ],
+)
+def test_what_is_no_work_and_no_number_is_refused(cli: Cli, options: list[str]) -> None:
+    assert cli("add", "every 10s", *options).code in (2, 6)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from horae.errors import UnknownStore
-from horae.runtime import NoRing, make_store, make_wakeup, sqlite_path
-from horae.settings import precise_wake
+from horae.app import Horae
+from horae.cli.desk import Desk, at_desk
+from horae.errors import Refusal, UnknownStore
+from horae.ports.records import Record
+from horae.runtime import NoRing, choosing, make_store, make_wakeup, sqlite_path
+from horae.runtime.house import callback_key
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.stores.sqlite.ring import SocketRing
@@ -73,20 +78,98 @@ def test_a_ring_that_is_none_does_nothing() -> None:
     ring.close()
 
 
-@pytest.mark.parametrize(
-    ("environment", "precise"),
-    [
-        ({}, True),
-        ({"HORAE_WAKE": "precise"}, True),
-        ({"HORAE_WAKE": "poll"}, False),
-        ({"HORAE_WAKE": " POLL "}, False),
-        ({"HORAE_WAKE": ""}, True),
-        ({"USE_PRIORITY_QUEUE_SCHEDULER": "false"}, False),
-        ({"USE_PRIORITY_QUEUE_SCHEDULER": "0"}, False),
-        ({"USE_PRIORITY_QUEUE_SCHEDULER": "true"}, True),
-        ({"HORAE_WAKE": "precise", "USE_PRIORITY_QUEUE_SCHEDULER": "false"}, True),
-        ({"HORAE_WAKE": "poll", "USE_PRIORITY_QUEUE_SCHEDULER": "true"}, False),
-    ],
-)
-def test_the_way_of_waking_is_chosen_by_either_name(environment: dict[str, str], precise: bool) -> None:  # noqa: FBT001 - the answer
-    assert precise_wake(environment) is precise
+# --- one deployment, one key -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_two_nodes_that_need_the_key_of_answers_at_once_end_with_one(kind: str, tmp_path: Path) -> None:
+    async def scene() -> None:
+        store = make_store("memory://" if kind == "memory" else f"sqlite:///{tmp_path}/horae.db")
+        await store.open()
+        elsewhere: list[str] = []
+
+        class Slow:
+            """Between our look and our write, another node has made a key."""
+
+            async def get_record(self, *where: str) -> Record | None:
+                found = await store.get_record(*where)
+                if not elsewhere:
+                    elsewhere.append(await callback_key(store))
+                return found
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(store, name)
+
+        slow: Any = Slow()
+        mine = await callback_key(slow)
+        assert [mine, await callback_key(store)] == elsewhere * 2
+        assert len(mine) == 64
+        await store.close()
+
+    asyncio.run(scene())
+
+
+# --- what a file says of the whole house -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with settings of its own, and nobody else's."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(choosing, "user_file", lambda: tmp_path / "absent.toml")
+    for name in ("HORAE_WAKE", "HORAE_KEY_FILE", "USE_PRIORITY_QUEUE_SCHEDULER"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def test_the_key_file_that_a_file_names_seals_the_secrets(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "keys").mkdir()
+    (project / "horae.toml").write_text('key_file = "keys/own.key"\n')
+
+    async def scene(value: str) -> None:
+        async with Horae("sqlite:///horae.db", engine=False) as app:
+            await app.service.secrets.set(app.who, "token", value)
+
+    asyncio.run(scene("one"))
+    assert (project / "keys" / "own.key").exists()
+    assert not (project / "horae.key").exists()
+    revealed = at_desk("sqlite:///horae.db", lambda desk: desk.service.secrets.reveal(desk.who.owner, "token"))
+    assert revealed == "one", "commands find the same key"
+    monkeypatch.setenv("HORAE_KEY_FILE", str(project / "keys" / "other.key"))
+    asyncio.run(scene("two"))
+    assert (project / "keys" / "other.key").exists(), "the environment comes before the file"
+
+
+def test_an_app_wakes_as_the_file_says(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def precise() -> bool:
+        async with Horae("sqlite:///horae.db", engine=False) as app:
+            assert isinstance(app._wakeup, NoRing) is not app.settings.precise
+            return app.settings.precise
+
+    assert asyncio.run(precise())
+    (project / "horae.toml").write_text('wake = "poll"\n')
+    assert not asyncio.run(precise())
+    monkeypatch.setenv("HORAE_WAKE", "precise")
+    assert asyncio.run(precise()), "the environment comes before the file"
+
+
+@pytest.mark.parametrize(("file", "variable"), [("sometimes", None), (None, "sometimes"), ("poll", "sometimes")])
+def test_a_way_to_wake_that_is_none_is_refused_to_apps_and_to_commands(
+    project: Path, monkeypatch: pytest.MonkeyPatch, file: str | None, variable: str | None
+) -> None:
+    if file is not None:
+        (project / "horae.toml").write_text(f'wake = "{file}"\n')
+    if variable is not None:
+        monkeypatch.setenv("HORAE_WAKE", variable)
+
+    async def opened() -> None:
+        async with Horae("sqlite:///horae.db", engine=False):
+            pass
+
+    async def asked(desk: Desk) -> int:
+        return await desk.service.events.last()
+
+    for opening in (lambda: asyncio.run(opened()), lambda: at_desk("sqlite:///horae.db", asked, create=True)):
+        with pytest.raises(Refusal) as caught:
+            opening()
+        assert caught.value.code == ("bad_settings" if variable is None else "bad_choice")

@@ -9,7 +9,7 @@ import pytest
 
 from horae.errors import Refusal
 from horae.runtime import choosing
-from horae.runtime.choosing import chosen_settings, store_url
+from horae.runtime.choosing import chosen_settings, chosen_wake, store_url
 from horae.settings import SETTINGS, BadSettings, Chosen, default_zone, precise_wake, read_settings
 
 USER, PROJECT = 'store = "user"\nzone = "user"\nwake = "user"\n', 'store = "project"\nzone = "project"\n'
@@ -100,7 +100,6 @@ def test_a_file_says_lists_and_targets_as_tables(tmp_path: Path) -> None:
     assert settings.target("own") == {"url": "x"}
     assert settings.target("http") == {"mode": "fast"}
     assert settings.target("event") == {}
-    assert settings.target_kinds == {"command", "own", "http"}
 
 
 def test_a_variable_takes_the_place_of_what_a_file_says_of_a_target(tmp_path: Path) -> None:
@@ -201,7 +200,39 @@ def test_the_store_that_was_chosen_or_the_file_here_or_the_users_own(
     ],
 )
 def test_how_to_wake_is_said_by_either_name(environment: dict[str, str], precise: bool | None) -> None:  # noqa: FBT001
-    assert precise_wake(environment) is precise
+    assert precise_wake(read_settings(environment), environment) is precise
+
+
+@pytest.mark.parametrize(
+    ("environment", "said", "precise"),
+    [
+        ({}, "poll", False),
+        ({}, " Precise ", True),
+        ({"HORAE_WAKE": "precise"}, "poll", True),
+        ({"HORAE_WAKE": "poll"}, "sometimes", False),
+        ({"USE_PRIORITY_QUEUE_SCHEDULER": "true"}, "poll", True),
+        ({"USE_PRIORITY_QUEUE_SCHEDULER": "off"}, "precise", False),
+    ],
+)
+def test_how_to_wake_is_said_in_a_file_unless_the_environment_says_it(
+    tmp_path: Path,
+    environment: dict[str, str],
+    said: str,
+    precise: bool,  # noqa: FBT001
+) -> None:
+    settings = read_settings(environment, a_file(tmp_path, f'wake = "{said}"\n'))
+    assert chosen_wake(settings, environment) is precise
+
+
+def test_a_way_to_wake_that_is_none_is_refused_by_the_place_that_says_it(tmp_path: Path) -> None:
+    with pytest.raises(Refusal) as caught:
+        chosen_wake(read_settings({"HORAE_WAKE": "sometimes"}), {"HORAE_WAKE": "sometimes"})
+    assert (caught.value.code, caught.value.facts["name"]) == ("bad_choice", "HORAE_WAKE")
+    files = a_file(tmp_path, 'wake = "sometimes"\n')
+    with pytest.raises(Refusal) as caught:
+        chosen_wake(read_settings({}, files), {})
+    assert (caught.value.code, caught.value.facts["file"]) == ("bad_settings", str(files[0]))
+    assert "sometimes" in caught.value.message
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,10 @@ class TaskFunction(Generic[P, R]):
 
 
 def module_of(call: Callable[..., Any]) -> str:
-    """Where a function is written; a script is known by its own name, not as `__main__`."""
+    """Where a function is written; a script is known by its file, since many are called `main.py`."""
     module = getattr(call, "__module__", None) or "?"
-    script = getattr(sys.modules.get("__main__"), "__file__", None)
-    return Path(script).stem if module == "__main__" and script is not None else module
+    script = sys.modules.get(module)
+    if module == "__main__" or hasattr(script, SCRIPT_MARK):
+        file = getattr(script, "__file__", None)
+        return module if file is None else str(Path(file).resolve())
+    return module

@@ -151,7 +151,7 @@ class Horae(Running):
         owner: str | None = None,
         limit: int | None = None,
     ) -> Listing:
-        """Await it for a list, or go through it with `async for`, page by page; in order of creation."""
+        """Await it for a list, or go through it with `async for`, page by page; in the order in which they were made."""
         pairs = tuple(sorted((labels or {}).items()))
         return Listing(self, TaskFilter(owner, _states(state), name, lane, pairs, text), limit)
 
@@ -286,7 +286,8 @@ class Horae(Running):
                 names.append(declared.name)
                 await self._keep(declared.name, self._declared_wish(declared))
         if modules:
-            await self.service.code.started(self.who, modules)
+            others = [node for node in await self.store.nodes() if not self._is_gone(node.home)]
+            await self.service.code.started(self.who, modules, alone=not others)
 
     def _wish(
         self,

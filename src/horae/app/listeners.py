@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..clock import Clock
+from ..errors import StoreError
 from ..model.event import EventKind, Numbered
 from ..model.refusals import refuse
 from ..runtime import Keeping
@@ -19,6 +20,7 @@ LOG: Final = logging.getLogger("horae")
 _LOOK_EVERY_SECONDS: Final = 10.0
 """Other processes write events too; whoever writes here rings at once."""
 _HANDFUL: Final = 500
+_AGAIN_SECONDS: Final = 1.0
 TRIGGERED: Final = "task.triggered"
 _CURSOR: Final = "listener:"
 
@@ -115,28 +117,41 @@ class Listeners:
 
     async def _place(self, resume: str | None) -> int:
         known = None if resume is None else await self._store().recall(_CURSOR + resume)
-        return await self._store().last_event() if known is None else int(known)
+        if known is not None:
+            return int(known)
+        number = await self._store().last_event()
+        if resume is not None:
+            # Also for one that dies before it has heard anything: from here on nothing is missed.
+            await self._store().remember(_CURSOR + resume, str(number))
+        return number
 
     async def _follow(self, members: list[_Listener], resume: str | None, number: int) -> None:
         while True:
             self._bell.clear()
-            closing = self._closing
-            number = await self._tell(members, resume, number)
-            if closing:
+            closing, before = self._closing, number
+            try:
+                number = await self._tell(members, resume, number)
+            except StoreError as error:
+                LOG.warning("listeners wait, because the store does not answer: %s", error)
+                if closing:
+                    return
+                await self._clock.pause(_AGAIN_SECONDS)
+                continue
+            if number == before and closing:
                 return
-            if not self._closing:
+            if number == before and not self._closing:
                 await self._until_something_may_have_happened()
 
     async def _tell(self, members: list[_Listener], resume: str | None, number: int) -> int:
-        while events := await self._store().events(number, _HANDFUL):
-            for numbered in events:
-                for listener in members:
-                    if fnmatchcase(numbered.event.kind, listener.pattern):
-                        await _handle(listener.handler, _happening(numbered))
-            number = events[-1].number
-            if resume is not None:
-                await self._store().remember(_CURSOR + resume, str(number))
-        return number
+        """The next handful; where the last of them stands."""
+        events = await self._store().events(number, _HANDFUL)
+        for numbered in events:
+            for listener in members:
+                if fnmatchcase(numbered.event.kind, listener.pattern):
+                    await _handle(listener.handler, _happening(numbered))
+        if events and resume is not None:
+            await self._store().remember(_CURSOR + resume, str(events[-1].number))
+        return events[-1].number if events else number
 
     async def _until_something_may_have_happened(self) -> None:
         timer = asyncio.get_running_loop().call_later(_LOOK_EVERY_SECONDS, self._bell.set)

@@ -20,11 +20,11 @@ from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
 from ..ports.target import Target
 from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
-from ..runtime.choosing import chosen_settings
+from ..runtime.choosing import chosen_settings, chosen_wake
 from ..runtime.house import make_service, open_targets
 from ..runtime.kinds import FUNCTION, Kinds
 from ..service.service import Service
-from ..settings import WAKES, default_zone, precise_wake
+from ..settings import Settings, default_zone, read_settings
 from ..targets.function.origin import being_loaded
 from ..targets.function.registry import Registry
 from ..targets.function.target import FunctionTarget
@@ -57,9 +57,7 @@ class Running:
         self.zone = default_zone(zone, os.environ).name
         self.clock: Clock = SystemClock() if clock is None else clock
         chosen = EngineSettings() if settings is None else settings
-        precise = precise_wake(os.environ)
-        if precise is None:
-            raise refuse("bad_choice", name="HORAE_WAKE", value=os.environ["HORAE_WAKE"], allowed=", ".join(WAKES))
+        precise = chosen_wake(read_settings(os.environ), os.environ)
         self.settings = chosen if precise else replace(chosen, precise=False)
         self.registry = Registry()
         self._target_settings = {} if targets is None else dict(targets)
@@ -142,7 +140,9 @@ class Running:
         flags = {
             f"targets.{kind}.{name}": v for kind, part in self._target_settings.items() for name, v in part.items()
         }
-        self._kinds = Kinds(chosen_settings(os.environ, flags=flags))
+        chosen = chosen_settings(os.environ, flags=flags)
+        self._wake_as(chosen)
+        self._kinds = Kinds(chosen)
         store = make_store(self.url)
         if self._surroundings is not None:
             store = self._surroundings.store(store)
@@ -152,9 +152,16 @@ class Running:
             await store.close()
             raise
         self._store = store
-        self._service = make_service(self.url, store, self.clock, self.zone, self._kinds, self._told)
+        key_file = chosen.value("key_file")
+        self._service = make_service(self.url, store, self.clock, self.zone, self._kinds, self._told, key_file)
         interpreter.opened()
         await self.begin()
+
+    def _wake_as(self, chosen: Settings) -> None:
+        """What a file says of it is known only now; whoever lives in another time has a way of their own."""
+        if not chosen_wake(chosen, os.environ) and self._surroundings is None and self.settings.precise:
+            self.settings = replace(self.settings, precise=False)
+            self._wakeup = make_wakeup(self.url, precise=False)
 
     async def _close(self) -> None:
         store, self._store, self._service = self._store, None, None
@@ -172,13 +179,16 @@ class Running:
         if not self._with_engine:
             return
         if self._surroundings is None:
-            await self.service.outages.starting(is_gone)
+            await self.service.outages.starting(is_gone, self.settings.terms.lease)
         self._functions = FunctionTarget(self.registry)
         self._engine = self._make_engine(await self._open_targets(self._functions))
         self._engine.on_settled = self._settled
         self._engine.dispatcher.on_stranded = self._stranded
         await self._engine.start()
         self._wakeup.listen(self._engine.ring)
+
+    def _is_gone(self, home: str) -> bool:
+        return is_gone(home) if self._surroundings is None else self._surroundings.is_gone(home)
 
     async def _declare_all(self) -> None:
         """What the code says runs by itself; the front door knows."""

@@ -35,7 +35,9 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
         {
             "add": Command("adding", Words("Make a task.", "新建任务。")),
             "ls": Command("listing", Words("List tasks.", "列出任务。")),
-            "show": Command("showing", Words("Show one task in full.", "查看一个任务的全部信息。")),
+            "show": Command(
+                "showing", Words("Show one task, or one run, in full.", "查看一个任务或一次运行的全部信息。")
+            ),
             "next": Command("schedules", Words("Show when a schedule fires next.", "查看计划接下来的触发时间。")),
             "explain": Command(
                 "schedules",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import typer
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 MASK: Final = "********"
-_TELLING: Final = re.compile(r"secret|token|password|passwd|credential|api_?key|private_?key", re.IGNORECASE)
+_TELLING: Final = re.compile(r"secret|token|password|passwd|credential|api_?key|private_?key|key$", re.IGNORECASE)
+"""A `key_file` only says where the key is."""
+_ADDRESSES: Final = ("webhook", "redis")
+"""Whose paths say more than where."""
 
 
 def register(app: typer.Typer) -> None:
@@ -57,27 +61,31 @@ def shown_settings(out: Out, settings: Settings) -> list[dict[str, Any]]:
 
 
 def masked(path: str, value: Any) -> Any:
-    """What would open a door is not shown: values of telling names, passwords within addresses."""
+    """What would open a door is not shown: values of telling names, and what addresses say beside their host."""
     if value is None:
         return None
-    if _TELLING.search(path.rpartition(".")[2]):
+    name = path.rpartition(".")[2]
+    if _TELLING.search(name):
         return MASK
     if isinstance(value, str):
-        return _without_password(value)
+        return _plain_address(value, hides_path=name.lower().endswith(_ADDRESSES))
+    if isinstance(value, Mapping):
+        return {key: masked(f"{path}.{key}", each) for key, each in value.items()}
     return [masked(path, each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _without_password(value: str) -> str:
+def _plain_address(value: str, *, hides_path: bool) -> str:
+    """Users, passwords and queries open doors; of a webhook even the path does."""
     if "://" not in value:
         return value
     try:
         parts = urlsplit(value)
-        if "@" not in parts.netloc:
-            return value
     except ValueError:
         return MASK
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{MASK}@{host}"))
+    beside = "@" in parts.netloc or parts.query or parts.fragment
+    if not beside and not (hides_path and parts.path.strip("/")):
+        return value
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/…"
 
 
 def _text(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -36,7 +37,7 @@ def backup(out: Out, path: Path = _PATH) -> None:
     from .session import look  # noqa: PLC0415
 
     here, there = existing_file(out), path.expanduser().absolute()
-    if there.resolve() == here.resolve():
+    if real_path(there) == real_path(here):
         raise refuse("same_file", path=there)
     if there.exists():
         confirm_replacing(out, there)
@@ -53,20 +54,22 @@ def backup(out: Out, path: Path = _PATH) -> None:
 
 def restore(out: Out, path: Path = _PATH) -> None:
     """Put a backup in the place of the store; what was there is kept beside it."""
-    from .restoring import check_backup, check_nobody_is_there, put_in_place  # noqa: PLC0415
+    from .restoring import check_backup, check_nobody_is_there, kept_name, put_in_place  # noqa: PLC0415
 
-    here, there = store_file(out), path.expanduser().absolute()
+    # Where the store is a link, the file that it leads to is what is replaced and kept.
+    here, there = real_path(store_file(out)), path.expanduser().absolute()
     if not there.is_file():
         raise refuse("no_such_file", path=there)
-    if there.resolve() == here.resolve():
+    if real_path(there) == here:
         raise refuse("same_file", path=there)
-    kept = here.with_name(f"{here.name}.before-restore")
     draft = check_backup(there, here)
     try:
         if here.exists():
             check_nobody_is_there(here)
-            out.confirm(words.RESTORE_OVER, backup=there, path=here, kept=kept)
-        before = put_in_place(draft, here, kept)
+            out.confirm(words.RESTORE_OVER, backup=there, path=here, kept=kept_name(here))
+            # A yes may take its time, and somebody may have come meanwhile.
+            check_nobody_is_there(here)
+        before = put_in_place(draft, here)
     finally:
         draft.unlink(missing_ok=True)
     said = words.RESTORED_NEW if before is None else words.RESTORED
@@ -134,6 +137,11 @@ def store_file(out: Out) -> Path:
     if found is None:
         raise refuse("only_a_file", url=url)
     return Path(found).absolute()
+
+
+def real_path(path: Path) -> Path:
+    """Links followed, as far as they lead anywhere; one that leads to itself is left to whoever opens it."""
+    return Path(os.path.realpath(path))
 
 
 def existing_file(out: Out) -> Path:

@@ -21,6 +21,7 @@ from .refusals import refuse
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _SECRET: Final = re.compile(r"@secret:([A-Za-z0-9_.-]+)")
+_NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
 
 WORK: Final[OptionGroup] = {
@@ -124,11 +125,11 @@ def _alternating(parts: list[str]) -> list[tuple[bool, str]]:
 
 def json_option(option: str, text: str) -> Any:
     """JSON itself, `@file`, or `-` for what comes in."""
-    if text == "-":
-        text = sys.stdin.read()
-    elif text.startswith("@"):
-        text = Path(text[1:]).read_text(encoding="utf-8")
     try:
+        if text == "-":
+            text = sys.stdin.read()
+        elif text.startswith("@"):
+            text = Path(text[1:]).read_text(encoding="utf-8")
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise refuse("bad_json_option", option=option, problem=error) from None
@@ -147,7 +148,7 @@ def _limit(text: str) -> int | str | None:
     """A number, a length of time, or never; what is neither is refused where all limits are."""
     if text == "never":
         return None
-    return int(text) if text.lstrip("-").isdigit() else text
+    return int(text) if _NUMBER.fullmatch(text) else text
 
 
 def usual_name(shape: dict[str, Any]) -> str:
@@ -155,11 +156,19 @@ def usual_name(shape: dict[str, Any]) -> str:
     if "say" in shape:
         name = shape["say"]
     elif "http" in shape:
-        address = urlsplit(str(shape["http"]["url"]))
-        name = f"{address.hostname or ''}{address.path}".rstrip("/")
+        name = _name_of_address(str(shape["http"]["url"]))
     elif "command" in shape:
         name = Path(shape["command"][0]).name if shape["command"] else ""
     else:
         target = shape.get("target")
-        name = shape.get("function") or shape.get("event") or (target or {}).get("kind", "")
+        kind = target.get("kind", "") if isinstance(target, dict) else ""
+        name = shape.get("function") or shape.get("event") or kind
     return shortened(inert(str(name)).strip(), NAME_CHARACTERS) or "task"
+
+
+def _name_of_address(url: str) -> str:
+    try:
+        address = urlsplit(url)
+        return f"{address.hostname or ''}{address.path}".rstrip("/")
+    except ValueError:  # it is refused where addresses are looked at
+        return ""

@@ -14,11 +14,12 @@ from typing import Final, TypeVar
 from ..clock import Clock, SystemClock
 from ..model.principal import LOCAL, Principal
 from ..model.task import Target
+from ..runtime.choosing import chosen_wake
 from ..runtime.stores import Keeping, make_store, make_wakeup, sqlite_path
 from ..sealing import sealing_for
 from ..service.secrets import SecretBox
 from ..service.service import Service
-from ..settings import precise_wake
+from ..settings import Settings
 from .session import home_zone, opened_url, settings_of
 
 T = TypeVar("T")
@@ -29,13 +30,13 @@ class Desk:
 
     who: Final[Principal] = LOCAL
 
-    def __init__(self, url: str, store: Keeping, zone: str) -> None:
+    def __init__(self, url: str, store: Keeping, settings: Settings) -> None:
         self.store = store
-        self.zone = zone
+        self.zone = home_zone(None, settings).name
         self.clock: Clock = SystemClock()
-        self._ring = make_wakeup(url, precise=precise_wake(os.environ) is not False)
-        secrets = SecretBox(store, sealing_for(sqlite_path(url), os.environ), self.clock)
-        self.service = Service(store, self.clock, zone, secrets, check=_checked, told=self.told)
+        self._ring = make_wakeup(url, precise=chosen_wake(settings, os.environ))
+        secrets = SecretBox(store, sealing_for(sqlite_path(url), settings.value("key_file")), self.clock)
+        self.service = Service(store, self.clock, self.zone, secrets, check=_checked, told=self.told)
 
     def told(self, _due: datetime | None) -> None:
         self._ring.ring()
@@ -47,14 +48,14 @@ class Desk:
 def at_desk(store: str | None, work: Callable[[Desk], Awaitable[T]], *, create: bool = False) -> T:
     """Open the store, do it, close it again. Unless it is to be made, a file that is not there is refused."""
     url = opened_url(store, create=create)
-    return asyncio.run(_within(url, home_zone(None, settings_of(store)).name, work))
+    return asyncio.run(_within(url, settings_of(store), work))
 
 
-async def _within(url: str, zone: str, work: Callable[[Desk], Awaitable[T]]) -> T:
+async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable[T]]) -> T:
     store = make_store(url)
     try:
         await store.open()
-        desk = Desk(url, store, zone)
+        desk = Desk(url, store, settings)
         try:
             return await work(desk)
         finally:

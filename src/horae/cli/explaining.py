@@ -21,6 +21,7 @@ from .out import Out
 from .pieces import Piece
 from .runsof import is_run
 from .showing import run_line
+from .showing_run import show_whole
 from .signs import full_time, sign_of
 from .width import columns
 
@@ -76,6 +77,7 @@ def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
         out.line(f"  {outage_line(out, found.outage)}")
     for run in told.runs:
         out.line(("  ", *run_line(run, zone, out)))
+        show_whole(out, "", "\n".join((run.error or "").strip().splitlines()[1:]), "bad")
     widest = max((columns(fix.command) for fix in fixes), default=0)
     for number, fix in enumerate(fixes):
         room = " " * (widest - columns(fix.command))

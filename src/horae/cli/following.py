@@ -20,6 +20,7 @@ from .words import Words
 
 _MOST_NAMES: Final = 4_096
 _LOOK_EVERY_SECONDS: Final = 10.0
+_LONG_OVERDUE: Final = timedelta(seconds=30)
 _ALWAYS: Final = frozenset(
     {EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST, EventKind.RUN_RETRYING, EventKind.TASK_FAILED}
 )
@@ -115,22 +116,26 @@ class Following:
             self._names[task_id] = found
         return found
 
-    async def watch_for_stranded(self) -> None:
-        """What no node can run makes no event: it is looked for now and then."""
-        before = 0
+    async def watch_what_waits(self) -> None:
+        """What nobody runs makes no event: it is looked for now and then, and told when it has become more."""
+        stranded = overdue = 0
         while True:
-            found = (await self._app.store.waiting(None, self._app.clock.now())).stranded
-            if found > before:
-                self._tell_stranded(found)
-            before = found
+            now = self._app.clock.now()
+            before = stranded, overdue
+            stranded = (await self._app.store.waiting(None, now)).stranded
+            overdue = (await self._app.store.waiting(None, now - _LONG_OVERDUE)).overdue
+            if stranded > before[0]:
+                self._tell_waiting("tasks.stranded", words.STRANDED, stranded)
+            if overdue and not before[1]:
+                self._tell_waiting("tasks.overdue", words.LONG_OVERDUE, overdue)
             await self._app.clock.pause(_LOOK_EVERY_SECONDS)
 
-    def _tell_stranded(self, number: int) -> None:
+    def _tell_waiting(self, kind: str, said: Words, number: int) -> None:
         now = self._app.clock.now()
         if self._out.json:
-            self._out.each({"type": "tasks.stranded", "at": utc(now), "number": number})
+            self._out.each({"type": kind, "at": utc(now), "number": number})
         else:
-            self._line(now, ("!", "odd"), "", (self._out.told(words.STRANDED, number=number),))
+            self._line(now, ("!", "odd"), "", (self._out.told(said, number=number),))
 
 
 def _json(happening: Happening, name: str, run: Run | None) -> dict[str, Any]:

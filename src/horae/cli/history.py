@@ -16,6 +16,7 @@ from ..service.moments import asked_stretch
 from ..wire.overview import event_json
 from ..wire.runs import line_json, run_json
 from . import words
+from .again import offer_more
 from .desk import Desk, at_desk
 from .filtering import TASK
 from .frame import command
@@ -26,7 +27,8 @@ from .session import is_there
 from .signs import NOTHING, fine, first_line, full_time, planned_text, sign_of, state_of_run
 from .tailing import Tail, said_by
 
-_LIMIT = typer.Option(100, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page.")
+_PAGE: Final = 100
+_LIMIT = typer.Option(_PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page.")
 _BETWEEN_LOOKS: Final = 0.2
 """Seconds. Another process does the work, so nothing here is rung."""
 
@@ -71,8 +73,8 @@ def runs(
     if not rows.page.items:
         out.note(words.NO_RUNS)
     if rows.page.after is not None:
-        name = "" if task is None else f" {task}"
-        out.note(words.MORE, command=f"horae runs{name} --after {rows.page.after}")
+        asked = {"task": task, "--state": state, "--failed": failed, "--since": since, "--until": until}
+        offer_more(out, "runs", {**asked, "--limit": limit if limit != _PAGE else None}, rows.page.after)
 
 
 def _states(names: list[str] | None, *, failed: bool) -> frozenset[RunState] | None:
@@ -184,6 +186,8 @@ def events(
         show_event(out, each, zone)
     if not found:
         out.note(words.NO_EVENTS)
+    elif after is not None and len(found) == limit:
+        offer_more(out, "events", {"--limit": limit if limit != _PAGE else None}, found[-1].number)
 
 
 async def _events(app: Desk, after: int | None, limit: int) -> tuple[tuple[Numbered, ...], str]:

@@ -11,7 +11,7 @@ from ..interchange import Harvest, crontab, nanoclaw, openclaw
 from ..interchange.files import read_bytes
 from .incoming import Incoming, OldRun
 from .operating_refusals import refuse
-from .own_export import read_export
+from .own_export import MOST_CHARACTERS, read_export
 
 Format: TypeAlias = Literal["auto", "jsonl", "crontab", "nanoclaw", "openclaw"]
 _SQLITE: Final = b"SQLite format 3\0"
@@ -28,7 +28,7 @@ def read_file(path: Path | None, piped: bytes, options: Options) -> Incoming:
     """`path` None: what came in is in `piped`."""
     kind = options.format if options.format != "auto" else _kind(path, piped)
     if kind == "jsonl":
-        lines = piped.decode(errors="replace").splitlines() if path is None else _lines(path)
+        lines = piped.decode(errors="replace").split("\n") if path is None else _lines(path)
         return read_export(str(path or "-"), lines, options.owner)
     if kind == "nanoclaw":
         if path is None:
@@ -64,7 +64,9 @@ def _beginning(path: Path) -> bytes:
 def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8") as file:
-            yield from file
+            # A file without any line ends is not read as a whole to find that out.
+            while line := file.readline(MOST_CHARACTERS + 1):
+                yield line
     except (OSError, UnicodeDecodeError) as error:
         raise refuse("unreadable_file", path=path, problem=getattr(error, "strerror", None) or "no UTF-8") from None
 

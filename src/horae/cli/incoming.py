@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from ..interchange import Harvest, Past
@@ -17,6 +17,16 @@ class OldRun(NamedTuple):
     planned: datetime
     attempt: int = 1
     origin: Origin = Origin.SCHEDULED
+    source: str = ""
+    """Where it stands in its file."""
+
+    @property
+    def over_by(self) -> datetime | None:
+        """When it ended; None when no calendar reaches that far."""
+        try:
+            return self.past.started + (self.past.duration or timedelta(0))
+        except OverflowError:
+            return None
 
 
 class Incoming(NamedTuple):

@@ -17,6 +17,7 @@ from ..ports.store import RunFilter, TaskFilter
 from ..service.overview import Overview
 from ..wire.tasks import next_due, task_json
 from . import words
+from .again import offer_more
 from .desk import Desk, at_desk
 from .filtering import FILTERS, task_filter
 from .frame import Said, command
@@ -27,6 +28,7 @@ from .signs import count_of, last_cell, next_cell, state_cell, was_missed, when_
 
 Sort = Literal["created", "next"]
 _DAY: Final = timedelta(days=1)
+PAGE: Final = 100
 _MOST_SORTED: Final = 10_000
 _MISSED: Final = ("skipped:missed_skipped", "skipped:merged", "skipped:stale")
 
@@ -52,7 +54,7 @@ def ls(
     *,
     wanted: Said,
     sort: Sort = typer.Option("created", "--sort", help="In order of creation, or of what comes next."),
-    limit: int = typer.Option(100, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page."),
+    limit: int = typer.Option(PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page."),
     after: str | None = typer.Option(None, "--after", help="Go on after this one; the page before says it."),
     everything: bool = typer.Option(False, "--all", help="All pages at once."),
 ) -> None:
@@ -71,7 +73,8 @@ def ls(
     else:
         _tell(out, listed)
     if listed is not None and listed.after is not None:
-        out.note(words.MORE, command=f"horae ls --after {listed.after}")
+        asked = {f"--{name}": value for name, value in wanted.items()}
+        offer_more(out, "ls", {**asked, "--limit": limit if limit != PAGE else None}, listed.after)
 
 
 async def _listed(app: Desk, query: TaskFilter, sort: Sort, limit: int | None, after: str | None) -> Listed:

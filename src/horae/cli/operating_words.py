@@ -58,6 +58,14 @@ STRANDED: Final = Words(
     "{number} due entries wait for a node that can run them. Look: horae ls, then horae why TASK",
     "{number} 个到期条目在等待能执行它们的节点。查看:horae ls,再用 horae why 任务",
 )
+LONG_OVERDUE: Final = Words(
+    "{number} entries are overdue by more than 30 s: nodes are busy, or the store is slow. Look: horae doctor",
+    "{number} 个条目已逾期超过 30 秒:节点繁忙,或存储缓慢。查看:horae doctor",
+)
+STORE_LOST: Final = Words(
+    "the file {path} is gone or was replaced; what was written since is not in it",
+    "文件 {path} 已不存在或被替换;此后写入的内容不在其中",
+)
 STATES: Final = {
     "active": Words("{number} active", "{number} 个活动"),
     "paused": Words("{number} paused", "{number} 个暂停"),

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ..errors import Refusal
-from ..interchange import Found, Group, Harvest, Past
-from ..interchange.json_text import read_json
-from ..model.run import Origin, RunState
+from ..interchange import Found, Group, Harvest
+from ..interchange.fields import bad_field, needed_text
+from ..interchange.json_text import is_sound, read_json
+from ..model.task import TaskState
 from ..schedule.durations import parse_duration
 from ..wire.moments import utc
 from ..wire.tasks import read_task
 from .exporting import VERSION
 from .incoming import Incoming, OldRun
 from .operating_refusals import placed, refuse
+from .own_rows import instant, read_group, read_lane, read_run
 
 _OVER: Final = ("completed", "cancelled")
 _PAUSED: Final = ("paused", "failed")
+MOST_CHARACTERS: Final = 1_000_000
+"""Of one line: more than the largest task, with its payload, needs."""
 
 
 def read_export(path: str, lines: Iterable[str], owner: str | None) -> Incoming:
     reading = _Reading(path, owner)
     for number, line in enumerate(lines, 1):
+        if len(line) > MOST_CHARACTERS:
+            problem = f"it has more than {MOST_CHARACTERS:,} characters"
+            raise refuse("bad_export", path=path, line=number, problem=problem)
         if line.strip():
             _read_line(reading, number, line)
     return reading.done()
@@ -36,7 +41,8 @@ def _read_line(reading: _Reading, number: int, line: str) -> None:
     except Refusal as refused:
         own = refused.code in ("bad_export", "newer_export")
         raise refused if own else placed(refused, f"line {number}", f"第 {number} 行") from None
-    except (KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # Whatever else a file makes the readers of tasks stumble over: it is the file that is wrong.
         raise refuse("bad_export", path=reading.path, line=number, problem=repr(error)) from None
 
 
@@ -66,32 +72,42 @@ class _Reading:
             case "task":
                 self._task(number, body)
             case "run":
-                self._runs.append(_run(body, self._keys))
+                self._runs.append(read_run(body, self._keys, f"line {number}"))
             case "lane":
-                self._lanes.append((str(body["name"]), int(body["limit"])))
+                self._lanes.append(read_lane(body))
             case "group":
-                self._groups.append(Group(**body))
+                self._groups.append(read_group(body))
             case _:
                 problem = f"'{name}' is nothing that is exported"
                 raise refuse("bad_export", path=self.path, line=number, problem=problem)
 
     def _task(self, number: int, body: dict[str, Any]) -> None:
         """One without a key of its own is known by what it was called there."""
-        key = self._keys[str(body.get("id"))] = str(body.get("key") or f"import:{body.get('id')}")
-        if body.get("state") in _OVER:
+        state = body.get("state", TaskState.ACTIVE)
+        if not isinstance(state, str) or state not in {each.value for each in TaskState}:
+            raise bad_field("state", state, f"one of {', '.join(TaskState)}")
+        key = _key(body)
+        if state in _OVER:
             self._over += 1
             return
         wish = read_task({**body, "when": carried_on(body)}, exported=True)._replace(key=key)
         if self._owner is not None:
             wish = wish._replace(owner=self._owner)
-        self._found.append(Found(wish, body.get("state") in _PAUSED, f"line {number}"))
+        self._keys[str(body.get("id"))] = key
+        self._found.append(Found(wish, state in _PAUSED, f"line {number}"))
+
+
+def _key(body: dict[str, Any]) -> str:
+    return needed_text(body, "key") if body.get("key") else f"import:{body.get('id')}"
 
 
 def _check_header(path: str, number: int, value: Any) -> None:
     if not isinstance(value, Mapping) or value.get("horae") != "export":
         raise refuse("bad_export", path=path, line=number, problem="it has no header")
     version = value.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise refuse("bad_export", path=path, line=number, problem="its header has no version")
+    if version > VERSION:
         raise refuse("newer_export", path=path, version=version, known=VERSION)
 
 
@@ -101,6 +117,8 @@ def _only(path: str, number: int, value: Any) -> tuple[str, dict[str, Any]]:
     ((name, body),) = value.items()
     if not isinstance(body, dict):
         raise refuse("bad_export", path=path, line=number, problem=f"'{name}' is no object")
+    if not is_sound(value):
+        raise refuse("bad_export", path=path, line=number, problem="it has halves of letters")
     return name, body
 
 
@@ -112,7 +130,7 @@ def carried_on(body: dict[str, Any]) -> Any:
     when = dict(when)
     created, counted = body.get("created"), body.get("counted") or 0
     if "start" not in when and isinstance(created, str):
-        made = datetime.fromisoformat(created)
+        made = instant(body, "created")
         if when.get("kind") == "every" and when.get("from", "grid") == "grid":
             when["start"] = utc(made + parse_duration(when["interval"]))
         elif when.get("kind") == "calendar" and when.get("every", 1) > 1:
@@ -120,18 +138,3 @@ def carried_on(body: dict[str, Any]) -> Any:
     if isinstance(when.get("repeat"), int) and 0 < counted < when["repeat"]:
         when["repeat"] -= counted
     return when
-
-
-def _run(body: dict[str, Any], keys: dict[str, str]) -> OldRun:
-    planned = datetime.fromisoformat(body["planned"])
-    started = datetime.fromisoformat(body["started"]) if body.get("started") else planned
-    length = body.get("duration_ms")
-    past = Past(
-        keys.get(body["task_id"], ""),
-        started,
-        None if length is None else timedelta(milliseconds=length),
-        RunState(body["state"]),
-        None if body.get("result") is None else json.dumps(body["result"], ensure_ascii=False),
-        body.get("error"),
-    )
-    return OldRun(past.key, past, planned, body.get("attempt", 1), Origin(body.get("origin", "scheduled")))

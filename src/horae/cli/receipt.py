@@ -23,7 +23,6 @@ from .signs import fine
 from .width import padded
 
 FIRES: Final = 3
-_MOST_SHOWN: Final = 100
 
 
 def fires_of(task: Task, standing: Standing, now: datetime, number: int = FIRES) -> list[Fire]:
@@ -100,4 +99,4 @@ def target_line(target: Target) -> str:
             said = str(spec["say"]) if spec.get("say") is not None else str(spec.get("topic"))
         case _:
             said = json_text({key: each for key, each in spec.items() if key != "kind"})
-    return f"{spec['kind']}: {said if len(said) <= _MOST_SHOWN else said[: _MOST_SHOWN - 1] + '…'}"
+    return f"{spec['kind']}: {said}"

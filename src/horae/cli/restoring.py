@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 
 from ..engine.home import is_gone
@@ -77,20 +78,38 @@ async def _live_nodes(here: Path) -> tuple[Node, ...]:
         await store.close()
 
 
-def put_in_place(draft: Path, here: Path, kept: Path) -> Path | None:
+def kept_name(here: Path) -> Path:
+    """The first name that nothing has: what an earlier restore kept stays."""
+    first = f"{here.name}.before-restore"
+    names = chain([first], (f"{first}-{number}" for number in count(2)))
+    return next(kept for name in names if not _is_taken(kept := here.with_name(name)))
+
+
+def _is_taken(path: Path) -> bool:
+    return any(os.path.lexists(f"{path}{end}") for end in ("", *_BESIDE))
+
+
+def put_in_place(draft: Path, here: Path) -> Path | None:
     """At no moment is there no store, or half of one. The file that was there, under its new name."""
-    before = here.exists()
-    if before:
-        kept.unlink(missing_ok=True)
-        os.link(here, kept)
-        for end in _BESIDE:
-            # Only what could not be opened still has a log; it belongs to the file that is kept.
-            with suppress(FileNotFoundError):
-                Path(f"{here}{end}").replace(f"{kept}{end}")
+    kept = _keep(here) if here.exists() else None
     _sync(draft)
     draft.replace(here)
     _sync(here.parent)
-    return kept if before else None
+    return kept
+
+
+def _keep(here: Path) -> Path:
+    while True:
+        kept = kept_name(here)
+        # Another restore may have taken the name just now.
+        with suppress(FileExistsError):
+            os.link(here, kept)
+            break
+    for end in _BESIDE:
+        # Only what could not be opened still has a log; it belongs to the file that is kept.
+        with suppress(FileNotFoundError):
+            Path(f"{here}{end}").replace(f"{kept}{end}")
+    return kept
 
 
 def _sync(path: Path) -> None:

@@ -81,15 +81,13 @@ def remove(out: Out, name: str = _NAME, owner: str | None = _OWNER) -> None:
 
 def rotate(out: Out) -> None:
     """Make a new key and seal everything with it; engines that run go on."""
-    import os  # noqa: PLC0415
-
     from ..sealing import KeyFile  # noqa: PLC0415
     from ..sealing.place import key_path  # noqa: PLC0415
     from ..service.secrets import renew_key  # noqa: PLC0415
     from .database import existing_file  # noqa: PLC0415
-    from .session import look  # noqa: PLC0415
+    from .session import look, settings_of  # noqa: PLC0415
 
-    path = key_path(str(existing_file(out)), os.environ)
+    path = key_path(str(existing_file(out)), settings_of(out.store).value("key_file"))
     number = look(out.store, lambda app: renew_key(app.service.secrets, KeyFile(path)))
     if out.json:
         out.data({"resealed": number, "key_file": str(path)})

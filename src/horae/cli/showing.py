@@ -1,4 +1,4 @@
-"""`horae show`: one task in full."""
+"""`horae show`: one task in full; a run has a page of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ..wire.runs import run_json
 from ..wire.tasks import task_json, waiting_for
 from . import words
 from .desk import Desk, at_desk
-from .filtering import ONE
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
@@ -26,6 +25,8 @@ from .receipt import (
     show_schedule,
     target_line,
 )
+from .runsof import is_run
+from .showing_run import show_run
 from .signs import fine, first_line, full_time, planned_text, sign_of, state_cell, state_of_run
 
 _FIRES: Final = 5
@@ -43,8 +44,15 @@ def register(app: typer.Typer) -> None:
     command(app, "show")(show)
 
 
-def show(out: Out, *, task: str = ONE) -> None:
-    """Show one task in full."""
+def show(
+    out: Out,
+    *,
+    task: str = typer.Argument(..., metavar="TASK|RUN", help="A task: name, id or key, or a part; or the id of a run."),
+) -> None:
+    """Show one task in full, or one run."""
+    if is_run(task):
+        show_run(out, task)
+        return
     shown = at_desk(out.store, lambda app: _find(app, task))
     if out.json:
         out.data(_json(out, shown))

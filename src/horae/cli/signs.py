@@ -34,7 +34,6 @@ _SIGNS: Final[dict[RunState, tuple[str, Style]]] = {
     RunState.SKIPPED: ("⊘", "dim"),
 }
 _SHORT_STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s"))
-_MOST_SHOWN: Final = 40
 
 
 def sign_of(run: Run) -> Piece:
@@ -80,8 +79,8 @@ def _remark(run: Run) -> list[str | Piece]:
 
 
 def first_line(text: str) -> str:
-    line = text.strip().partition("\n")[0]
-    return line if len(line) <= _MOST_SHOWN else line[: _MOST_SHOWN - 1] + "…"
+    """Of an error, what went wrong; the lines after it say where. A terminal that is too narrow cuts it by itself."""
+    return text.strip().partition("\n")[0].rstrip()
 
 
 def state_cell(facts: Facts, language: Language) -> Cell:

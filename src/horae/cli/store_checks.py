@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +21,7 @@ from ..service.overview import Overview
 from . import operating_words as words
 from .checks import Check, about_key, check
 from .database import LAST_BACKUP, in_bytes
+from .session import settings_of
 from .words import Words
 
 _OLD_BACKUP: Final = timedelta(days=7)
@@ -48,7 +48,7 @@ async def about_store(app: Horae, path: Path | None) -> list[Check]:
     found += [*_about_lanes(overview), *await _about_tasks(app, overview)]
     if path is not None:
         secrets = len((await app.service.secrets.names(app.who, limit=LARGEST_PAGE)).items)
-        found.append(about_key(key_path(str(path), os.environ), secrets))
+        found.append(about_key(key_path(str(path), settings_of(None).value("key_file")), secrets))
     return found
 
 

@@ -17,6 +17,8 @@ LONGEST_START: Final = 60.0
 """Who is to run for so many seconds begins to count when it is ready, or after so long."""
 HEALTHY_AFTER: Final = 60.0
 READY: Final = b"ready"
+STORE_LOST: Final = 7
+"""A worker ends with this when the file of its store was taken away: another one would begin on an empty one."""
 _KILLED: Final = 128
 
 Command: TypeAlias = Callable[[int, int], Sequence[str]]
@@ -65,6 +67,8 @@ class Supervisor:
                 return self._ended(life)
             if not was_ready and not life.was_ready and life.code > 0:
                 # It refused to begin, and has said why.
+                return life.code
+            if life.was_ready and life.code == STORE_LOST:
                 return life.code
             was_ready = was_ready or life.was_ready
             pause = FIRST_PAUSE if number == 0 or life.lived >= HEALTHY_AFTER else min(2 * pause, LONGEST_PAUSE)

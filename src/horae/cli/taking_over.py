@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from typing import NamedTuple
 
 from ..app import Horae
@@ -13,9 +14,11 @@ from ..interchange.harvest import excerpt
 from ..interchange.notes import told
 from ..model.ids import run_id
 from ..model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
+from ..model.refusals import refuse as refuse_task
 from ..model.run import Run, RunState
 from ..model.task import Task
 from ..ports.records import Record
+from ..service.tasks import check_past
 from .exporting import GROUP
 from .incoming import Incoming, OldRun
 from .operating_refusals import placed, refuse
@@ -58,7 +61,24 @@ async def plan_for(app: Horae, incoming: Incoming, path: str) -> Plan:
             unclear.append(Unclear(each.source, excerpt(each.wish.name), told(refused)))
         else:
             found.append(each)
+    if incoming.exact:
+        _check_runs(incoming.runs, path, app.clock.now())
     return Plan(tuple(found), tuple(made), tuple(unclear))
+
+
+def _check_runs(runs: tuple[OldRun, ...], path: str, now: datetime) -> None:
+    for run in runs:
+        if run.past.status in _ENDS and not _is_past(run, now):
+            ended = (run.over_by or run.planned).isoformat()
+            raise placed(refuse_task("not_past", value=ended), f"{path}, {run.source}", f"{path},{run.source}")
+
+
+def _is_past(run: OldRun, now: datetime) -> bool:
+    try:
+        check_past(run.planned, run.past.started, run.over_by, now=now)
+    except Refusal:
+        return False
+    return run.over_by is not None
 
 
 async def take_over(app: Horae, incoming: Incoming, plan: Plan, note: str, progress: Callable[[int], None]) -> Taken:
@@ -99,8 +119,9 @@ async def _keep_group(app: Horae, group: Group, lanes: set[str]) -> None:
 async def _keep_runs(app: Horae, runs: tuple[OldRun, ...], tasks: dict[str, Task]) -> int:
     """As rows that have ended. The same run has the same name, so that the second time nothing is written."""
     of_task: dict[str, list[OldRun]] = {}
+    now = app.clock.now()
     for run in runs:
-        if run.key in tasks and run.past.status in _ENDS:
+        if run.key in tasks and run.past.status in _ENDS and _is_past(run, now):
             of_task.setdefault(run.key, []).append(run)
     for key, old in of_task.items():
         rows = [_row(tasks[key], each) for each in old]
@@ -124,7 +145,7 @@ def _row(task: Task, old: OldRun) -> Run:
         attempt=old.attempt,
         state=past.status,
         started=past.started,
-        ended=past.started if past.duration is None else past.started + past.duration,
+        ended=old.over_by,
         result=_as_json(result),
         error=None if past.error is None else shortened(past.error, ERROR_CHARACTERS),
     )

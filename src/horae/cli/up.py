@@ -90,8 +90,7 @@ def _supervised(order: WorkOrder, out: Out, clock: SystemClock) -> int:
 def _alone(order: WorkOrder) -> int:
     from .worker import run  # noqa: PLC0415
 
-    run(order)
-    return 0
+    return run(order)
 
 
 def _tell(out: Out, death: Death) -> None:

@@ -46,6 +46,12 @@ GONE: Final = Words("Gone", "减少")
 NEW: Final = Words("New", "新增")
 PAYLOAD: Final = Words("With", "参数")
 CREATED: Final = Words("Made", "创建")
+PLANNED: Final = Words("Due", "计划")
+BEGAN: Final = Words("Began", "开始")
+OVER: Final = Words("Ended", "结束")
+ERROR: Final = Words("Error", "错误")
+RESULT: Final = Words("Result", "结果")
+SAID: Final = Words("Said", "输出")
 
 # --- tasks -------------------------------------------------------------------------------------------------------------
 
@@ -143,6 +149,13 @@ BACKFILL: Final = Words("Run {number} past occurrences of {name}", "补跑 {name
 STARTED: Final = Words("  {id}  started +{late}{node}", "  {id}  已开始 +{late}{node}")
 ENDED: Final = Words("{state} in {took}", "{state},用时 {took}")
 PROGRESS: Final = Words("progress", "进度")
+
+ATTEMPT: Final = Words("{state} · attempt {number} · {origin}", "{state} · 第 {number} 次尝试 · {origin}")
+ALL_LINES: Final = Words("{number} lines", "{number} 行")
+LAST_LINES: Final = Words(
+    "the last {shown} of {number} lines; all of them: horae logs {id}",
+    "共 {number} 行,显示最后 {shown} 行;全部:horae logs {id}",
+)
 
 # --- why ---------------------------------------------------------------------------------------------------------------
 

@@ -26,22 +26,22 @@ def main() -> None:
     order: WorkOrder | None = None
     try:
         order = WorkOrder.read(sys.argv[1] if len(sys.argv) == 2 else "")
-        run(order)
+        code = run(order)
     except HoraeError as error:
         language = environment_language() if order is None else order.language
         sys.exit(end_with(error, Manner(language, as_json=order is not None and order.json)))
     except KeyboardInterrupt:
         sys.exit(130)
+    sys.exit(code)
 
 
-def run(order: WorkOrder) -> None:
+def run(order: WorkOrder) -> int:
     if order.line is None:
-        asyncio.run(work(order))
-        return
+        return asyncio.run(work(order))
     line = socket.socket(fileno=order.line)
     line.set_inheritable(False)
     threading.Thread(target=_end_with_parent, args=(line,), daemon=True, name="horae-parent").start()
-    asyncio.run(work(order, lambda: _tell_ready(line)))
+    return asyncio.run(work(order, lambda: _tell_ready(line)))
 
 
 def _tell_ready(line: socket.socket) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from ..app import Horae
 from ..runtime import sqlite_path
 from ..runtime.choosing import chosen_settings, store_url
+from ..wire.moments import utc
 from . import operating_words as words
 from .demo_tasks import know_demo, put_demo
 from .following import Following
@@ -22,20 +23,24 @@ from .gap import account_of, gap_before, gap_json, gap_sentence
 from .greeting import Start, gather, labelled, show_start, start_json
 from .loading import load_app
 from .out import Out
+from .pieces import Piece
+from .same_file import SameFile
+from .supervising import STORE_LOST
 from .words import Words
 from .work_order import WorkOrder
 
 _STOPPERS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> None:
-    """`ready` is called when the engine runs. Ends in good order when SIGINT or SIGTERM comes."""
+async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> int:
+    """`ready` is called when the engine runs. Ends in good order when SIGINT or SIGTERM comes; the exit code."""
     stop = _stop_on_signal(force=order.line is None)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     app, out = _made(order), order.out
     following = Following(app, out, verbose=order.verbose)
     opened = app.clock.now()
     async with app:
+        file = SameFile(app.url)
         demos = await put_demo(app) if order.demo else 0
         start = await gather(app, app.clock.steady() - order.began, order.number)
         ready()
@@ -43,7 +48,7 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> No
             await _greet(out, order, start, opened, demos)
         finally:
             following.begin()
-        looking = asyncio.ensure_future(following.watch_for_stranded())
+        looking = asyncio.gather(following.watch_what_waits(), _stop_when_lost(out, app, file, stop))
         try:
             await _until(stop, order.seconds if order.line is None else None)
         finally:
@@ -52,6 +57,17 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> No
                 await looking
         _say(out, words.STOPPING, "node.stopping")
     _say(out, words.STOPPED, "node.stopped")
+    return STORE_LOST if file.lost else 0
+
+
+async def _stop_when_lost(out: Out, app: Horae, file: SameFile, stop: asyncio.Event) -> None:
+    """What is written to a file that nobody can find any more is lost: it is said at once, and it ends."""
+    await file.until_lost(app.clock)
+    if out.json:
+        out.each({"type": "store.lost", "at": utc(app.clock.now()), "path": str(file.path)})
+    else:
+        out.line((Piece("✕ ", "bad"), out.told(words.STORE_LOST, path=file.path)), flush=True)
+    stop.set()
 
 
 def _made(order: WorkOrder) -> Horae:

@@ -22,6 +22,8 @@ from .lease import Lease
 from .runner import Runner
 
 AGAIN_SECONDS: Final = 0.5
+ALONE_SECONDS: Final = 20.0
+"""How often a node that is alone looks at its doors."""
 SET_ASIDE_FOR: Final = timedelta(minutes=1)
 LOG: Final = logging.getLogger("horae")
 
@@ -50,6 +52,7 @@ class Dispatcher:
         self._closing = False
         self._careful = False
         self._others_ran = False
+        self._troubled = False
         self._routes = routes
         self._doors: frozenset[str] | None = None
         self._doors_asked = float("-inf")
@@ -93,10 +96,12 @@ class Dispatcher:
         return routes is not None and self._is_time_for(routes)
 
     def _is_time_for(self, routes: frozenset[str]) -> bool:
-        """A door is new; or, since a ring may get lost, now and then while there are others who could leave something."""
+        """A door is new; or, since a ring may get lost, now and then: less often while nobody else is there, but somebody
+        may have come, left something and gone."""
         if routes is not self._doors and routes != self._doors:
             return True
-        return self.company and self._clock.steady() - self._doors_asked >= self._between_doors
+        patience = self._between_doors if self.company else ALONE_SECONDS
+        return self._clock.steady() - self._doors_asked >= patience
 
     async def _ask_at(self, routes: frozenset[str]) -> None:
         self._rung, self._doors, self._doors_asked = False, routes, self._clock.steady()
@@ -121,9 +126,11 @@ class Dispatcher:
             self._alarm.looking()
             try:
                 claim = await self.step()
-            except StoreError:
+            except StoreError as error:
+                self._complain(error)
                 await self._clock.pause(AGAIN_SECONDS)
                 continue
+            self._complain(None)
             if claim.more and self._runner.room > 0:
                 # What was claimed begins while the store looks for more; one that answers at once would keep it waiting.
                 if not self._others_ran:
@@ -133,6 +140,14 @@ class Dispatcher:
                 self._runner.want_room()
             self._alarm.looked(None if claim.more else claim.next_due)
             await self._alarm.wait()
+
+    def _complain(self, error: StoreError | None) -> None:
+        """Once when it begins, and once when it is over: whoever reads the log must not take silence for peace."""
+        if error is not None and not self._troubled:
+            LOG.warning("nothing can be claimed for now, and it is tried again: %s", error)
+        elif error is None and self._troubled:
+            LOG.warning("the store answers again")
+        self._troubled = error is not None
 
     def _may_carry(self, node: str) -> bool:
         """Not when the answer took so long that the lease ran out, or that nobody wants it any more."""

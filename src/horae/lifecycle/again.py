@@ -32,7 +32,8 @@ def try_again(facts: Facts, last: Run, now: datetime) -> Change:
     if last.state not in _AGAIN:
         raise refuse("nothing_to_retry", state=last.state.value)
     entry = retry_entry(facts.task, facts.standing, last, now)
-    # All attempts so far are forgiven: whoever asks has looked, and it may be tried as often as at first.
+    # All attempts so far are forgiven: whoever asks has looked. While the task goes on it may be tried as often as at
+    # first; one that is over gets this one attempt.
     return Change(put=(entry._replace(forgiven=last.attempt, deaths=0),))
 
 

@@ -13,6 +13,7 @@ from ..model.limits import SUMMARY_CHARACTERS, shortened
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
 from ..model.task import GOING, Standing, TaskState
+from ..schedule import Now, Once
 from .leaving import account_for, occurrences_in
 from .telling import task_event, told
 
@@ -28,6 +29,8 @@ def end_occurrence(facts: Facts, ended: Run, now: datetime, *, poisoned: bool = 
         dropped=deadline_slots(facts, ended),
         events=(told(ended, now),),
     )
+    if standing.state is TaskState.FAILED and ended.state is RunState.SUCCEEDED and _was_all(facts, ended):
+        return _done_after_all(facts, change, standing, now)
     if standing.state not in GOING:
         return change
     if poisoned:
@@ -71,6 +74,19 @@ def _after(standing: Standing, ended: Run, now: datetime) -> Standing:
         failures=0 if ended.state is RunState.SUCCEEDED else standing.failures + _counts(ended),
         last_end=now if ended.origin is Origin.SCHEDULED else standing.last_end,
         last_result=summary(ended),
+    )
+
+
+def _was_all(facts: Facts, ended: Run) -> bool:
+    """Whether that one occurrence was all that the task had to do."""
+    return ended.origin is Origin.SCHEDULED and isinstance(facts.task.schedule, Once | Now)
+
+
+def _done_after_all(facts: Facts, change: Change, standing: Standing, now: datetime) -> Change:
+    """Somebody has looked, had it tried again, and it worked: nobody need look any more."""
+    return change._replace(
+        standing=standing._replace(state=TaskState.COMPLETED, reason=None, ended=now),
+        events=(*change.events, task_event(EventKind.TASK_COMPLETED, facts.task, now)),
     )
 
 

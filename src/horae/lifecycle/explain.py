@@ -59,8 +59,6 @@ _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
 _WAITS: Final[dict[Stand, tuple[str, str]]] = {
     Stand.HELD: ("an earlier run of the task is still going", "该任务较早的一次运行仍在进行"),
     Stand.ASLEEP: ("the task is paused", "任务已暂停"),
-    Stand.TIMED: ("it is tried again soon", "很快会再次尝试"),
-    Stand.READY: ("its owner's turn comes soon", "很快轮到其所有者"),
 }
 
 
@@ -136,7 +134,7 @@ def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime) -> Expl
         return _paused(pause)
     if at > now or entry.due > now:
         return _told(Verdict.PENDING, _both(max(at, entry.due).isoformat()))
-    if entry.kind is EntryKind.NEXT and entry.stand in CLAIMABLE:
+    if entry.stand in CLAIMABLE:
         return _told(Verdict.OVERDUE)
     return _told(Verdict.WAITING, _waits_for(entry))
 

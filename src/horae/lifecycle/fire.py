@@ -17,7 +17,7 @@ from .leaving import account_for
 from .made import without_made
 from .occurrence import next_occurrence
 from .ordinary import ordinary_claim
-from .overlap import Meeting, in_the_way, meet, superseded_by
+from .overlap import Meeting, heir_of, in_the_way, meet, superseded_by
 from .pile import MICROSECOND, without_repeat
 from .replacing import replacing
 from .resuming import awake
@@ -121,8 +121,8 @@ def _start(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:
     lane = full_lane(facts)
     if lane is not None:
         return Change(put=(entry._replace(stand=Stand.PARKED, lane=lane, waited=True),))
-    run = born(facts, entry, token, claim)
     ended = superseded_by(facts, entry) if entry.kind is EntryKind.WAITING else ()
+    run = born(facts, heir_of(entry, ended), token, claim)
     rows = account_for(facts, ended, Reason.SUPERSEDED, claim.now)
     gone = tuple(each.slot for each in ended)
     behind = _behind(facts, entry, claim)

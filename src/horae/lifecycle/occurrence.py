@@ -14,7 +14,7 @@ from ..schedule import next  # noqa: A004 - the product's own question
 from .agenda import next_entry
 from .leaving import account_for, occurrences_in
 from .missed import MakeUp, Occurrence, after_waiting, make_up, on_time
-from .overlap import Meeting, in_the_way, meet, replaced_waiters, superseded_by
+from .overlap import Meeting, heir_of, in_the_way, meet, replaced_waiters, superseded_by
 from .pile import Pile, counts_from_end, pile_of, without_repeat
 from .reckoning import Reckoning, reckon
 from .replacing import replacing
@@ -104,8 +104,9 @@ def _wait(turn: _Turn, pile: Pile, stand: Stand, lane: str | None = None) -> Cha
 
 
 def _run(turn: _Turn, plan: MakeUp, entry: Entry) -> Change:
-    run = born(turn.facts, entry, turn.token, turn.claim)
-    return _account(turn, plan, run, superseded_by(turn.facts, entry))
+    ended = superseded_by(turn.facts, entry)
+    run = born(turn.facts, heir_of(entry, ended), turn.token, turn.claim)
+    return _account(turn, plan, run, ended)
 
 
 def _account(turn: _Turn, plan: MakeUp, run: Run | None = None, ended: tuple[Entry, ...] = ()) -> Change:

@@ -63,6 +63,13 @@ def superseded_by(facts: Facts, entry: Entry) -> tuple[Entry, ...]:
     )
 
 
+def heir_of(entry: Entry, ended: tuple[Entry, ...]) -> Entry:
+    """Whoever takes the place of a retry takes over how often the process died under it: what kills its process every
+    time would otherwise never be found out where the next occurrence always comes first."""
+    deaths = max((other.deaths for other in ended), default=0)
+    return entry if deaths <= entry.deaths else entry._replace(deaths=deaths)
+
+
 def replaced_waiters(facts: Facts) -> tuple[Entry, ...]:
     """Occurrences that wait for the run that is replaced: a newer one takes their place."""
     return tuple(other for other in facts.entries if other.kind is EntryKind.WAITING and _gives_way(other))

@@ -20,4 +20,6 @@ def stranded(facts: Facts, entry: Entry, claim: Claimant) -> Change | None:
     route = route_of(facts.task.target)
     if route in claim.routes:
         return None
-    return Change(put=(entry._replace(stand=Stand.PARKED, lane=route),))
+    # What somebody asked for was met in time, and only waits.
+    waited = entry.waited or entry.kind is EntryKind.MANUAL
+    return Change(put=(entry._replace(stand=Stand.PARKED, lane=route, waited=waited),))

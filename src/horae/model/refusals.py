@@ -105,6 +105,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "“{value}”没有时区,可能指多个时刻。",
         "请给出带时区的 datetime,或带偏移的文本,例如 2026-03-01T15:00:00+08:00。",
     ),
+    "not_past": Entry(
+        InvalidTask,
+        "{value} is no instant of a run that is over.",
+        "Give instants with a zone, from 1970 on, that are not still to come; check the clocks of both machines.",
+        "{value} 不可能是已结束运行的时刻。",
+        "请给出带时区、1970 年以后且不晚于现在的时刻;并检查两台机器的时钟。",
+    ),
     "foreign_owner": Entry(
         NotFound,
         "There is no owner '{owner}' that you may act for.",
@@ -321,6 +328,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Give a later instant, or none for a pause without end.",
         "暂停到 {until} 已经过去。",
         "请给出更晚的时刻,或不给时刻表示无限期暂停。",
+    ),
+    "deadline_past": Entry(
+        InvalidTask,
+        "More time until {until} would be none: that is over already.",
+        "Give a later instant, or answer with a result or an error.",
+        "延长到 {until} 没有意义:该时刻已经过去。",
+        "请给出更晚的时刻,或以结果或错误作答。",
     ),
     "key_taken": Entry(
         Conflict,

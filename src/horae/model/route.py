@@ -8,6 +8,8 @@ from typing import Final
 from .task import Target
 
 _FUNCTION: Final = "function"
+DOORS: Final = (f"{_FUNCTION}:", "target:")
+"""How the names of all doors begin."""
 _MOST: Final = 4_096
 _routes: dict[Target, str] = {}
 
@@ -42,4 +44,4 @@ def _read(target: Target) -> str:
 
 def is_route(lane: str | None) -> bool:
     """Whether an entry is parked at such a door, and not in a full lane."""
-    return lane is not None and lane.startswith((f"{_FUNCTION}:", "target:"))
+    return lane is not None and lane.startswith(DOORS)

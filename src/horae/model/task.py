@@ -24,7 +24,7 @@ TRANSITIONS: Final[dict[TaskState, frozenset[TaskState]]] = {
     TaskState.PAUSED: frozenset({TaskState.ACTIVE, TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED}),
     # A new schedule wakes what was over; a person who looked resumes what had given up.
     TaskState.COMPLETED: frozenset({TaskState.ACTIVE, TaskState.CANCELLED}),
-    TaskState.FAILED: frozenset({TaskState.ACTIVE, TaskState.CANCELLED}),
+    TaskState.FAILED: frozenset({TaskState.ACTIVE, TaskState.COMPLETED, TaskState.CANCELLED}),
     TaskState.CANCELLED: frozenset(),
 }
 

@@ -185,7 +185,7 @@ class Book(Protocol):
         """One task by its natural key."""
 
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
-        """In order of creation; the facts carry no lanes."""
+        """In the order in which they were added; the facts carry no lanes."""
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         """One run."""
@@ -204,6 +204,9 @@ class Book(Protocol):
 
     async def waiting(self, owner: str | None, now: datetime) -> Waiting:
         """What is due and does not start, counted up to a bound."""
+
+    async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
+        """Tasks of which something waits at a door, for a node that can run it; the facts carry no lanes."""
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         """Every lane that has a limit or somebody in it, by name."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..model.refusals import refuse
-from ..settings import PROJECT_FILE, BadSettings, Settings, read_settings
+from ..settings import PROJECT_FILE, WAKE_VARIABLE, WAKES, BadSettings, Settings, precise_wake, read_settings
 from .stores import DEFAULT_STORE
 
 
@@ -19,6 +19,17 @@ def chosen_settings(
         return read_settings(environment, (user_file(), (directory or Path.cwd()) / PROJECT_FILE), flags)
     except BadSettings as bad:
         raise refuse("bad_settings", file=bad.file, problem=bad.problem) from None
+
+
+def chosen_wake(settings: Settings, environment: Mapping[str, str]) -> bool:
+    """Whether to sleep to the next due instant; a word that says neither that nor the other is refused by its place."""
+    precise = precise_wake(settings, environment)
+    if precise is not None:
+        return precise
+    value, origin = settings.chosen["wake"]
+    if origin == WAKE_VARIABLE:
+        raise refuse("bad_choice", name=WAKE_VARIABLE, value=value, allowed=", ".join(WAKES))
+    raise refuse("bad_settings", file=origin, problem=f"wake must be {' or '.join(WAKES)}, not {value!r}")
 
 
 def user_file() -> Path:

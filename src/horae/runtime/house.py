@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
+import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from secrets import token_hex
 from typing import Any, Final
 
 from ..clock import Clock
+from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
 from ..sealing import sealing_for
 from ..service.secrets import SecretBox
 from ..service.service import Service
-from ..settings import Settings
 from .kinds import Kinds, usable
 from .stores import Keeping, sqlite_path
 
 _CALLBACK_KEY: Final = "callback_key"
+_KEPT: Final = ("callback", "key")
 
 
 def make_service(
@@ -27,8 +28,10 @@ def make_service(
     zone: str | None,
     kinds: Kinds,
     told: Callable[[datetime | None], None] = lambda _due: None,
+    key_file: str | None = None,
 ) -> Service:
-    secrets = SecretBox(store, sealing_for(sqlite_path(url), os.environ), clock)
+    """`key_file` is the key that seals secrets, where the settings name one."""
+    secrets = SecretBox(store, sealing_for(sqlite_path(url), key_file), clock)
     return Service(store, clock, zone, secrets, check=kinds.check, told=told)
 
 
@@ -47,15 +50,9 @@ async def open_targets(
     return dict(usable(kinds, open_one))
 
 
-async def callback_key(store: Keeping) -> str:
+async def callback_key(records: Records) -> str:
     """The key of the tokens that come back with answers; made when it is first needed, the same for all nodes."""
-    found = await store.recall(_CALLBACK_KEY)
-    if found is None:
-        await store.remember(_CALLBACK_KEY, token_hex(32))
-        # Whoever else has just done the same: what is remembered now is what counts.
-        found = await store.recall(_CALLBACK_KEY)
-    return found or ""
-
-
-def plain_settings() -> Settings:
-    return Settings({})
+    while (found := await records.get_record(*_KEPT)) is None:
+        # Of those who do this at the same time one is the first, and what that one wrote counts for all.
+        await records.put_record(Record(*_KEPT, "", json.dumps(token_hex(32))), replacing=None)
+    return str(json.loads(found.body))

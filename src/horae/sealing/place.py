@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -11,17 +10,17 @@ from .cipher import Key, Sealing
 from .key_file import KeyFile
 
 KEY_FILE: Final = "horae.key"
-KEY_FILE_VARIABLE: Final = "HORAE_KEY_FILE"
 
 
-def sealing_for(database: str | None, environment: Mapping[str, str]) -> Sealing:
-    """`database` is the path of the file; None for what is kept in memory, where the key is kept there too."""
+def sealing_for(database: str | None, key_file: str | None) -> Sealing:
+    """`database` is the path of the file; None for what is kept in memory, where the key is kept there too. `key_file` is
+    what the settings say of it."""
     if database is None:
         return Key.random()
-    return KeyFile(key_path(database, environment))
+    return KeyFile(key_path(database, key_file))
 
 
-def key_path(database: str, environment: Mapping[str, str]) -> Path:
-    """`HORAE_KEY_FILE`, else beside the real file: a link to a database leads to the same key."""
-    named = environment.get(KEY_FILE_VARIABLE, "").strip()
+def key_path(database: str, key_file: str | None) -> Path:
+    """The file that was named, else one beside the real database: a link to it leads to the same key."""
+    named = (key_file or "").strip()
     return Path(named).expanduser().absolute() if named else Path(os.path.realpath(database)).parent / KEY_FILE

@@ -30,15 +30,25 @@ class Code:
         self._book = book
         self._records = records
 
-    async def started(self, who: Principal, declared: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-        """`declared` are the names of the tasks by module; the names that are orphaned by this start."""
+    async def started(
+        self, who: Principal, declared: Mapping[str, Iterable[str]], *, alone: bool = True
+    ) -> tuple[str, ...]:
+        """`declared` are the names of the tasks by module; the names that are orphaned by this start.
+
+        While other nodes run (not `alone`), one of them may have what is not declared here: then nothing is set aside, and
+        a later start looks again.
+        """
         gone: list[str] = []
         by_module = {module: set(names) for module, names in declared.items()}
         # What has moved to another module is still there.
         declared_somewhere = set().union(*by_module.values())
         for module, names in by_module.items():
-            left_out = await self._left_out(who, module, names) - declared_somewhere
-            gone += [name for name in sorted(left_out) if await self._orphan(who, name)]
+            before = await self._known(who, module)
+            left_out = before - names
+            if alone:
+                gone += [name for name in sorted(left_out - declared_somewhere) if await self._orphan(who, name)]
+            # Last: whoever dies before this finds the same left out again.
+            await self._know(who, module, names if alone else names | before)
         return tuple(gone)
 
     async def found_again(self, who: Principal, name: str) -> None:
@@ -48,17 +58,20 @@ class Code:
         if facts is not None and pause is not None and pause.cause is PauseCause.ORPHANED:
             await self._tasks.resume(who, facts.task.id)
 
-    async def _left_out(self, who: Principal, module: str, names: set[str]) -> set[str]:
-        key = f"{who.owner}/{module}"
+    async def _known(self, who: Principal, module: str) -> set[str]:
+        record = await self._records.get_record(_KIND, _key(who, module), who.owner)
+        return set() if record is None else set(json.loads(record.body))
+
+    async def _know(self, who: Principal, module: str, names: set[str]) -> None:
+        body = json.dumps(sorted(names))
         while True:
-            record = await self._records.get_record(_KIND, key, who.owner)
-            before = set() if record is None else set(json.loads(record.body))
-            body = json.dumps(sorted(names))
+            record = await self._records.get_record(_KIND, _key(who, module), who.owner)
             if record is not None and record.body == body:
-                return set()
+                return
             version = None if record is None else record.version
-            if await self._records.put_record(Record(_KIND, key, who.owner, body), replacing=version):
-                return before - names
+            fresh = Record(_KIND, _key(who, module), who.owner, body)
+            if await self._records.put_record(fresh, replacing=version):
+                return
 
     async def _orphan(self, who: Principal, name: str) -> bool:
         facts = await self._book.find(who.owner, CODE_KEY + name)
@@ -69,3 +82,7 @@ class Code:
         except Refusal:
             return False
         return True
+
+
+def _key(who: Principal, module: str) -> str:
+    return f"{who.owner}/{module}"

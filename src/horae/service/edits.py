@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from enum import Enum
 from itertools import islice
-from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ..lifecycle.plan import Draft, drafted
-from ..model.policy import Policies, policies_for
+from ..model.policy import Missed, Policies, policies_for
 from ..model.task import Standing, Target, Task, past_of
 from ..schedule import Schedule, iterate
 from .wishes import NO_OPTIONS, Options, When, chosen_policies, read_when
 
 _T = TypeVar("_T")
+_P = TypeVar("_P", Policies, Missed)
 
 
 class Keep(Enum):
@@ -92,8 +93,18 @@ def _ahead(task: Task, standing: Standing, now: datetime, most: int) -> list[dat
 
 def _policies(task: Task, schedule: Schedule, options: Options) -> Policies:
     """What was never chosen follows the kind of the schedule; what was, stays."""
-    base = policies_for(schedule) if task.policies == policies_for(task.schedule) else task.policies
-    return chosen_policies(base, options)
+    return chosen_policies(_followed(task.policies, policies_for(task.schedule), policies_for(schedule)), options)
+
+
+def _followed(value: _P, old: _P, new: _P) -> _P:
+    """Each part that is as the old kind has it by default becomes what the new kind has."""
+    if old == new:
+        return value
+    parts: dict[str, Any] = {}
+    for name in (each.name for each in fields(value)):
+        mine, before, after = getattr(value, name), getattr(old, name), getattr(new, name)
+        parts[name] = after if mine == before else _followed(mine, before, after) if isinstance(mine, Missed) else mine
+    return replace(value, **parts)
 
 
 def _chosen(edit: Kept[_T], before: _T) -> _T:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -11,6 +12,7 @@ from ..clock import Clock
 from ..lifecycle.explain import Explanation, explain
 from ..lifecycle.pile import MICROSECOND
 from ..model.change import Facts
+from ..model.entry import Stand
 from ..model.principal import Principal
 from ..model.reason import Reason
 from ..model.refusals import refuse
@@ -22,6 +24,9 @@ from .moments import Stretch, asked_stretch
 from .outages import Outage, Outages
 
 _ROWS: Final = 200
+_NOTHING_MORE: Final = timedelta(0)
+_CLOCK: Final = re.compile(r"(?:^|[T\s])\d{1,2}:\d{2}(:\d{2})?")
+_DUE_AND_NOT_BEGUN: Final = frozenset({Stand.TIMED, Stand.READY, Stand.PARKED})
 _MOST_PLANNED: Final = 100_000
 _NOTHING_RAN: Final = frozenset({Reason.MISSED_SKIPPED, Reason.MERGED, Reason.STALE})
 
@@ -52,7 +57,8 @@ class Ledger:
         if at is None:
             instant = await self._newest(who, facts, now)
         else:
-            instant = await self._within(who, facts, asked_stretch(at, facts.task.schedule.zone or zone, now), now)
+            stretch = asked_stretch(at, facts.task.schedule.zone or zone, now)
+            instant = await self._within(who, facts, stretch, now, _meant(at))
         rows = await self._book.runs(RunFilter(who.scope, task_id, since=instant, until=instant), limit=_ROWS)
         found = explain(facts, rows.items, instant, now)
         return Why(facts, instant, found, await self._outage(found, instant))
@@ -64,21 +70,32 @@ class Ledger:
         return facts
 
     async def _newest(self, who: Principal, facts: Facts, now: datetime) -> datetime:
-        """What has a row; before there is any, what stands on the agenda."""
+        """What is due and has not begun comes first: nobody who asks must be told of the last success instead. Then what
+        has a row; before there is any, what stands on the agenda."""
+        due = [entry.planned for entry in facts.entries if entry.due <= now and entry.stand in _DUE_AND_NOT_BEGUN]
+        if due:
+            return min(due)
         rows = await self._book.runs(RunFilter(who.scope, facts.task.id), limit=1)
         if rows.items:
             return _last_of(rows.items[0])
         return min((entry.planned for entry in facts.entries), default=now)
 
-    async def _within(self, who: Principal, facts: Facts, stretch: Stretch, now: datetime) -> datetime:
-        """Of a stretch, the last occurrence that has a row, else the last one that was planned, up to now."""
-        if stretch.exact:
-            return stretch.first
+    async def _within(
+        self, who: Principal, facts: Facts, stretch: Stretch, now: datetime, meant: timedelta = _NOTHING_MORE
+    ) -> datetime:
+        """Of a stretch, the last occurrence that has a row, else the last one that was planned, up to now.
+
+        Who says 07:16:32 means that second: of an instant that is none of the task's own, as much is looked at as was
+        `meant`.
+        """
         wanted = RunFilter(who.scope, facts.task.id, since=stretch.first, until=stretch.last)
         rows = await self._book.runs(wanted, limit=1)
         if rows.items:
             return min(_last_of(rows.items[0]), stretch.last)
-        return _planned_in(facts, stretch, now)
+        planned = _planned_in(facts, stretch, now)
+        if not stretch.exact or planned is not None or not meant:
+            return stretch.first if planned is None else planned
+        return await self._within(who, facts, Stretch(stretch.first, stretch.first + meant - MICROSECOND), now)
 
     async def _outage(self, found: Explanation, at: datetime) -> Outage | None:
         if self._outages is None or not _might_be_missed(found.runs):
@@ -95,12 +112,19 @@ def _might_be_missed(runs: Sequence[Run]) -> bool:
     return any(run.reason in _NOTHING_RAN or run.span is not None or run.started is not None for run in runs)
 
 
-def _planned_in(facts: Facts, stretch: Stretch, now: datetime) -> datetime:
+def _planned_in(facts: Facts, stretch: Stretch, now: datetime) -> datetime | None:
     task = facts.task
-    planned = islice(
-        iterate(task.schedule, stretch.first - MICROSECOND, past_of(task, facts.standing), until=stretch.last),
-        _MOST_PLANNED,
-    )
-    found = list(planned)
+    planned = iterate(task.schedule, stretch.first - MICROSECOND, past_of(task, facts.standing), until=stretch.last)
+    found = list(islice(planned, _MOST_PLANNED))
     past = [each for each in found if each <= now]
-    return past[-1] if past else found[0] if found else stretch.first
+    return past[-1] if past else found[0] if found else None
+
+
+def _meant(at: datetime | str) -> timedelta:
+    """How long the moment is that somebody has typed: a minute, a second, or exactly that instant."""
+    if isinstance(at, datetime) or "." in at:
+        return _NOTHING_MORE
+    clock = _CLOCK.search(at)
+    if clock is None:
+        return _NOTHING_MORE
+    return timedelta(minutes=1) if clock[1] is None else timedelta(seconds=1)

@@ -36,14 +36,16 @@ class Outages:
         self._records = records
         self._clock = clock
 
-    async def starting(self, is_gone: Callable[[str], bool] = lambda _home: False) -> Outage | None:
+    async def starting(
+        self, is_gone: Callable[[str], bool] = lambda _home: False, lease: timedelta = STANDARD_TERMS.lease
+    ) -> Outage | None:
         """Called before a node joins: if it is the first one, what lies behind is written down.
 
         Of a node that has not renewed for less than a lease nobody can say that it is dead, unless `is_gone` can.
         """
         now = self._clock.now()
         nodes = await self._store.nodes()
-        if any(now - node.renewed < STANDARD_TERMS.lease and not is_gone(node.home) for node in nodes):
+        if any(now - node.renewed < lease and not is_gone(node.home) for node in nodes):
             return None
         stopped = await self._store.recall(_STOPPED)
         clean = None if stopped is None else datetime.fromisoformat(stopped)

@@ -46,7 +46,8 @@ class Need(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """`outcomes` counts the runs that ended within the last day, by state or by state and reason."""
+    """`outcomes` counts the runs that ended in the last 24 full hours and in the current one, by state or by state and
+    reason."""
 
     at: datetime
     tasks: dict[TaskState, int]
@@ -79,6 +80,7 @@ class Overviews:
         # One by one: many that somebody has paused must not hide the one that has given up.
         failed = await book.tasks(TaskFilter(scope, frozenset({TaskState.FAILED})), limit=_SHOWN)
         paused = await book.tasks(TaskFilter(scope, frozenset({TaskState.PAUSED})), limit=_LOOKED_AT)
+        stranded = await book.stranded(scope, _SHOWN)
         running = await book.runs(RunFilter(scope, states=LIVE), limit=_SHOWN)
         return Overview(
             now,
@@ -88,7 +90,7 @@ class Overviews:
             await book.waiting(scope, now),
             running.items,
             upcoming,
-            needs_of((*failed.items, *paused.items, *upcoming), now)[:_MOST_NEEDS],
+            needs_of((*failed.items, *stranded, *paused.items, *upcoming), now)[:_MOST_NEEDS],
             await book.lanes() if who.admin else (),
             await book.nodes() if who.admin else (),
         )

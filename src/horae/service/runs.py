@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from ..clock import Clock
+from ..errors import Refusal
 from ..lifecycle import control
 from ..lifecycle.again import try_again
 from ..lifecycle.settle import settle
-from ..model.change import Facts
-from ..model.limits import LOG_LINES
+from ..model.change import Change, Facts
+from ..model.entry import Entry, EntryKind
+from ..model.limits import ERROR_CHARACTERS, LOG_LINES, RESULT_BYTES, shortened
 from ..model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
 from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import Principal
@@ -23,6 +25,7 @@ from .tasks import check_page
 
 _ALL: Final = RunFilter()
 _ALL_LINES: Final = LOG_LINES + 1
+_READ_AGAIN: Final = 2
 
 
 class Runs:
@@ -76,13 +79,45 @@ class Runs:
 
     async def retry(self, who: Principal, run_id: str) -> Facts:
         """The occurrence of this run is attempted once more, with the same idempotency key."""
-        run, now = await self.get(who, run_id), self._clock.now()
+        run = await self.get(who, run_id)
         last = await self._last_attempt(who, run)
-        facts = await self._store.change(run.task_id, who.scope, lambda facts: try_again(facts, last, now))
+        for _ in range(_READ_AGAIN):
+            facts, made = await self._try_again(who, last)
+            newest = await self._last_attempt(who, run)
+            if made is None or not _came_too_late(made, newest, await self._store.facts(run.task_id, who.scope)):
+                self._told(None)
+                return facts
+            # Another attempt came and went while we looked at the one before it: that one is what is to be tried again.
+            last = newest
+        raise refuse("nothing_to_retry", state=last.state.value)
+
+    async def _try_again(self, who: Principal, last: Run) -> tuple[Facts, Entry | None]:
+        """The facts after it; and the entry that was made for it, unless there was one that waits."""
+        now = self._clock.now()
+        made: list[Entry] = []
+
+        def decide(facts: Facts) -> Change:
+            others = tuple(each for each in facts.entries if not _is_late(each, last))
+            change = try_again(facts._replace(entries=others), last, now)
+            made[:] = [each for each in change.put if each.slot not in {other.slot for other in others}]
+            return change
+
+        try:
+            facts = await self._store.change(last.task_id, who.scope, decide)
+        except Refusal:
+            await self._drop_late(who, last)
+            raise
         if facts is None:
-            raise refuse("no_such_run", id=run_id)
-        self._told(None)
-        return facts
+            raise refuse("no_such_run", id=last.id)
+        return facts, made[0] if made else None
+
+    async def _drop_late(self, who: Principal, last: Run) -> None:
+        """What we asked for too late must not stay on the agenda."""
+        await self._store.change(
+            last.task_id,
+            who.scope,
+            lambda facts: Change(dropped=tuple(each.slot for each in facts.entries if _is_late(each, last))),
+        )
 
     async def _last_attempt(self, who: Principal, run: Run) -> Run:
         page = await self._store.runs(
@@ -99,6 +134,8 @@ class Runs:
         run, now = await self._store.run(run_id, None), self._clock.now()
         if run is None or run.state not in LIVE or not proves(run):
             raise refuse("bad_answer", id=run_id)
+        if isinstance(outcome, Waiting) and outcome.deadline <= now:
+            raise refuse("deadline_past", until=outcome.deadline)
         # An answer may overtake the report that there will be one: then the run is still `running`, and ends all the same.
         settlement = Settlement(run.id, run.token, outcome, run.started, now)
         if await self._store.settle([settlement], settle):
@@ -106,8 +143,31 @@ class Runs:
         self._told(None)
 
 
+def _is_late(entry: Entry, last: Run) -> bool:
+    """It asks for an attempt that the ledger has already, and would come to nothing."""
+    same = (entry.origin, entry.planned) == (last.origin, last.planned)
+    return same and entry.kind is EntryKind.RETRY and entry.attempt <= last.attempt
+
+
+def _came_too_late(made: Entry, newest: Run, facts: Facts | None) -> bool:
+    """The attempt that we asked for was there before: it is there while our entry still waits, or is not made from it."""
+    waits = facts is not None and any(_is_late(each, newest) for each in facts.entries)
+    return waits or (newest.attempt == made.attempt and newest.forgiven != made.forgiven)
+
+
 def answered(result: str | None, error: str | None, until: datetime | None) -> Outcome:
-    """How an answer reads as an outcome: an error, a later deadline, or a result."""
+    """How an answer reads as an outcome: an error, a later deadline, or a result; each within its bounds."""
     if error is not None:
-        return Failed(error)
-    return Succeeded(result) if until is None else Waiting(until)
+        return Failed(shortened(str(error), ERROR_CHARACTERS))
+    if until is None:
+        return Succeeded(_checked_result(result))
+    if getattr(until, "tzinfo", None) is None:
+        raise refuse("naive_instant", value=until)
+    return Waiting(until.astimezone(UTC))
+
+
+def _checked_result(result: str | None) -> str | None:
+    size = 0 if result is None else len(result.encode(errors="replace"))
+    if size > RESULT_BYTES:
+        raise refuse("payload_too_large", size=size, most=RESULT_BYTES)
+    return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from ..clock import Clock
@@ -13,7 +13,7 @@ from ..lifecycle import control, editing
 from ..lifecycle.plan import Draft, drafted, plan
 from ..model.change import Change, ControlDecision, Facts
 from ..model.entry import CLAIMABLE
-from ..model.ids import ENTROPY, named, rising, run_id
+from ..model.ids import ENTROPY, EPOCH, named, rising, run_id
 from ..model.limits import BULK_TASKS
 from ..model.page import LARGEST_PAGE, Page
 from ..model.policy import MissedMode
@@ -31,6 +31,7 @@ _T = TypeVar("_T")
 _ALL: Final = TaskFilter()
 _AMONG: Final = 5
 _LONGEST_CURSOR: Final = 200
+_FIRST_PAST: Final = EPOCH + timedelta(days=1)
 _BETWEEN_TURNS: Final = 64
 """So many tasks are planned before others have their turn: about two milliseconds."""
 
@@ -136,9 +137,15 @@ class Tasks:
         return found, after
 
     async def keep_history(self, who: Principal, task_id: str, ended: Sequence[Run]) -> None:
-        """Runs of another scheduler, as rows that have ended; what the ledger has already is not written again."""
-        past = tuple(run for run in ended if not run.live and run.task_id == task_id)
-        await self._change(who, task_id, lambda _facts: Change(born=past))
+        """Runs of another scheduler, as rows that have ended; what the ledger has already is not written again.
+
+        They become this task's, whatever they say. What is not over yet would make the counts forget the present.
+        """
+        now = self._clock.now()
+        past = [run for run in ended if not run.live]
+        for run in past:
+            check_past(run.planned, run.due, run.started, run.ended, now=now)
+        await self._change(who, task_id, lambda facts: Change(born=tuple(_owned(run, facts.task) for run in past)))
 
     async def get(self, who: Principal, task_id: str) -> Facts:
         facts = await self._book.facts(task_id, who.scope)
@@ -149,9 +156,13 @@ class Tasks:
     async def page(
         self, who: Principal, wanted: TaskFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Facts]:
-        """In order of creation. Whatever owner is asked for, nobody sees more than is theirs."""
+        """In the order in which they were made. Whatever owner is asked for, nobody sees more than is theirs."""
         check_page(after, limit)
-        return await self._book.tasks(_seen_by(who, wanted), after, limit)
+        try:
+            return await self._book.tasks(_seen_by(who, wanted), after, limit)
+        except (ValueError, OverflowError):
+            # No page ever ended there.
+            raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
 
     async def upcoming(self, who: Principal, limit: int = 20) -> tuple[Facts, ...]:
         """The tasks of which something comes due next, soonest first."""
@@ -307,6 +318,18 @@ def check_page(after: str | None, limit: object) -> None:
         raise refuse("bad_page", value=limit, wanted="limit", most=LARGEST_PAGE)
     if after is not None and (not after.isprintable() or len(after) > _LONGEST_CURSOR):
         raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE)
+
+
+def check_past(*instants: datetime | None, now: datetime) -> None:
+    """Refuses what no run of the past can say of itself: an instant without a zone, before 1970, or still to come."""
+    for at in instants:
+        if at is not None and (at.tzinfo is None or not _FIRST_PAST <= at <= now):
+            raise refuse("not_past", value=at.isoformat())
+
+
+def _owned(run: Run, task: Task) -> Run:
+    name = run_id(task.id, run.origin, run.planned, run.attempt)
+    return run._replace(id=name, task_id=task.id, owner=task.owner)
 
 
 def _seen_by(who: Principal, wanted: TaskFilter) -> TaskFilter:

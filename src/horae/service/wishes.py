@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..errors import InvalidSchedule
 from ..model.checks import check_number
@@ -26,6 +26,8 @@ from ..schedule import Once, Schedule, from_json
 from ..schedule.durations import parse_duration
 from ..schedule.text import read
 
+_T = TypeVar("_T")
+
 NEVER: Final = "never"
 """A limit that is never reached: give up never, stop retrying never, end never."""
 
@@ -33,13 +35,44 @@ When: TypeAlias = str | datetime | Schedule | Mapping[str, Any]
 Duration: TypeAlias = str | float | timedelta
 
 
-class Options(NamedTuple):
-    """The policies as a caller may spell them; None means: as the schedule's kind has it by default."""
+class MissedWish(NamedTuple):
+    """Some parts of a `Missed`; None: as it is, or as is usual. `within` NEVER: however late."""
 
-    missed: str | Missed | None = None
+    mode: MissedMode | None = None
+    within: Duration | None = None
+    limit: int | None = None
+
+    def onto(self, base: Missed) -> Missed:
+        within = base.within if self.within is None else _no_limit("within", self.within)
+        return Missed(_or(self.mode, base.mode), within, _or(self.limit, base.limit))
+
+
+class RetryWish(NamedTuple):
+    """Some parts of a `Retry`; None: as it is, or as is usual. `attempts` NEVER: for ever."""
+
+    attempts: int | str | None = None
+    backoff: Duration | None = None
+    factor: float | None = None
+    max: Duration | None = None
+
+    def onto(self, base: Retry) -> Retry:
+        attempts: Any = base.attempts if self.attempts is None else None if self.attempts == NEVER else self.attempts
+        return Retry(
+            attempts,
+            base.backoff if self.backoff is None else read_duration("backoff", self.backoff),
+            _or(self.factor, base.factor),
+            base.max if self.max is None else read_duration("max", self.max),
+        )
+
+
+class Options(NamedTuple):
+    """The policies as a caller may spell them; None means: as the schedule's kind has it by default, or as the task has
+    it that is edited."""
+
+    missed: str | Missed | MissedWish | None = None
     overlap: Overlap | None = None
     retries: int | str | None = None
-    retry: Retry | None = None
+    retry: Retry | RetryWish | None = None
     give_up_after: int | str | None = None
     timeout: Duration | None = None
     max_duration: Duration | None = None
@@ -154,10 +187,20 @@ def _limit(name: str, value: Duration | None) -> timedelta | str | None:
     return value if value is None or value == NEVER else read_duration(name, value)
 
 
-def read_missed(value: str | Missed, usual: Missed) -> Missed:
+def _no_limit(name: str, value: Duration) -> timedelta | None:
+    return None if value == NEVER else read_duration(name, value)
+
+
+def _or(said: _T | None, otherwise: _T) -> _T:
+    return otherwise if said is None else said
+
+
+def read_missed(value: str | Missed | MissedWish, usual: Missed) -> Missed:
     """`latest`, `skip`, or with a bound: `latest within 1h`; what is not said stays as is usual."""
     if isinstance(value, Missed):
         return value
+    if isinstance(value, MissedWish):
+        return value.onto(usual)
     mode, _, within = str(value).partition(" within ")
     named: MissedMode = mode.strip()  # type: ignore[assignment]  # the value itself refuses what it does not know
     return Missed(named, read_duration("within", within.strip()) if within else usual.within, usual.limit)
@@ -165,7 +208,7 @@ def read_missed(value: str | Missed, usual: Missed) -> Missed:
 
 def _retry(options: Options, usual: Retry) -> Retry | None:
     """`retries=3` means four attempts, with the waits of `retry` where both were given."""
-    retry = options.retry
+    retry = options.retry.onto(usual) if isinstance(options.retry, RetryWish) else options.retry
     if retry is not None and not isinstance(retry, Retry):
         raise refuse("bad_choice", name="retry", value=retry, allowed="Retry(...), or retries=3")
     if options.retries is None:

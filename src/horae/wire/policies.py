@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from ..model.policy import Missed, Policies, Retry
+from ..model.policy import Policies
 from ..model.refusals import refuse
 from ..schedule.durations import iso_duration
-from ..service.wishes import NEVER, Options, read_duration
+from ..service.wishes import NEVER, MissedWish, Options, RetryWish
 from .fields import check_fields
 
 POLICY_FIELDS: Final = (
@@ -60,31 +61,26 @@ def read_policies(value: object) -> Options:
     return Options(**chosen)
 
 
-def _missed(value: object) -> str | Missed:
-    """`"latest within 1h"`, or the parts."""
+def _missed(value: object) -> str | MissedWish:
+    """`"latest within 1h"`, or the parts that are meant; null is the choice of no bound."""
     if isinstance(value, str):
         return value
     said = check_fields("missed", value, _MISSED_FIELDS)
-    if "mode" not in said:
+    if not said:
         raise refuse("missing_field", name="missed.mode")
-    usual = Missed()
-    within = _span("within", said["within"]) if "within" in said else usual.within
-    return Missed(said["mode"], within, said.get("limit", usual.limit))
+    return MissedWish(**_parts("missed", said, unlimited="within"))
 
 
-def _retry(value: object) -> Retry:
-    said = check_fields("retry", value, _RETRY_FIELDS)
-    usual = Retry()
-    return Retry(
-        said.get("attempts", usual.attempts),
-        usual.backoff if "backoff" not in said else read_duration("backoff", said["backoff"]),
-        said.get("factor", usual.factor),
-        usual.max if "max" not in said else read_duration("max", said["max"]),
-    )
+def _retry(value: object) -> RetryWish:
+    return RetryWish(**_parts("retry", check_fields("retry", value, _RETRY_FIELDS), unlimited="attempts"))
 
 
-def _span(name: str, value: Any) -> timedelta | None:
-    return None if value is None else read_duration(name, value)
+def _parts(name: str, said: Mapping[str, Any], *, unlimited: str) -> dict[str, Any]:
+    """Only these are chosen. Where there must be a value, null is none."""
+    for part, value in said.items():
+        if value is None and part != unlimited:
+            raise refuse("bad_policy", name=f"{name}.{part}", value="null", wanted="JSON")
+    return {part: NEVER if value is None else value for part, value in said.items()}
 
 
 def _length(span: timedelta | None) -> str | None:

@@ -207,11 +207,6 @@ def _kept(text: str) -> str:
     return text
 
 
-def edits_of(wish: Wish) -> Edits:
-    """The whole of a described task as an edit of the one that is there."""
-    return Edits(wish.name, wish.when, wish.zone, wish.target, wish.payload, wish.lane, wish.labels, wish.options)
-
-
 EDITABLE: Final = tuple(name for name in DEFINITION if name not in ("key", "owner"))
 
 

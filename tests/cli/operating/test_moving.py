@@ -109,7 +109,12 @@ def test_a_dry_run_writes_nothing(deployment: Deployment, elsewhere: Deployment)
         ('{"nonsense": {}}', "Line 3 of"),
         ("{", "line 3"),
         ('{"task": 1}', "Line 3 of"),
-        ('{"run": {"task_id": "x"}}', "Line 3 of"),
+        ('{"run": {"task_id": "x"}}', "line 3: planned cannot be null"),
+        (
+            '{"run": {"task_id": "tsk_1", "planned": "2999-01-01T00:00:00Z", "state": "failed"}}',
+            "bad.jsonl, line 3: 2999",
+        ),
+        ('{"group": {"folder": "../up", "jid": "x", "name": "x"}}', "line 3: folder cannot be"),
     ],
 )
 def test_one_bad_line_refuses_the_whole_file(deployment: Deployment, line: str, words: str) -> None:

@@ -89,3 +89,10 @@ def test_each_occurrence_of_a_gap_is_counted_once_and_a_stretch_as_often_as_it_s
     ]
     assert counted(rows) == Account(made_up=4, stood_for=5, skipped=7)
     assert counted(rows).due == 16
+
+
+LOSES_ITS_STORE = "import os, sys; os.write(int(sys.argv[1]), b'ready'); os._exit(7)"
+
+
+def test_who_has_lost_its_store_is_not_begun_again() -> None:
+    assert supervised(LOSES_ITS_STORE, deaths=3) == (7, [])

@@ -255,3 +255,26 @@ def test_a_named_app_of_a_module_runs_on_its_own_store_unless_told(deployment: D
     assert "third.db" in moved.expect("Data")
     moved.signal(signal.SIGTERM)
     assert moved.ends() == 0
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_taken_away_ends_it_loudly(deployment: Deployment, *, replaced: bool) -> None:
+    up = deployment.up("--demo").ready()
+    if replaced:
+        other = deployment.write("other.db", "")
+        other.replace(deployment.path)
+    else:
+        deployment.path.unlink()
+    line = up.expect("is gone or was replaced; what was written since is not in it")
+    assert str(deployment.path) in line
+    assert up.ends() == 7
+    assert not any("begins again" in each for each in up.said)
+    assert deployment.path.exists() is replaced
+
+
+def test_programs_are_told_of_a_file_that_is_taken_away(deployment: Deployment) -> None:
+    up = deployment.up("--json")
+    up.expect("node.ready")
+    deployment.path.unlink()
+    assert json.loads(up.expect("store.lost"))["path"] == str(deployment.path)
+    assert up.ends() == 7

@@ -124,7 +124,18 @@ def test_of_a_task_that_is_over_one_more_attempt_is_made(state: TaskState) -> No
     world.claim_all()
     assert world.going.attempt == 2
     world.settle()
-    assert (world.state, world.ledger) == (state, ["13:00 failed target_failed", "13:00 #2 succeeded"])
+    # That one occurrence was all there was to do, and it is done.
+    after = (TaskState.COMPLETED, ["13:00 failed target_failed", "13:00 #2 succeeded"])
+    assert (world.state, world.ledger) == after
+
+
+def test_a_task_that_has_more_to_do_stays_failed_until_somebody_resumes_it() -> None:
+    world, run = ended(Failed("no"), schedule=Every(interval=HOUR), give_up_after=1)
+    assert world.state is TaskState.FAILED
+    world.try_again(run)
+    world.claim_all()
+    world.settle()
+    assert (world.state, world.ledger[-1]) == (TaskState.FAILED, "13:00 #2 succeeded")
 
 
 def test_of_a_task_that_is_over_nothing_else_starts() -> None:

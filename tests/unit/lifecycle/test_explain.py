@@ -128,7 +128,12 @@ def retry_only() -> World:
         (parked, hour(13), Verdict.WAITING, "It is due and waits: its lane 'lane' is full."),
         (parked, hour(15), Verdict.WAITING, "It is due and waits: its lane 'lane' is full."),
         (stranded, hour(13), Verdict.WAITING, "It is due and waits: no running node has its target ''."),
-        (retry_only, hour(13), Verdict.WAITING, "It is due and waits: it is tried again soon."),
+        (
+            retry_only,
+            hour(13),
+            Verdict.OVERDUE,
+            "It is due and has not been claimed yet: no engine is running, or all are busy.",
+        ),
         (paused, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
         (paused, hour(15), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
         (paused, hour(17), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),

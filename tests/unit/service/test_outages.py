@@ -69,6 +69,26 @@ def test_a_node_that_joins_others_finds_none() -> None:
     played(scene)
 
 
+def test_how_long_a_node_may_be_silent_is_a_matter_of_the_lease_that_it_has() -> None:
+    async def scene(house: House) -> None:
+        await house.store.join(a_node())
+        house.later(MINUTE)
+        assert await house.service.outages.starting(lease=2 * MINUTE) is None, "a long lease: it may be alive"
+        house.later(MINUTE)
+        assert await house.service.outages.starting(lease=2 * MINUTE) is not None
+
+    played(scene)
+
+
+def test_a_short_lease_is_over_soon() -> None:
+    async def scene(house: House) -> None:
+        await house.store.join(a_node())
+        house.later(5 * SECOND)
+        assert await house.service.outages.starting(lease=4 * SECOND) is not None
+
+    played(scene)
+
+
 def test_whoever_can_see_that_a_process_is_gone_need_not_wait_for_its_lease() -> None:
     async def scene(house: House) -> None:
         outages = house.service.outages

@@ -63,6 +63,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "skip_next"): lambda house, ask: house.tasks.skip_next(BOB, ask),
     (Tasks, "backfill"): lambda house, ask: house.tasks.backfill(BOB, ask, NOON, NOON + HOUR),
     (Tasks, "cancel_run"): lambda house, ask: house.tasks.cancel_run(BOB, ask, "run_any"),
+    (Tasks, "keep_history"): lambda house, ask: house.tasks.keep_history(BOB, ask, ()),
     (Ledger, "why"): lambda house, ask: house.ledger.why(BOB, ask, NOON),
     (Ledger, "explained"): lambda house, ask: house.ledger.explained(BOB, ask, None),
 }
@@ -130,6 +131,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Tasks, "create"): "test_nobody_makes_a_task_for_somebody_else",
     (Tasks, "create_many"): "test_nobody_makes_a_task_for_somebody_else",
     (Tasks, "declare"): "test_nobody_makes_a_task_for_somebody_else",
+    (Tasks, "rehearse"): "test_nobody_makes_a_task_for_somebody_else",
     (SecretBox, "set"): "test_nobody_keeps_a_secret_for_somebody_else",
     (SecretBox, "remove"): "test_a_secret_of_somebody_else_is_not_there",
     (SecretBox, "reveal"): "test_a_secret_of_somebody_else_is_not_there",

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from horae.model.outcome import Failed, Succeeded, Waiting
+from horae.errors import Refusal
+from horae.model.change import Facts
+from horae.model.limits import ERROR_CHARACTERS, RESULT_BYTES
+from horae.model.outcome import Failed, Outcome, Succeeded, Waiting
 from horae.model.page import Page
 from horae.model.run import Run, RunState
 from horae.model.task import TaskState
@@ -120,6 +123,72 @@ def test_a_task_that_gave_up_has_one_more_attempt_and_stays_as_it_is() -> None:
         (again,) = await house.claim()
         await house.settle(again)
         assert [each.state for each in (await house.runs.page(ADA)).items] == [RunState.SUCCEEDED, RunState.FAILED]
+
+    played(scene)
+
+
+# --- while somebody looks, the engine goes on -------------------------------------------------------------------------
+
+
+def meanwhile(house: House, end: Outcome) -> None:
+    """After the first look at the attempts, the one that waits is made, and ends like this."""
+    really = house.store.runs
+
+    async def read_before_it_was_tried(*arguments: Any, **named: Any) -> Page[Run]:
+        page = await really(*arguments, **named)
+        house.store.runs = really  # type: ignore[method-assign]
+        house.later(HOUR)
+        (again,) = await house.claim()
+        await house.settle(again, end)
+        return page
+
+    house.store.runs = read_before_it_was_tried  # type: ignore[method-assign]
+
+
+async def failed_once(house: House, retries: int) -> Run:
+    await house.add(when="in 1h", options=Options(retries=retries))
+    return await house.ran(HOUR, Failed("no"))
+
+
+def test_an_attempt_that_came_and_went_meanwhile_is_the_one_that_is_tried_again() -> None:
+    async def scene(house: House) -> None:
+        failed = await failed_once(house, retries=1)
+        meanwhile(house, Failed("no again"))
+        facts = await house.runs.retry(ADA, failed.id)
+        assert [(entry.kind, entry.attempt) for entry in facts.entries] == [("retry", 3)]
+        (third,) = await house.claim()
+        assert (third.attempt, third.planned) == (3, failed.planned)
+
+    played(scene)
+
+
+def test_what_succeeded_meanwhile_is_not_tried_again_and_nothing_is_left_behind() -> None:
+    async def scene(house: House) -> None:
+        failed = await failed_once(house, retries=1)
+        meanwhile(house, Succeeded())
+        refusal = await refusal_of(house.runs.retry(ADA, failed.id))
+        assert (refusal.code, refusal.facts) == ("nothing_to_retry", {"state": "succeeded"})
+        assert (await house.tasks.get(ADA, failed.task_id)).entries == ()
+        assert await house.store.check() == ()
+
+    played(scene)
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_an_attempt_that_is_made_of_our_wish_at_once_is_no_other_one(retries: int) -> None:
+    async def scene(house: House) -> None:
+        failed = await failed_once(house, retries)
+        really = house.store.change
+        claimed: list[Run] = []
+
+        async def claimed_at_once(*arguments: Any) -> Facts | None:
+            facts = await really(*arguments)
+            claimed.extend(await house.claim())
+            return facts
+
+        house.store.change = claimed_at_once  # type: ignore[method-assign, assignment]
+        await house.runs.retry(ADA, failed.id)
+        assert [run.attempt for run in claimed] == [2]
 
     played(scene)
 
@@ -261,6 +330,36 @@ def test_how_an_answer_reads() -> None:
     assert answered(None, None, None) == Succeeded(None)
     assert answered('"done"', "no", NOON) == Failed("no")
     assert answered(None, None, NOON) == Waiting(NOON)
+
+
+def test_an_answer_stays_within_the_bounds_of_what_is_kept() -> None:
+    outcome = answered(None, "x" * (ERROR_CHARACTERS + 1), None)
+    assert isinstance(outcome, Failed)
+    assert len(outcome.error) == ERROR_CHARACTERS
+    assert outcome.error.endswith("x…")
+    assert answered("1" * RESULT_BYTES, None, None) == Succeeded("1" * RESULT_BYTES)
+    with pytest.raises(Refusal) as caught:
+        answered("1" * (RESULT_BYTES + 1), None, None)
+    assert caught.value.code == "payload_too_large"
+
+
+@pytest.mark.parametrize("until", [NOON.replace(tzinfo=None), "tomorrow"])
+def test_more_time_until_an_instant_of_no_zone_is_refused(until: Any) -> None:
+    with pytest.raises(Refusal) as caught:
+        answered(None, None, until)
+    assert caught.value.code == "naive_instant"
+
+
+def test_more_time_that_is_over_already_is_refused_and_the_run_goes_on_as_it_was() -> None:
+    async def scene(house: House) -> None:
+        run = await handed_on(house)
+        for until in (house.clock.now(), NOON - 24 * HOUR):
+            assert await code_of(house.runs.answer(run.id, proof, Waiting(until))) == "deadline_past"
+            assert await code_of(house.runs.answer(run.id, no_proof, Waiting(until))) == "bad_answer"
+        assert await house.runs.get(ADA, run.id) == run
+        await house.runs.answer(run.id, proof, Waiting(house.clock.now() + SECOND))
+
+    played(scene)
 
 
 def test_what_a_run_said_is_read_on_from_a_number() -> None:

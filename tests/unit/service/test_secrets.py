@@ -242,11 +242,11 @@ def test_which_key_a_deployment_uses(tmp_path: Path) -> None:
     database = tmp_path / "data" / "horae.db"
     database.parent.mkdir()
     (tmp_path / "link.db").symlink_to(database)
-    assert sealing_for(None, {}).origin == "memory"
-    assert sealing_for(str(database), {}).origin == str(tmp_path / "data" / "horae.key")
-    assert sealing_for(str(tmp_path / "link.db"), {}).origin == str(tmp_path / "data" / "horae.key")
-    assert sealing_for(str(database), {"HORAE_KEY_FILE": "/run/keys/horae"}).origin == "/run/keys/horae"
-    assert sealing_for(str(database), {"HORAE_KEY_FILE": " "}).origin == str(tmp_path / "data" / "horae.key")
+    assert sealing_for(None, None).origin == "memory"
+    assert sealing_for(str(database), None).origin == str(tmp_path / "data" / "horae.key")
+    assert sealing_for(str(tmp_path / "link.db"), None).origin == str(tmp_path / "data" / "horae.key")
+    assert sealing_for(str(database), "/run/keys/horae").origin == "/run/keys/horae"
+    assert sealing_for(str(database), " ").origin == str(tmp_path / "data" / "horae.key")
 
 
 # --- the box -------------------------------------------------------------------------------------------------------

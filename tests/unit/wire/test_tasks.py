@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,20 +13,20 @@ from hypothesis import HealthCheck, assume, given, settings
 from horae.errors import Refusal
 from horae.model.change import Facts
 from horae.model.entry import EntryKind, Stand
-from horae.model.policy import ORDINARY, Missed, Retry, policies_for
+from horae.model.policy import ONE_SHOT, ORDINARY, Missed, Policies, Retry, policies_for
 from horae.model.task import FRESH, Pause, PauseCause, Standing, Target, Task, TaskState
 from horae.schedule import Every
 from horae.service.edits import KEEP, Edits, edited_task
-from horae.service.wishes import NO_OPTIONS, Options, chosen_policies
+from horae.service.wishes import NEVER, NO_OPTIONS, MissedWish, Options, RetryWish, chosen_policies
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_run, a_task, an_ended_run, an_entry, an_extra_entry
 from horae.wire.policies import policies_json
 from horae.wire.policies import read_policies as policies_of
 from horae.wire.tasks import (
     DEFINITION,
+    EDITABLE,
     SHORT_TARGETS,
     TOLD,
     definition_json,
-    edits_of,
     next_due,
     read_edits,
     read_target,
@@ -37,6 +38,7 @@ from horae.wire.tasks import (
 from .imagined import made, policies, tasks, words
 
 SMALL = {"name": "water", "when": "every 1h", "function": "garden.water"}
+OWN = Policies(Missed("all", 2 * HOUR, 7), "queue", Retry(9, MINUTE / 2, 3.0, 2 * HOUR), 3)
 
 
 def travelled(value: Any) -> Any:
@@ -57,8 +59,8 @@ def test_a_task_that_went_out_comes_back_equal(task: Task) -> None:
 def test_a_description_applied_to_another_task_makes_it_that_one(task: Task, other: Task) -> None:
     """But for its key and its owner, which nobody edits."""
     assume(task.schedule.zone is not None)
-    wish = read_task(travelled(definition_json(task)))
-    after = edited_task(other, edits_of(wish), None, NOON)
+    said = {name: each for name, each in travelled(definition_json(task)).items() if name in EDITABLE}
+    after = edited_task(other, read_edits(said), None, NOON)
     assert after == task._replace(id=other.id, owner=other.owner, key=other.key, version=other.version)
 
 
@@ -168,9 +170,34 @@ def test_only_what_is_said_is_chosen() -> None:
     assert policies_of({}) == NO_OPTIONS
     assert policies_of({"timeout": "90s", "retries": 3}) == Options(timeout="90s", retries=3)
     assert policies_of({"missed": "latest within 1h"}) == Options(missed="latest within 1h")
-    assert policies_of({"missed": {"mode": "all"}}).missed == Missed("all")
-    assert policies_of({"missed": {"mode": "all", "within": None, "limit": 3}}).missed == Missed("all", None, 3)
-    assert policies_of({"retry": {"attempts": None, "backoff": 5}}).retry == Retry(None, 5 * SECOND)
+    assert policies_of({"missed": {"mode": "all"}}) == Options(missed=MissedWish("all"))
+    assert policies_of({"retry": {"attempts": None, "backoff": 5}}) == Options(retry=RetryWish(NEVER, 5))
+
+
+@pytest.mark.parametrize(
+    ("said", "missed", "retry"),
+    [
+        ({}, OWN.missed, OWN.retry),
+        ({"missed": {"mode": "latest"}}, Missed("latest", 2 * HOUR, 7), OWN.retry),
+        ({"missed": {"within": None}}, Missed("all", None, 7), OWN.retry),
+        ({"missed": {"mode": "skip", "limit": 3}}, Missed("skip", 2 * HOUR, 3), OWN.retry),
+        ({"retry": {}}, OWN.missed, OWN.retry),
+        ({"retry": {"backoff": "5s"}}, OWN.missed, Retry(9, 5 * SECOND, 3.0, 2 * HOUR)),
+        ({"retry": {"attempts": None}}, OWN.missed, Retry(None, MINUTE / 2, 3.0, 2 * HOUR)),
+        ({"retry": {"max": "1d"}, "retries": 1}, OWN.missed, Retry(2, MINUTE / 2, 3.0, 24 * HOUR)),
+    ],
+)
+def test_parts_of_a_policy_leave_its_other_parts_as_they_are(said: Any, missed: Missed, retry: Retry) -> None:
+    task = a_task(policies=OWN)
+    after = edited_task(task, read_edits({"policies": said}), None, NOON).policies
+    assert after == replace(OWN, missed=missed, retry=retry)
+
+
+def test_parts_of_a_policy_of_a_new_task_are_laid_over_what_its_kind_has() -> None:
+    said = policies_of({"missed": {"mode": "all"}, "retry": {"backoff": "5s"}})
+    assert chosen_policies(ONE_SHOT, said) == replace(
+        ONE_SHOT, missed=Missed("all", None), retry=Retry(backoff=5 * SECOND)
+    )
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,11 @@ class MemoryBook:
 
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         with self._data.lock:
-            everything = (self._data.facts(each, lanes=False) for each in self._data.tasks.order.upwards(after))
+            start = None if after is None else (int(after), "~")
+            ids = (each for _, each in self._data.numbers.order.upwards(start))
+            everything = (self._data.facts(each, lanes=False) for each in ids)
             found = (facts for facts in everything if facts is not None and _is_wanted(facts, wanted))
-            return _page(found, limit, lambda facts: facts.task.id)
+            return _page(found, limit, lambda facts: str(self._data.numbers[facts.task.id]))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         with self._data.lock:
@@ -111,6 +113,14 @@ class MemoryBook:
             overdue = sum(each.stand in CLAIMABLE and each.due <= now for each in mine)
             counted = (overdue, len(parked) - sum(parked), sum(parked))
             return Waiting(*(min(each, COUNTED_UP_TO) for each in counted))
+
+    async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
+        with self._data.lock:
+            mine = [each for each in self._data.entries if owner in (None, each.owner) and each.stand is Stand.PARKED]
+            ids = {each.task_id for each in mine if is_route(each.lane)}
+            ordered = sorted(ids, key=lambda each: self._data.numbers[each])
+            found = (self._data.facts(each, lanes=False) for each in ordered[: min(limit, LARGEST_PAGE)])
+            return tuple(facts for facts in found if facts is not None)
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         with self._data.lock:

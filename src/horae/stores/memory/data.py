@@ -23,7 +23,7 @@ from .events import Events
 from .runs import Runs
 from .table import Table, Transaction
 from .tallies import Tallies
-from .tasks import Tasks
+from .tasks import Numbers, Tasks
 
 
 class Data:
@@ -32,7 +32,7 @@ class Data:
         self.lock = self._transaction.lock
         self.tasks = Tasks(self._transaction)
         self.standings: Table[str, Standing] = Table(self._transaction)
-        self.numbers: Table[str, int] = Table(self._transaction)
+        self.numbers = Numbers(self._transaction)
         self.entries = Entries(self._transaction, self.numbers)
         self.runs = Runs(self._transaction)
         self.events = Events(self._transaction)

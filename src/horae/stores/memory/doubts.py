@@ -53,7 +53,11 @@ def _counts(data: Data) -> Iterator[str]:
             there[task.owner, STATE + standing.state] += 1
             there[EVERYBODY, STATE + standing.state] += 1
     told = Counter(
-        {(who, name): data.tallies[who, hour, name] for who, hour, name in data.tallies.all_keys() if name.startswith(STATE)}
+        {
+            (who, name): data.tallies[who, hour, name]
+            for who, hour, name in data.tallies.all_keys()
+            if name.startswith(STATE)
+        }
     )
     for owner, name in sorted(there | told):
         if there[owner, name] != told[owner, name]:

@@ -1,4 +1,4 @@
-"""The tasks, in order of creation and by their natural keys."""
+"""The tasks, by their ids, their natural keys, and the order in which they were added."""
 
 from __future__ import annotations
 
@@ -25,3 +25,23 @@ class Tasks(Table[str, Task]):
             self.order.add(after.id)
         elif after is None and before is not None:
             self.order.remove(before.id)
+
+
+class Numbers(Table[str, int]):
+    """The number of each task, by its id: they rise as tasks are added."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        super().__init__(transaction)
+        self.order: Ordered[tuple[int, str]] = Ordered()
+        self._ids: dict[int, str] = {}
+
+    def write(self, key: str, row: int | None) -> None:
+        if row is not None:
+            self._ids[row] = key
+        super().write(key, row)
+
+    def indexed(self, before: int | None, after: int | None) -> None:
+        if before is not None:
+            self.order.remove((before, self._ids[before]))
+        if after is not None:
+            self.order.add((after, self._ids[after]))

@@ -17,7 +17,7 @@ from ...model.tally import EVERYBODY, Counts
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from .familiar import Familiar
 from .gather import everything_of, one_by_id, one_by_key, these
-from .ledger import read_latest, read_run, read_runs, read_tasks, read_upcoming
+from .ledger import read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
 from .link import Link, Row
 from .pending import Pending
 from .readers import Readers
@@ -122,6 +122,9 @@ class SQLiteBook:
         bindings = {"owner": owner, "now": microseconds(now), "most": COUNTED_UP_TO}
         timed, ready, parked, stranded = (await self._readers.ask(_WAITING, bindings))[0]
         return Waiting(min(timed + ready, COUNTED_UP_TO), parked, stranded)
+
+    async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
+        return await self._readers.do(lambda link: read_stranded(link, owner, limit))
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         rows = await self._readers.ask(_ALL_LANES)

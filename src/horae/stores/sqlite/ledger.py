@@ -8,6 +8,7 @@ from typing import Any, Final
 from ...model.change import Facts
 from ...model.ids import microseconds
 from ...model.page import LARGEST_PAGE, Page
+from ...model.route import DOORS
 from ...model.run import LIVE, Run, RunState
 from ...model.task import TaskState
 from ...ports.store import RunFilter, TaskFilter
@@ -22,11 +23,13 @@ from .texts import encode
 _TASKS_PAGE: Final = sql("tasks_page")
 _TASKS_PAGE_OF_OWNER: Final = sql("tasks_page_of_owner")
 _TASKS_PAGE_OF_NAME: Final = sql("tasks_page_of_name")
+_TASKS_PAGE_OF_PREFIX: Final = sql("tasks_page_of_prefix")
 _TASKS_PAGE_IN_TROUBLE: Final = sql("tasks_page_in_trouble")
 _UPCOMING: Final = sql("upcoming")
 _UPCOMING_READY: Final = sql("upcoming_ready")
 _UPCOMING_OF_OWNER: Final = sql("upcoming_of_owner")
 _TASKS_OF_OWNER_AND_ALL: Final = sql("tasks_of_owner_and_all")
+_STRANDED: Final = sql("stranded")
 _NEWEST: Final = sql("latest")
 _RUN_LIVE: Final = sql("run_live")
 _RUN_STRAY: Final = sql("run_stray")
@@ -52,7 +55,7 @@ _LATEST: Final = 2**63 - 1
 def read_tasks(link: Link, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
     size = min(limit, LARGEST_PAGE)
     bindings: dict[str, Any] = {
-        "after": after or "",
+        "after": int(after or 0),
         "states": None if wanted.states is None else encode(sorted(wanted.states)),
         "name": wanted.name,
         "lane": wanted.lane,
@@ -63,21 +66,31 @@ def read_tasks(link: Link, wanted: TaskFilter, after: str | None, limit: int) ->
         "prefix": wanted.prefix,
         "limit": size + 1,
     }
-    if wanted.prefix is not None:
-        # What comes before it need not be looked at.
-        bindings["after"] = max(bindings["after"], wanted.prefix[:-1])
-    rows = link.query(_page_of(wanted), bindings)
-    items = _facts_of(link, rows[:size])
-    return Page(items, items[-1].task.id if items and len(rows) > size else None)
+    rows = _page_in_trouble(link, wanted, bindings) if _is_troubled(wanted) else link.query(_page_of(wanted), bindings)
+    return Page(_facts_of(link, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
 
 
 def _page_of(wanted: TaskFilter) -> str:
     """By whichever index leaves the least to look at."""
+    if wanted.prefix is not None:
+        return _TASKS_PAGE_OF_PREFIX
     if wanted.name is not None:
         return _TASKS_PAGE_OF_NAME
-    if wanted.states is not None and wanted.states <= _TROUBLED_TASKS:
-        return _TASKS_PAGE_IN_TROUBLE
     return _TASKS_PAGE if wanted.owner is None else _TASKS_PAGE_OF_OWNER
+
+
+def _is_troubled(wanted: TaskFilter) -> bool:
+    return (
+        wanted.name is None and wanted.prefix is None and wanted.states is not None and wanted.states <= _TROUBLED_TASKS
+    )
+
+
+def _page_in_trouble(link: Link, wanted: TaskFilter, bindings: dict[str, Any]) -> list[Row]:
+    """State by state, each in order by its index: there may be many of either."""
+    found = [
+        row for state in wanted.states or () for row in link.query(_TASKS_PAGE_IN_TROUBLE, bindings | {"state": state})
+    ]
+    return sorted(found)[: bindings["limit"]]
 
 
 def read_upcoming(link: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
@@ -107,6 +120,14 @@ def _is_large(link: Link, owner: str, wanted: int, rows_each: int) -> bool:
     """
     mine, everybodys = link.query(_TASKS_OF_OWNER_AND_ALL, {"owner": owner})[0]
     return bool(mine * mine * rows_each > wanted * everybodys)
+
+
+def read_stranded(link: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
+    """Doors have names of their own, and stand together in the index."""
+    size = min(limit, LARGEST_PAGE)
+    doors = [{"from": door, "to": door[:-1] + ";", "owner": owner, "limit": size} for door in DOORS]
+    found = [row for each in doors for row in link.query(_STRANDED, each)]
+    return _facts_of(link, sorted(found)[:size])
 
 
 def read_latest(link: Link, task_ids: Sequence[str]) -> dict[str, Run]:

@@ -37,13 +37,15 @@ def make_file(path: str) -> None:
 
     The file itself must not be opened and closed here: that would drop the locks that this process holds on it.
     """
-    if Path(path).exists():
+    # A link that leads to nothing yet: SQLite would make what it leads to, for everybody to read.
+    place = Path(os.path.realpath(path))
+    if place.exists():
         return
-    handle, draft = tempfile.mkstemp(prefix=".horae-", dir=Path(path).absolute().parent)
+    handle, draft = tempfile.mkstemp(prefix=".horae-", dir=place.parent)
     os.close(handle)
     try:
         with suppress(FileExistsError):
-            os.link(draft, path)
+            os.link(draft, place)
     finally:
         Path(draft).unlink()
 

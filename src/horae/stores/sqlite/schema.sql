@@ -20,7 +20,7 @@ CREATE TABLE tasks (
   version     INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX tasks_by_id ON tasks (id);
-CREATE INDEX tasks_by_owner ON tasks (owner, id);
+CREATE INDEX tasks_by_owner ON tasks (owner);
 CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
 CREATE INDEX tasks_by_name ON tasks (name);
 

@@ -8,10 +8,21 @@ from typing import Any, Final
 
 import apsw
 
+from ...clock import SystemClock
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
 from ...model.refusals import refuse
-from ...model.tally import EVERYBODY, KEPT_HOURS, LATE, NO_HOUR, STATE, SUCCEEDED, added, bucket_of_microseconds
+from ...model.tally import (
+    EVERYBODY,
+    KEPT_HOURS,
+    LATE,
+    NO_HOUR,
+    STATE,
+    SUCCEEDED,
+    added,
+    bucket_of_microseconds,
+    hour_of,
+)
 from ...model.task import FRESH, Standing, TaskState
 from .gather import one_by_id, one_by_key, these
 from .link import Link, Row
@@ -177,7 +188,14 @@ def write_counts(link: Link, counts: Counter[tuple[str, int, str]]) -> None:
         everybody[EVERYBODY, hour, name] += number
     rows = [value for key, number in (*counts.items(), *everybody.items()) if number for value in (*key, number)]
     link.write_rows(_PUT_TALLIES, rows)
-    hour = max(hour for _, hour, _ in counts)
+    newest = max(hour for _, hour, _ in counts)
+    if newest > link.newest_hour:
+        _forget(link, newest)
+
+
+def _forget(link: Link, newest: int) -> None:
+    """One row from beyond the present must not take the present with it: older than two days is as seen from now."""
+    hour = min(newest, hour_of(SystemClock().now()))
     if hour > link.newest_hour:
         link.newest_hour = hour
         link.query(_DROP_TALLIES, (hour - KEPT_HOURS,))

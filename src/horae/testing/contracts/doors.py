@@ -35,6 +35,18 @@ def _able(*routes: str) -> FireDecision:
 
 
 class DoorsContract(Contract):
+    async def test_tasks_of_which_something_waits_at_a_door_are_found(self, store: WholeStore) -> None:
+        await store.join(a_node())
+        water, call = a_task(), a_task(target=Target("http", '{"url":"https://example.org"}'), owner="bob")
+        parked = a_task(lane="press")
+        await keep(store, water, call, parked)
+        await store.claim_due(NOON + HOUR, NODE, 10, _able())
+        assert [facts.task.id for facts in await store.stranded(None)] == [water.id, call.id, parked.id]
+        assert [facts.task.id for facts in await store.stranded("bob")] == [call.id]
+        assert len(await store.stranded(None, 1)) == 1
+        await store.admit([WATER])
+        assert [facts.task.id for facts in await store.stranded(None)] == [call.id]
+
     async def test_what_waits_at_a_door_is_not_claimable_and_not_the_head(self, store: WholeStore) -> None:
         task = a_task()
         await store.join(a_node())

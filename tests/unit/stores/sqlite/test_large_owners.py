@@ -54,7 +54,7 @@ async def everything(store: SQLiteStore, owner: str, states: frozenset[RunState]
             return found
 
 
-@pytest.mark.parametrize("states", FILTERS, ids=str)
+@pytest.mark.parametrize("states", FILTERS, ids=lambda states: "-".join(sorted(states or ("any",))))
 def test_runs_are_the_same_by_way_of_tasks_and_among_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, states: frozenset[RunState] | None
 ) -> None:

@@ -35,6 +35,7 @@ def as_schema_two_left_it(path: Path) -> None:
     with apsw.Connection(str(path)) as connection:
         for each in NEW_IN_THREE:
             connection.execute(f"DROP {each}")
+        connection.execute("DROP INDEX tasks_by_owner; CREATE INDEX tasks_by_owner ON tasks (owner, id)")
         connection.execute("PRAGMA user_version = 2")
         assert shape(old) == {text for text in shape(connection) if "sqlite_stat" not in text}
 

@@ -1,25 +1,32 @@
 -- What the service asks, mostly reading.
 
 -- name: tasks_page
--- The index is said outright: the planner would rather sort a million rows than believe a filter that may be absent.
-SELECT tasks.seq, standings.version
-FROM tasks INDEXED BY tasks_by_id JOIN standings ON standings.task = tasks.seq
-WHERE tasks.id > :after AND {task_filter} ORDER BY tasks.id LIMIT :limit
+-- In the order in which they were added, as is every index within one key. Which index that is, is said outright: the
+-- planner would rather sort a million rows than believe a filter that may be absent.
+SELECT tasks.seq, standings.version FROM tasks NOT INDEXED JOIN standings ON standings.task = tasks.seq
+WHERE tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
 
 -- name: tasks_page_of_owner
 SELECT tasks.seq, standings.version
 FROM tasks INDEXED BY tasks_by_owner JOIN standings ON standings.task = tasks.seq
-WHERE tasks.owner = :owner AND tasks.id > :after AND {task_filter} ORDER BY tasks.id LIMIT :limit
+WHERE tasks.owner = :owner AND tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
 
 -- name: tasks_page_of_name
 SELECT tasks.seq, standings.version
 FROM tasks INDEXED BY tasks_by_name JOIN standings ON standings.task = tasks.seq
-WHERE tasks.name = :name AND tasks.id > :after AND {task_filter} ORDER BY tasks.id LIMIT :limit
+WHERE tasks.name = :name AND tasks.seq > :after AND {task_filter} ORDER BY tasks.seq LIMIT :limit
+
+-- name: tasks_page_of_prefix
+SELECT tasks.seq, standings.version
+FROM tasks INDEXED BY tasks_by_id JOIN standings ON standings.task = tasks.seq
+WHERE tasks.id >= :prefix AND tasks.id < :prefix || '~' AND tasks.seq > :after AND {task_filter}
+ORDER BY tasks.seq LIMIT :limit
 
 -- name: tasks_page_in_trouble
 SELECT tasks.seq, standings.version
 FROM standings INDEXED BY standings_in_trouble CROSS JOIN tasks ON tasks.seq = standings.task
-WHERE standings.state IN ('paused', 'failed') AND tasks.id > :after AND {task_filter} ORDER BY tasks.id LIMIT :limit
+WHERE standings.state IN ('paused', 'failed') AND standings.state = :state AND standings.task > :after AND {task_filter}
+ORDER BY standings.task LIMIT :limit
 
 -- name: upcoming
 -- Of one owner too, where that is so large that enough is soon found among everybody's.
@@ -69,6 +76,12 @@ SELECT
     SELECT 1 FROM agenda INDEXED BY agenda_parked
     WHERE stand = 3 AND (:owner IS NULL OR owner = :owner)
       AND (lane LIKE 'function:%' OR lane LIKE 'target:%') LIMIT :most))
+
+-- name: stranded
+SELECT DISTINCT agenda.task, standings.version
+FROM agenda INDEXED BY agenda_parked JOIN standings ON standings.task = agenda.task
+WHERE agenda.stand = 3 AND agenda.lane >= :from AND agenda.lane < :to AND (:owner IS NULL OR agenda.owner = :owner)
+LIMIT :limit
 
 -- name: all_lanes
 SELECT name, (SELECT seats FROM lanes WHERE lanes.name = named.name), (SELECT count(*) FROM seats WHERE lane = named.name)

@@ -1,0 +1,30 @@
+"""The command that goes on where a page ended: all that was asked for is said again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from . import words
+from .out import Out
+
+
+def offer_more(out: Out, command: str, said: Mapping[str, Any], after: object) -> None:
+    """`said` are the options as they were given; what was not given is left out."""
+    parts = ["horae", command]
+    for name, value in said.items():
+        parts += _option(name, value)
+    if out.store is not None:
+        parts += ["--store", out.store]
+    out.note(words.MORE, command=shlex.join([*parts, "--after", str(after)]))
+
+
+def _option(name: str, value: Any) -> list[str]:
+    """A name without dashes is that of an argument."""
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [name]
+    values = value if isinstance(value, list | tuple) else [value]
+    return [part for each in values for part in ([name, str(each)] if name.startswith("-") else [str(each)])]

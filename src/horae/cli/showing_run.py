@@ -1,0 +1,93 @@
+"""`horae show RUN`: one run in full, with the whole of its error, its result, and the last that it said."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final, NamedTuple
+
+from ..model.reason import sentence
+from ..model.run import Run
+from ..ports.journal import NumberedLine
+from ..wire.runs import result_of, run_json
+from . import words
+from .desk import Desk, at_desk
+from .out import Out, json_text
+from .pieces import Piece, Style
+from .runsof import Found, run_of
+from .signs import fine, full_time, planned_text, sign_of, state_of_run
+from .tailing import Tail, said_by
+
+_LINES: Final = 20
+
+
+class ShownRun(NamedTuple):
+    """`said` are the last lines of the run, of `lines` in all."""
+
+    found: Found
+    said: tuple[NumberedLine, ...]
+    lines: int
+    zone: str
+
+
+def show_run(out: Out, name: str) -> None:
+    shown = at_desk(out.store, lambda app: _find(app, name))
+    run, task = shown.found.run, shown.found.facts.task
+    if out.json:
+        out.data(run_json(run, task.name, task.schedule.zone, out.language))
+    elif out.quiet:
+        out.ids([run.id])
+    else:
+        _tell(out, shown)
+
+
+async def _find(app: Desk, name: str) -> ShownRun:
+    found = await run_of(app, name)
+    last: deque[NumberedLine] = deque(maxlen=_LINES)
+    number = 0
+    async for line in said_by(app, found.run.id, follow=False):
+        last.append(line)
+        number += 1
+    return ShownRun(found, tuple(last), number, found.zone or app.zone)
+
+
+def _tell(out: Out, shown: ShownRun) -> None:
+    run, task = shown.found.run, shown.found.facts.task
+    out.line((sign_of(run), " ", Piece(task.name, "bold"), "  ", Piece(run.id, "dim")))
+    state = out.told(words.ATTEMPT, state=state_of_run(run, out.language), number=run.attempt, origin=run.origin.value)
+    out.row(out.told(words.STATE), state)
+    if run.reason is not None:
+        out.row("", sentence(run.reason, out.language))
+    out.row(out.told(words.PLANNED), planned_text(run, shown.zone, out.language))
+    _tell_times(out, run, shown.zone)
+    show_whole(out, out.told(words.ERROR), run.error or "", "bad")
+    if run.result is not None:
+        result = result_of(run)
+        show_whole(out, out.told(words.RESULT), result if isinstance(result, str) else json_text(result, indent=2))
+    if shown.said:
+        out.row(out.told(words.SAID), Piece(_count_line(out, shown), "dim"))
+        tail = Tail(out, shown.zone, None)
+        for line in shown.said:
+            tail.show(line)
+
+
+def _tell_times(out: Out, run: Run, zone: str) -> None:
+    if run.started is None:
+        return
+    late = "" if run.lateness is None else f"  +{fine(run.lateness)}"
+    node = "" if run.node is None else f" · {run.node}"
+    out.row(out.told(words.BEGAN), f"{full_time(run.started, zone, out.language)}{late}{node}")
+    if run.ended is not None:
+        took = f"  {fine(run.ended - run.started)}"
+        out.row(out.told(words.OVER), f"{full_time(run.ended, zone, out.language)}{took}")
+
+
+def _count_line(out: Out, shown: ShownRun) -> str:
+    if len(shown.said) == shown.lines:
+        return out.told(words.ALL_LINES, number=shown.lines)
+    return out.told(words.LAST_LINES, shown=len(shown.said), number=shown.lines, id=shown.found.run.id)
+
+
+def show_whole(out: Out, label: str, text: str, style: Style = "") -> None:
+    """Every line of a text, one below the other; a label stands before the first."""
+    for number, line in enumerate(text.strip("\n").splitlines()):
+        out.row(label if number == 0 else "", Piece(line, style))

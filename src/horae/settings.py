@@ -95,6 +95,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "targets.command.directory", ("HORAE_COMMAND_DIRECTORY",), "text", None, "Where commands run", "命令的工作目录"
     ),
     Setting(
+        "targets.command.variables",
+        ("HORAE_COMMAND_VARIABLES",),
+        "list",
+        (),
+        "Reserved variables that tasks may set for commands all the same, such as HOME",
+        "任务仍可为命令设置的保留变量,例如 HOME",
+    ),
+    Setting(
         "targets.http.allow_networks",
         ("HORAE_HTTP_ALLOW_NETWORKS",),
         "list",

@@ -292,7 +292,8 @@ def test_a_lane_that_grows_lets_the_next_ones_in_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "code"), [("", "unclear_moment"), ("some day", "unclear_moment"), (datetime(2026, 3, 1, 13), "naive_instant")]
+    ("at", "code"),
+    [("", "unclear_moment"), ("some day", "unclear_moment"), (datetime(2026, 3, 1, 13), "naive_instant")],
 )
 def test_why_wants_a_moment(at: Any, code: str) -> None:
     async def scene(app: Horae, _: VirtualClock) -> None:

@@ -44,7 +44,7 @@ def test_every_ending_has_its_exit_code_and_its_problem(
 
 
 def test_a_store_that_cannot_be_reached_ends_with_7(cli: Cli) -> None:
-    done = cli("add", "every 5m", "--say", "x", "--json", "--store", "sqlite:////dev/null/nowhere/horae.db")
+    done = cli("add", "every 5m", "--say", "x", "--json", "--store", "sqlite:////dev/null/horae.db")
     assert (done.code, done.problem["code"]) == (7, "store_unavailable")
     cli.path.write_bytes(b"this is no database" * 1000)
     damaged = cli("ls", "--lang", "zh")
@@ -90,7 +90,7 @@ def test_a_reader_that_goes_away_is_no_news(cli: Cli) -> None:
     cli("pause", "--all")
     errors = process.stderr.read()
     process.stderr.close()
-    assert process.wait(60) == 1
+    assert process.wait(60) == 141
     assert b"Traceback" not in errors
 
 
@@ -172,3 +172,17 @@ def test_one_real_process_of_each_family(cli: Cli) -> None:
     assert cli.process("overview").code == 0
     assert cli.process("watch", "--seconds", "0.1").code == 0
     assert cli.process("rm", "tock").code == 2
+
+
+@pytest.mark.parametrize("url", ["redis://andy:hunter2@host:6379/0", "nonsense:andy:hunter2@host", "x://h@unter2@host"])
+def test_a_password_in_an_address_is_never_shown(cli: Cli, url: str) -> None:
+    for command in (["ls"], ["add", "every 1h", "--say", "x"], ["doctor"], ["up"], ["why", "x"]):
+        for shape in ([], ["--json"]):
+            done = (
+                cli.process(*command, *shape, HORAE_STORE=url)
+                if command == ["up"]
+                else cli(*command, *shape, "--store", url)
+            )
+            assert done.code != 0, command
+            assert "unter2" not in done.out + done.err, command
+    assert "***@host" in cli("ls", "--store", url).err

@@ -70,7 +70,7 @@ def test_the_list_can_be_filtered_sorted_and_paged(cli: Cli) -> None:
     assert names("--all", "--limit", "2") == names()
     first = cli("ls", "--json", "--limit", "2")
     assert [task["name"] for task in first.json] == ["task 0", "task 1"]
-    following = re.search(r"horae ls --after (\S+)", first.err)
+    following = re.search(r"horae ls --limit 2 --after (\S+)", first.err)
     assert following is not None
     assert names("--after", following.group(1)) == ["task 2", "task 3", "task 4"]
     assert "no task fits" in cli("ls", "--text", "nothing like it").err

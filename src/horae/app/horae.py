@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Unpack, overload
 
 from ..lifecycle.explain import Explanation
-from ..model.checks import check_number
 from ..model.entry import Entry
 from ..model.ids import run_id
 from ..model.refusals import refuse
@@ -23,6 +22,7 @@ from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import TaskFilter
 from ..runtime.house import callback_key
 from ..service.code import CODE_KEY
+from ..service.lanes import MOST_IN_LANE
 from ..service.runs import answered
 from ..service.wishes import Duration, Options, When, Wish, read_duration, read_when, wish_of
 from ..targets.function.arguments.encode import encode_arguments, encode_result
@@ -40,12 +40,12 @@ from .waiting import Occurrence
 if TYPE_CHECKING:
     from ..simulation.forecast import Report
 
+__all__ = ["MOST_IN_LANE", "Horae"]
+
 P = ParamSpec("P")
 R = TypeVar("R")
 H = TypeVar("H", bound=Handler)
 Item = tuple["TaskFunction[Any, Any] | str", When, "Mapping[str, Any] | None"]
-
-MOST_IN_LANE: Final = 1_000_000
 
 
 class Horae(Running):
@@ -196,10 +196,7 @@ class Horae(Running):
 
     async def lane(self, name: str, limit: int) -> None:
         """At most so many runs of this lane at once, across all nodes; with 0 nothing of it starts."""
-        check_number("limit", limit, 0, MOST_IN_LANE)
-        await self.store.set_lane(name, limit)
-        # A higher limit may have let somebody in.
-        self._told(None)
+        await self.service.lanes.limit(self.who, name, limit)
 
     # --- what is told ----------------------------------------------------------------------------------------------
 

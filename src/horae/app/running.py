@@ -152,8 +152,7 @@ class Running:
             await store.close()
             raise
         self._store = store
-        key_file = chosen.value("key_file")
-        self._service = make_service(self.url, store, self.clock, self.zone, self._kinds, self._told, key_file)
+        self._service = make_service(self.url, store, self.clock, self.zone, self._kinds, self._told)
         interpreter.opened()
         await self.begin()
 

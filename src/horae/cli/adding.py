@@ -4,36 +4,50 @@ from __future__ import annotations
 
 import shlex
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import typer
 
 from ..model.change import Facts
+from ..model.task import Task
 from ..schedule import Schedule
 from ..schedule.warnings import ScheduleWarning
+from ..service.edits import Edited, fire_changes
 from ..service.wishes import Wish
 from ..wire.tasks import read_task, task_json
 from . import words
 from .asking import Question, ask
 from .defining import DEFINITION, task_shape, usual_name
 from .desk import Desk, at_desk
+from .editing import changed_fields, fires_changed_json, show_changes
 from .frame import Said, command
 from .out import Out
-from .pieces import Piece
+from .pieces import Cell, Piece
 from .receipt import FIRES, fires_json, fires_of, policies_line, show_schedule, show_warnings, target_line
 from .refusals import refuse
 from .render import warnings_json
+from .session import is_there, refuse_memory
 
 _NOT_SAID: tuple[str, ...] = ("anchored",)  # true of every interval: `explain` says it
 
 
 class Made(NamedTuple):
-    """What came of it. `now` is the moment that the receipt counts from, `alive` whether anybody is there to run it."""
+    """What came of it. `now` is the moment that the receipt counts from, `alive` whether anybody is there to run it.
+
+    `edited`: the key was taken, so it is about the task that has it.
+    """
 
     facts: Facts
     now: datetime
     dry_run: bool
     alive: bool
+    edited: Edited | None = None
+
+    @property
+    def change(self) -> Literal["new", "changed", "same"]:
+        if self.edited is None:
+            return "new"
+        return "changed" if changed_fields(self.edited) else "same"
 
 
 def register(app: typer.Typer) -> None:
@@ -61,7 +75,11 @@ def add(
     schedule, warnings = _read(text, zone, out)
     named = {"name": name or usual_name(shape), "when": text, "key": key, "owner": owner}
     wish = read_task(named | shape)._replace(when=schedule)
-    made = _tried(wish) if dry_run else at_desk(out.store, lambda app: _make(app, wish, paused=pause), create=True)
+    if dry_run:
+        made = _tried(out.store, wish)
+    else:
+        refuse_memory(out.store)
+        made = at_desk(out.store, lambda app: _make(app, wish, paused=pause), create=True)
     _show(out, made, warnings)
 
 
@@ -80,15 +98,35 @@ def _read(text: str, zone: str | None, out: Out) -> tuple[Schedule, list[Schedul
 
 
 async def _make(app: Desk, wish: Wish, *, paused: bool) -> Made:
+    before = None if wish.key is None else (await app.service.tasks.rehearse(app.who, wish))[0]
     task = await app.service.tasks.create(app.who, wish, paused="" if paused else None)
-    facts = await app.service.tasks.get(app.who, task.id)
-    return Made(facts, app.clock.now(), dry_run=False, alive=bool(await app.store.nodes()))
+    facts, now = await app.service.tasks.get(app.who, task.id), app.clock.now()
+    alive = await app.anybody()
+    return Made(facts, now, dry_run=False, alive=alive, edited=_edited(before, facts.task, now))
 
 
-def _tried(wish: Wish) -> Made:
+def _edited(before: Facts | None, after: Task, now: datetime) -> Edited | None:
+    if before is None:
+        return None
+    return Edited(before.task, after, fire_changes(before.task, after, before.standing, now))
+
+
+def _tried(store: str | None, wish: Wish) -> Made:
     """Made in full, where it is forgotten at once: every check is the real one, and nothing is written."""
+    found = at_desk(store, lambda app: _rehearsed(app, wish)) if wish.key is not None and is_there(store) else None
+    if found is not None:
+        return found
     made = at_desk("memory://", lambda app: _make(app, wish, paused=False))
     return made._replace(dry_run=True, alive=True)
+
+
+async def _rehearsed(app: Desk, wish: Wish) -> Made | None:
+    """What would become of the task that has the key already; None: nobody has it."""
+    before, after = await app.service.tasks.rehearse(app.who, wish)
+    if before is None:
+        return None
+    now = app.clock.now()
+    return Made(before._replace(task=after), now, dry_run=True, alive=True, edited=_edited(before, after, now))
 
 
 def _show(out: Out, made: Made, warnings: list[ScheduleWarning]) -> None:
@@ -100,21 +138,37 @@ def _show(out: Out, made: Made, warnings: list[ScheduleWarning]) -> None:
     if out.quiet:
         out.ids([] if made.dry_run else [task.id])
         return
-    if made.dry_run:
-        out.line((Piece("○ ", "dim"), Piece(task.name, "bold"), "  ", Piece(out.told(words.NOT_MADE), "dim")))
-    else:
-        out.line((Piece("✓ ", "good"), Piece(task.name, "bold"), "  ", Piece(task.id, "dim")))
+    out.line(_headline(out, made))
+    if made.edited is not None:
+        show_changes(out, made.edited, made.now)
     show_schedule(out, task, fires, made.now)
     out.row(out.told(words.DOES), target_line(task.target))
     out.row(out.told(words.LATE), policies_line(task.policies, out.language))
     if not made.dry_run:
         if facts.standing.pause is not None:
             out.row(out.told(words.STATE), out.told(words.PAUSED_AT_BIRTH, name=task.id))
-        see = f"     {out.told(words.SEE)}  horae show {shlex.quote(task.name)}"
-        out.row(out.told(words.UNDO), f"horae rm {task.id} --yes{see}")
+        see = f"horae show {shlex.quote(task.name)}"
+        if made.edited is None:
+            out.row(out.told(words.UNDO), f"horae rm {task.id} --yes     {out.told(words.SEE)}  {see}")
+        else:
+            # To remove it would take more away than was just put there.
+            out.row(out.told(words.SEE), see)
     show_warnings(out, warnings)
     if not made.alive:
         out.note(words.NO_ENGINE)
+
+
+def _headline(out: Out, made: Made) -> Cell:
+    task, change = made.facts.task, made.change
+    said = {"new": words.NOT_MADE if made.dry_run else None, "changed": words.WAS_EDITED, "same": words.AS_IT_IS}[
+        change
+    ]
+    if made.dry_run and change == "changed":
+        said = words.NOT_EDITED
+    sign = Piece("○ ", "dim") if made.dry_run else Piece("= ", "dim") if change == "same" else Piece("✓ ", "good")
+    told = "" if said is None else out.told(said, version=task.version)
+    name = "" if made.dry_run and change == "new" else f"{task.id}  "
+    return (sign, Piece(task.name, "bold"), "  ", Piece(f"{name}{told}".rstrip(), "dim"))
 
 
 def _receipt_json(out: Out, made: Made, warnings: list[ScheduleWarning]) -> dict[str, Any]:
@@ -124,4 +178,6 @@ def _receipt_json(out: Out, made: Made, warnings: list[ScheduleWarning]) -> dict
         "fires": fires_json(fires_of(facts.task, facts.standing, made.now, FIRES)),
         "warnings": warnings_json(warnings, out.language),
         "dry_run": made.dry_run,
+        "change": made.change,
+        **({"removed": [], "added": []} if made.edited is None else fires_changed_json(made.edited)),
     }

@@ -122,11 +122,11 @@ def about_key(path: Path, secrets: int) -> Check:
     if os.name == "posix" and mode & 0o077:
         exposed = refuse("key_file_exposed", path=path, mode=f"{mode:04o}", quoted=path)
         said = Words(*(exposed.in_language(each).message for each in ("en", "zh")))
-        return Check("secrets", "error", _plain(said), {}, Words(f"chmod 600 {path}", f"chmod 600 {path}"))
+        return Check("secrets", "error", plain_words(said), {}, Words(f"chmod 600 {path}", f"chmod 600 {path}"))
     return check("secrets", "ok", words.KEY_FINE, number=secrets, path=path)
 
 
-def _plain(said: Words) -> Words:
+def plain_words(said: Words) -> Words:
     """A sentence that is complete has no places left to fill, whatever a path looks like."""
     return Words(*(text.replace("{", "{{").replace("}", "}}") for text in said))
 

@@ -90,6 +90,8 @@ def _target(said: Said, stray: list[str], behind: tuple[str, ...]) -> dict[str, 
     if behind and not said["command"]:
         raise refuse("stray_words", words=" ".join(behind))
     if said["command"]:
+        if not behind:
+            raise refuse("command_not_behind")
         shape["command"] = list(behind)
     if said["target"] is not None:
         shape["target"] = json_option("--target", said["target"])
@@ -99,7 +101,9 @@ def _target(said: Said, stray: list[str], behind: tuple[str, ...]) -> dict[str, 
 def _http(said: Said, stray: list[str]) -> dict[str, Any]:
     """`--http URL`, or `--http METHOD URL`, where the address is the last word that no option took."""
     shape: dict[str, Any] = {"url": said["http"]}
-    if said["http"].upper() in METHODS and stray and _ADDRESS.match(stray[-1]):
+    if not _ADDRESS.match(said["http"]) and stray and _ADDRESS.match(stray[-1]):
+        if said["http"].upper() not in METHODS:
+            raise refuse("no_method", value=said["http"], allowed=", ".join(METHODS))
         shape = {"method": said["http"].upper(), "url": stray.pop()}
     if said["header"]:
         shape["headers"] = dict(_header(each) for each in said["header"])

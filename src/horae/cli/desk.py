@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from ..clock import Clock, SystemClock
+from ..errors import NotFound
 from ..model.principal import LOCAL, Principal
 from ..model.task import Target
 from ..runtime.choosing import chosen_wake
@@ -41,6 +42,12 @@ class Desk:
     def told(self, _due: datetime | None) -> None:
         self._ring.ring()
 
+    async def anybody(self) -> bool:
+        """Whether somebody is there to run what is due; who has died without a word does not count."""
+        from ..engine.home import is_gone  # noqa: PLC0415 - few commands ask
+
+        return not all(is_gone(node.home) for node in await self.store.nodes())
+
     def close(self) -> None:
         self._ring.close()
 
@@ -58,6 +65,12 @@ async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable
         desk = Desk(url, store, settings)
         try:
             return await work(desk)
+        except NotFound as refusal:
+            if refusal.code != "no_such_task":
+                raise
+            from .nearest import with_nearest  # noqa: PLC0415 - only for what was mistyped
+
+            raise await with_nearest(desk, refusal) from None
         finally:
             desk.close()
     finally:

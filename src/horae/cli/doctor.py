@@ -67,14 +67,22 @@ def _about_store(out: Out) -> tuple[Path, list[Check]]:
     from ..errors import StoreError  # noqa: PLC0415
     from ..runtime.choosing import store_url  # noqa: PLC0415
     from ..runtime.stores import sqlite_path  # noqa: PLC0415
-    from .checks import check  # noqa: PLC0415
+    from .checks import check, plain_words  # noqa: PLC0415
+    from .reaching import obstacle_to  # noqa: PLC0415
     from .session import look, settings_of  # noqa: PLC0415
     from .store_checks import about_file, about_store  # noqa: PLC0415
+    from .words import Words  # noqa: PLC0415
 
     found = sqlite_path(store_url(settings_of(out.store)))
     path = None if found is None else Path(found).absolute()
     if path is not None and not path.exists():
         return path.parent, [check("store", "warning", words.NO_STORE, words.NO_STORE_FIX, path=path)]
+    obstacle = None if path is None else obstacle_to(path)
+    if path is not None and obstacle is not None:
+        told = obstacle.refusal()
+        said = Words(*(told.in_language(each).message for each in ("en", "zh")))
+        fix = Words(*(told.in_language(each).hint for each in ("en", "zh")))
+        return path.parent, [check("store", "error", plain_words(said), plain_words(fix))]
     try:
         before = [] if path is None else list(about_file(path))
         return path.parent if path else Path.cwd(), [*before, *look(out.store, lambda app: about_store(app, path))]

@@ -66,13 +66,19 @@ def edit(
 
 
 def _json(out: Out, done: Edited, facts: Facts, *, dry_run: bool) -> dict[str, Any]:
-    zone = done.after.schedule.zone
     return {
         "task": task_json(facts, out.language),
         "changed": changed_fields(done),
-        "removed": [{"at": utc(at), "at_local": local(at, done.before.schedule.zone)} for at in done.fires.removed],
-        "added": [{"at": utc(at), "at_local": local(at, zone)} for at in done.fires.added],
+        **fires_changed_json(done),
         "dry_run": dry_run,
+    }
+
+
+def fires_changed_json(done: Edited) -> dict[str, Any]:
+    before, after = done.before.schedule.zone, done.after.schedule.zone
+    return {
+        "removed": [{"at": utc(at), "at_local": local(at, before)} for at in done.fires.removed],
+        "added": [{"at": utc(at), "at_local": local(at, after)} for at in done.fires.added],
     }
 
 
@@ -94,7 +100,12 @@ def _tell(out: Out, done: Edited, now: datetime, *, dry_run: bool) -> None:
         return
     said = words.WOULD_EDIT if dry_run else words.EDITED
     out.line(out.told(said, name=done.after.name, version=done.after.version))
-    for name, change in changed.items():
+    show_changes(out, done, now)
+
+
+def show_changes(out: Out, done: Edited, now: datetime) -> None:
+    """Field by field, and the fires that go and come."""
+    for name, change in changed_fields(done).items():
         out.line(("  ~ ", f"{name}: ", Piece(json_text(change["from"]), "dim"), " → ", json_text(change["to"])))
     lines = ((words.GONE, "-", done.fires.removed, done.before), (words.NEW, "+", done.fires.added, done.after))
     for label, sign, instants, task in lines:

@@ -14,6 +14,8 @@ from .pieces import inert
 from .width import columns
 
 INTERRUPTED: Final = 130
+_READER_LEFT: Final = 141
+"""As if the signal for this had ended it, like any other program whose reader has seen enough."""
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _WIDEST: Final = 72
 
@@ -48,7 +50,7 @@ def end_with(error: BaseException, manner: Manner) -> int:
         with suppress(OSError):
             sys.stdout.close()
         if isinstance(error, BrokenPipeError):
-            return 1  # nobody is there to be told
+            return _READER_LEFT  # nobody is there to be told
     if type(error).__name__ == "NoArgsIsHelpError":
         _tell([str(error)])
         return 2

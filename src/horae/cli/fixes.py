@@ -11,6 +11,7 @@ from ..lifecycle.explain import Explanation, Verdict
 from ..model.change import Facts
 from ..model.reason import Reason
 from ..model.run import Run, RunState
+from ..model.task import TaskState
 from ..service.ledger import Why
 from ..wire.tasks import waiting_for
 from .words import FIXES, Words
@@ -19,14 +20,27 @@ _MADE_UP_FOR: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.PAU
 _FAILED: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 
 
+_REFUSED: Final[dict[TaskState, frozenset[str]]] = {
+    TaskState.CANCELLED: frozenset({"run", "retry", "resume", "edit", "skip"}),
+    TaskState.PAUSED: frozenset({"retry"}),
+    TaskState.COMPLETED: frozenset({"resume", "skip"}),
+}
+"""What is not done to a task in this state."""
+
+
 class Fix(NamedTuple):
     command: str
     does: Words
 
+    @property
+    def verb(self) -> str:
+        return self.command.split()[1]
+
 
 def fixes_for(why: Why) -> tuple[Fix, ...]:
-    """The most likely one first; none where nothing is wrong."""
-    return tuple(_for(why.facts, why.explanation, why.at))
+    """The most likely one first; none where nothing is wrong, and none that would be refused."""
+    refused = _REFUSED.get(why.facts.standing.state, frozenset())
+    return tuple(fix for fix in _for(why.facts, why.explanation, why.at) if fix.verb not in refused)
 
 
 def _for(facts: Facts, found: Explanation, at: datetime) -> Iterator[Fix]:
@@ -46,8 +60,7 @@ def _for(facts: Facts, found: Explanation, at: datetime) -> Iterator[Fix]:
             yield Fix("horae nodes", FIXES["nodes"])
         case Verdict.OVER:
             yield Fix(f"horae run {name}", FIXES["run"])
-            if found.reason is not Reason.CANCELLED:
-                yield Fix(f"horae resume {name}", FIXES["resume"])
+            yield Fix(f"horae resume {name}", FIXES["resume"])
         case Verdict.NOT_PLANNED:
             yield Fix(f"horae next --task {name}", FIXES["next"])
         case Verdict.PENDING | Verdict.NOT_CREATED | Verdict.FORGOTTEN:

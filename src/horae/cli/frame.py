@@ -65,13 +65,21 @@ def command(
 
         call.__doc__ = function.__doc__
         _describe(call, _parameters(own, shared, common))
-        app.command(name, cls=Splitting, **settings)(call)
+        splits = any(each.name == BEHIND for each in own)
+        app.command(name, cls=Splitting if splits else Quick, **settings)(call)
         return function
 
     return register
 
 
-class Splitting(TyperCommand):
+class Quick(TyperCommand):
+    """Words behind `--` are arguments, whatever they look like."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return spare(super().get_params(ctx))
+
+
+class Splitting(Quick):
     """Words behind `--` are nobody's options and nobody's arguments: they are kept apart for those who want them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -80,9 +88,6 @@ class Splitting(TyperCommand):
             ctx.meta[BEHIND] = args[place + 1 :]
             args = args[:place]
         return super().parse_args(ctx, args)
-
-    def get_params(self, ctx: Any) -> Any:
-        return spare(super().get_params(ctx))
 
 
 def _parameters(own: list[inspect.Parameter], groups: Groups, common: OptionGroup) -> list[inspect.Parameter]:

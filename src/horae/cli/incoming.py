@@ -10,13 +10,14 @@ from ..model.run import Origin
 
 
 class OldRun(NamedTuple):
-    """A run from before, of the task with this key."""
+    """A run from before, of the task with this key; `owner` tells whose, where several have the same."""
 
     key: str
     past: Past
     planned: datetime
     attempt: int = 1
     origin: Origin = Origin.SCHEDULED
+    owner: str | None = None
     source: str = ""
     """Where it stands in its file."""
 

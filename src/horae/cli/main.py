@@ -111,6 +111,11 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.flush()
     except (HoraeError, _Mistake, OSError, KeyboardInterrupt, typer.Abort) as error:
         return end_with(error, Manner(wanted_language(arguments), wants_json(arguments)))
+    except SystemExit as ending:
+        if not isinstance(ending.__context__, BrokenPipeError):
+            raise
+        # Typer ends with 1 when nobody reads any more; what that means is said in one place.
+        return end_with(ending.__context__, Manner(wanted_language(arguments), as_json=False))
     if code == INTERRUPTED:  # typer's own word for Ctrl-C
         return end_with(KeyboardInterrupt(), Manner(wanted_language(arguments), wants_json(arguments)))
     return code if isinstance(code, int) else 0

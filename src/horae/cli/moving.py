@@ -118,11 +118,12 @@ def _nobody(_done: int) -> None:
 
 def rehearsal_store(out: Out, *, dry_run: bool) -> str | None:
     """A rehearsal on a store that is not there yet needs one, but not on the disk."""
-    if not dry_run:
-        return out.store
-    from .database import store_file  # noqa: PLC0415
+    from .session import MEMORY, is_there, refuse_memory  # noqa: PLC0415
 
-    return out.store if store_file(out).exists() else "memory://"
+    if not dry_run:
+        refuse_memory(out.store)
+        return out.store
+    return out.store if is_there(out.store) else MEMORY
 
 
 def _read(path: str, kind: str, zone: str, owner: str | None, *, system: bool) -> Incoming:

@@ -52,7 +52,7 @@ class _Reading:
         self._owner = owner
         self._begun = False
         self._over = 0
-        self._keys: dict[str, str] = {}
+        self._keys: dict[str, tuple[str | None, str]] = {}
         self._found: list[Found] = []
         self._runs: list[OldRun] = []
         self._lanes: list[tuple[str, int]] = []
@@ -93,7 +93,7 @@ class _Reading:
         wish = read_task({**body, "when": carried_on(body)}, exported=True)._replace(key=key)
         if self._owner is not None:
             wish = wish._replace(owner=self._owner)
-        self._keys[str(body.get("id"))] = key
+        self._keys[str(body.get("id"))] = wish.owner, key
         self._found.append(Found(wish, state in _PAUSED, f"line {number}"))
 
 

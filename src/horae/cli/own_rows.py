@@ -20,13 +20,14 @@ _LONGEST_MS: Final = 100 * 366 * 24 * 60 * 60 * 1000
 _GROUP: Final = frozenset(Group._fields)
 
 
-def read_run(body: Mapping[str, Any], keys: Mapping[str, str], source: str) -> OldRun:
+def read_run(body: Mapping[str, Any], keys: Mapping[str, tuple[str | None, str]], source: str) -> OldRun:
     planned = instant(body, "planned")
+    owner, key = keys.get(needed_text(body, "task_id"), (None, ""))
     result, error = body.get("result"), body.get("error")
     if error is not None and not isinstance(error, str):
         raise bad_field("error", error, "a text")
     past = Past(
-        keys.get(needed_text(body, "task_id"), ""),
+        key,
         instant(body, "started") if body.get("started") else planned,
         _length(body.get("duration_ms")),
         RunState(_choice(body, "state", None, RunState)),
@@ -35,7 +36,7 @@ def read_run(body: Mapping[str, Any], keys: Mapping[str, str], source: str) -> O
     )
     attempt = _whole("attempt", body.get("attempt", 1), 1, _MOST_ATTEMPTS)
     origin = Origin(_choice(body, "origin", Origin.SCHEDULED, Origin))
-    return OldRun(past.key, past, planned, attempt, origin, source)
+    return OldRun(key, past, planned, attempt, origin, owner, source)
 
 
 def read_group(body: Mapping[str, Any]) -> Group:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
 from ..choices import Language
 from ..model.policy import Missed, Policies
 from ..model.task import Standing, Target, Task, past_of
-from ..schedule import Every, iterate
+from ..schedule import Every, Schedule, iterate
 from ..schedule.describe import sentence
 from ..schedule.preview import Fire, fires_in
 from ..schedule.warnings import ScheduleWarning
@@ -23,6 +23,7 @@ from .signs import fine
 from .width import padded
 
 FIRES: Final = 3
+_SECOND: Final = timedelta(seconds=1)
 
 
 def fires_of(task: Task, standing: Standing, now: datetime, number: int = FIRES) -> list[Fire]:
@@ -42,10 +43,18 @@ def show_schedule(out: Out, task: Task, fires: Sequence[Fire], now: datetime) ->
         at_once = task.schedule.kind in ("now", "once")
         out.row(out.told(words.NEXT), out.told(words.AT_ONCE if at_once else words.NOTHING_LEFT))
     for number, fire in enumerate(fires):
-        line = fire_line(whole_seconds(fire), now, out.language)
+        line = fire_line(_as_fine_as(task.schedule, fire), now, out.language)
         out.row(out.told(words.NEXT) if number == 0 else "", line)
     if isinstance(task.schedule, Every) and task.schedule.since == "end":
         out.row("", out.told(words.ESTIMATE))
+
+
+def _as_fine_as(schedule: Schedule, fire: Fire) -> Fire:
+    """Seconds, unless several fires share one; then milliseconds."""
+    if not isinstance(schedule, Every) or schedule.interval >= _SECOND:
+        return whole_seconds(fire)
+    rest = fire.utc.microsecond // 1000 * 1000
+    return Fire(fire.utc.replace(microsecond=rest), fire.local.replace(microsecond=rest), fire.zone)
 
 
 def whole_seconds(fire: Fire) -> Fire:

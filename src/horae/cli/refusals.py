@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import NotFound, Refusal
+from ..errors import InvalidTask, NotFound, Refusal, StoreUnavailable
 from ..model.refusals import Entry, refusal
 
 
 class BadUsage(Refusal):
     """It was asked in a way that cannot be answered, or needs a yes that nobody gave."""
+
+
+class StoreNotReached(StoreUnavailable, Refusal):
+    """The store is there, and cannot be opened as it would have to be."""
 
 
 class WaitTimedOut(Refusal):
@@ -27,6 +31,27 @@ CATALOGUE: Final[dict[str, Entry]] = {
         'Try: horae add "every 10s" --say tick',
         "还没有任务:{path} 不存在。",
         '可以试试:horae add "every 10s" --say tick',
+    ),
+    "nothing_would_be_kept": Entry(
+        InvalidTask,
+        "The store {url} ends with this command: nothing would be kept.",
+        "Use a file: --store sqlite:///horae.db",
+        "存储 {url} 会随本命令结束而消失:什么都不会保留。",
+        "请使用文件:--store sqlite:///horae.db",
+    ),
+    "no_such_folder": Entry(
+        NotFound,
+        "There is no folder {folder}, so there is no store in it.",
+        "Check the path of --store or HORAE_STORE; a folder is not made by itself.",
+        "没有目录 {folder},其中也就没有存储。",
+        "请检查 --store 或 HORAE_STORE 的路径;目录不会自动创建。",
+    ),
+    "store_not_reached": Entry(
+        StoreNotReached,
+        "{path} cannot be opened for {use}: {reason}.",
+        "A store is read and written by whoever uses it: make the file and its folder writable, or use a copy of it.",
+        "无法打开 {path} 进行{use_zh}:{reason}。",
+        "使用存储需要读写权限:请使该文件及其目录可写,或使用它的副本。",
     ),
     "needs_yes": Entry(
         BadUsage,
@@ -104,6 +129,20 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Words after the schedule belong to --http METHOD URL, or stand behind -- for --command.",
         "这里不应出现“{words}”。",
         "计划之后的内容属于 --http 方法 地址,或放在 -- 之后用于 --command。",
+    ),
+    "no_method": Entry(
+        BadUsage,
+        "'{value}' is no method that an address could be called with.",
+        "The methods are: {allowed}.",
+        "“{value}”不是可用的请求方法。",
+        "可用的方法:{allowed}。",
+    ),
+    "command_not_behind": Entry(
+        BadUsage,
+        "It is not said which program --command runs.",
+        "The program stands behind two dashes, after all options: --command -- ls -l",
+        "没有说明 --command 要运行哪个程序。",
+        "程序写在所有选项之后的两个短横线后面:--command -- ls -l",
     ),
     "only_for_http": Entry(
         BadUsage,

@@ -86,11 +86,11 @@ async def _queue(app: Desk, name: str, as_of: str | None) -> Queued:
     zone = facts.task.schedule.zone or app.zone
     if as_of is None:
         name = await app.service.tasks.run_now(app.who, facts.task.id)
-        return Queued(name, facts.task, zone, bool(await app.store.nodes()))
+        return Queued(name, facts.task, zone, await app.anybody())
     at = asked_stretch(as_of, zone, app.clock.now())
     after = await app.service.tasks.backfill(app.who, facts.task.id, at.first, at.last, again=True)
     name = _backfilled(after, at.first, at.last)
-    return Queued(name, facts.task, zone, bool(await app.store.nodes()))
+    return Queued(name, facts.task, zone, await app.anybody())
 
 
 def _backfilled(facts: Facts, first: datetime, last: datetime) -> str:

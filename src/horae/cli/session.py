@@ -6,10 +6,10 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..runtime.choosing import chosen_settings, data_file, store_url
-from ..runtime.stores import sqlite_path
+from ..runtime.stores import masked, sqlite_path
 from ..settings import DefaultZone, Settings, default_zone
 from .refusals import refuse
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..app import Horae
 
 T = TypeVar("T")
+MEMORY: Final = "memory://"
 
 
 def act(store: str | None, work: Callable[[Horae], Awaitable[T]], *, create: bool = True) -> T:
@@ -44,26 +45,53 @@ def settings_of(store: str | None) -> Settings:
 def is_there(store: str | None) -> bool:
     """Whether there is anything to look at; a store that is no file is asked when it is opened."""
     path = sqlite_path(store_url(settings_of(store)))
-    return path is None or Path(path).exists()
+    if path is None or Path(path).exists():
+        return True
+    _refuse_missing_folder(path)
+    return False
+
+
+def _refuse_missing_folder(path: str) -> None:
+    """A folder that is not there was mistyped; but the user's own is made when it is needed."""
+    folder = Path(path).absolute().parent
+    if path != str(data_file()) and not folder.exists():
+        raise refuse("no_such_folder", folder=folder)
 
 
 def place_of(store: str | None) -> str:
     """Where it is, as people would look for it."""
     url = store_url(settings_of(store))
     path = sqlite_path(url)
-    return url if path is None else str(Path(path).resolve())
+    return masked(url) if path is None else str(Path(path).resolve())
+
+
+def refuse_memory(store: str | None) -> None:
+    """A store in memory ends with the command: whatever it was given would be gone."""
+    if store_url(settings_of(store)) == MEMORY:
+        raise refuse("nothing_would_be_kept", url=MEMORY)
 
 
 def opened_url(store: str | None, *, create: bool) -> str:
     """The store's address, ready to be opened: the user's own folder is made, nobody else may look into it."""
     url = store_url(settings_of(store))
     path = sqlite_path(url)
-    if path is not None and not Path(path).exists():
+    if path is not None and Path(path).exists():
+        _refuse_unreachable(Path(path))
+    elif path is not None:
+        _refuse_missing_folder(path)
         if not create:
             raise refuse("no_store_yet", path=place_of(store))
         if path == str(data_file()):
             data_file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return url
+
+
+def _refuse_unreachable(path: Path) -> None:
+    from .reaching import obstacle_to  # noqa: PLC0415 - it has words of its own
+
+    obstacle = obstacle_to(path)
+    if obstacle is not None:
+        raise obstacle.refusal()
 
 
 def home_zone(flag: str | None, settings: Settings) -> DefaultZone:

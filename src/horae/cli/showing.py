@@ -49,7 +49,7 @@ def show(
     *,
     task: str = typer.Argument(..., metavar="TASK|RUN", help="A task: name, id or key, or a part; or the id of a run."),
 ) -> None:
-    """Show one task in full, or one run."""
+    """Show one task, or one run, in full."""
     if is_run(task):
         show_run(out, task)
         return

@@ -6,7 +6,6 @@ from datetime import datetime
 
 import typer
 
-from ..model.checks import check_number
 from ..model.lane import LaneUse
 from ..ports.store import Node
 from ..service.overview import Overview
@@ -21,7 +20,6 @@ from .session import is_there, place_of
 from .signs import clock_time, fine, full_time, padded_ahead, short, sign_of
 
 _FEW = 5
-MOST_IN_LANE = 1_000_000
 
 
 def register(app: typer.Typer) -> None:
@@ -52,8 +50,8 @@ async def _seen(app: Desk) -> tuple[Overview, str]:
 
 def overview_rows(out: Out, found: Overview, zone: str) -> list[tuple[str, Cell]]:
     """The numbers of Now, each with a short word before it."""
-    counts = " · ".join(f"{number} {state.value}" for state, number in found.tasks.items() if number)
-    outcomes = " · ".join(f"{number} {name}" for name, number in found.outcomes.items())
+    counts = " · ".join(_count(out, state.value, number) for state, number in found.tasks.items() if number)
+    outcomes = " · ".join(_count(out, name, number) for name, number in found.outcomes.items())
     none = out.told(words.NOTHING)
     rows: list[tuple[str, Cell]] = [
         (out.told(words.TASKS), counts or none),
@@ -66,6 +64,13 @@ def overview_rows(out: Out, found: Overview, zone: str) -> list[tuple[str, Cell]
     rows += _labelled(out.told(words.UPCOMING), upcoming_lines(out, found, zone)[:_FEW])
     rows += _labelled(out.told(words.NEEDS_LABEL), need_lines(out, found))
     return rows
+
+
+def _count(out: Out, name: str, number: int) -> str:
+    """`3 failed`; of what was skipped, also why."""
+    state, _, reason = name.partition(":")
+    told = f"{number} {name}" if out.language == "en" else f"{number} 个{out.told(words.STATES[state])}"
+    return told if out.language == "en" or not reason else f"{told}({reason})"
 
 
 def _labelled(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:
@@ -144,10 +149,7 @@ def lane(
     """Set how many runs of a lane go on at once."""
 
     async def work(app: Desk) -> LaneUse:
-        check_number("limit", limit, 0, MOST_IN_LANE)
-        await app.store.set_lane(name, limit)
-        app.told(None)  # a higher limit may have let somebody in
-        return next((each for each in await app.store.lanes() if each.name == name), LaneUse(name, limit, 0))
+        return await app.service.lanes.limit(app.who, name, limit)
 
     found = at_desk(out.store, work, create=True)
     if out.json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ..app import Horae
 from ..errors import Refusal
@@ -26,6 +26,8 @@ from .rehearsal import Planned, planned
 
 _ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 _AT_ONCE = 200
+_Made: TypeAlias = dict[tuple[str | None, str], Task]
+"""By owner and key; without an owner too, for files that know of one key only once."""
 
 
 class Plan(NamedTuple):
@@ -82,7 +84,7 @@ def _is_past(run: OldRun, now: datetime) -> bool:
 
 
 async def take_over(app: Horae, incoming: Incoming, plan: Plan, note: str, progress: Callable[[int], None]) -> Taken:
-    tasks: dict[str, Task] = {}
+    tasks: _Made = {}
     for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
         if each.paused and step.turn == "new":
             task = await app.service.tasks.create(app.who, each.wish, paused=note)
@@ -91,7 +93,7 @@ async def take_over(app: Horae, incoming: Incoming, plan: Plan, note: str, progr
         else:
             task = await app.service.tasks.declare(app.who, each.wish)
         if each.wish.key is not None:
-            tasks[each.wish.key] = task
+            tasks[each.wish.owner, each.wish.key] = tasks[None, each.wish.key] = task
         progress(number)
     lanes = {lane.name for lane in await app.store.lanes()}
     for name, limit in incoming.lanes:
@@ -116,13 +118,13 @@ async def _keep_group(app: Horae, group: Group, lanes: set[str]) -> None:
         await app.lane(owner, 1)
 
 
-async def _keep_runs(app: Horae, runs: tuple[OldRun, ...], tasks: dict[str, Task]) -> int:
+async def _keep_runs(app: Horae, runs: tuple[OldRun, ...], tasks: _Made) -> int:
     """As rows that have ended. The same run has the same name, so that the second time nothing is written."""
-    of_task: dict[str, list[OldRun]] = {}
+    of_task: dict[tuple[str | None, str], list[OldRun]] = {}
     now = app.clock.now()
     for run in runs:
-        if run.key in tasks and run.past.status in _ENDS and _is_past(run, now):
-            of_task.setdefault(run.key, []).append(run)
+        if (run.owner, run.key) in tasks and run.past.status in _ENDS and _is_past(run, now):
+            of_task.setdefault((run.owner, run.key), []).append(run)
     for key, old in of_task.items():
         rows = [_row(tasks[key], each) for each in old]
         for start in range(0, len(rows), _AT_ONCE):

@@ -56,6 +56,9 @@ SAID: Final = Words("Said", "输出")
 # --- tasks -------------------------------------------------------------------------------------------------------------
 
 NOT_MADE: Final = Words("nothing was made (dry run)", "没有创建(试运行)")
+NOT_EDITED: Final = Words("would be edited; nothing was written (dry run)", "将会修改;没有写入(试运行)")
+WAS_EDITED: Final = Words("edited (version {version})", "已修改(版本 {version})")
+AS_IT_IS: Final = Words("already as it is (version {version})", "已经如此(版本 {version})")
 PAUSED_AT_BIRTH: Final = Words("paused; horae resume {name} lets it go on", "已暂停;horae resume {name} 可恢复")
 AT_ONCE: Final = Words("at once", "立即")
 NOTHING_LEFT: Final = Words("nothing", "没有")
@@ -204,6 +207,17 @@ WATCHING_FROM: Final = Words(
     "watching from event {number} on; Ctrl-C ends it", "从事件 {number} 之后开始;按 Ctrl-C 结束"
 )
 WATCHING: Final = Words("Ctrl-C or q ends it", "按 Ctrl-C 或 q 结束")
+STATES: Final[dict[str, Words]] = {
+    "active": Words("active", "活动"),
+    "paused": Words("paused", "暂停"),
+    "completed": Words("completed", "完成"),
+    "failed": Words("failed", "失败"),
+    "cancelled": Words("cancelled", "取消"),
+    "succeeded": Words("succeeded", "成功"),
+    "timed_out": Words("timed_out", "超时"),
+    "lost": Words("lost", "丢失"),
+    "skipped": Words("skipped", "跳过"),
+}
 NEEDS: Final[dict[str, Words]] = {
     "failed": Words("has given up", "已放弃"),
     "failing": Words("fails again and again", "连续失败"),

@@ -11,6 +11,7 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from ..model.policy import LONGEST_TIMEOUT
+from ..model.variables import is_reserved
 from ..schedule import Cron
 from ..schedule.compat import Note
 from ..schedule.zones import find_zone
@@ -19,7 +20,7 @@ from .crontab_lines import Line, Variables, lines_of
 from .files import as_text
 from .harvest import Found, Harvest, Reading, Unclear, attempt, excerpt, gathered, target, title
 from .notes import note
-from .shell import SHELLS, is_reserved, plain_words, split_comment, split_input
+from .shell import SHELLS, plain_words, split_comment, split_input
 
 SYSTEM: Final = "crontab"
 _DEFAULT_SHELL: Final = "/bin/sh"
@@ -104,7 +105,7 @@ def _prelude(variables: Variables) -> str:
 
 
 def _reserved(variables: Variables) -> tuple[str, ...]:
-    return tuple(name for name in variables if is_reserved(name) or name == "HOME")
+    return tuple(name for name in variables if is_reserved(name))
 
 
 def _environment(variables: Variables) -> dict[str, str] | None:

@@ -8,12 +8,13 @@ from typing import Any, Final, NamedTuple
 
 from ..model.policy import LONGEST_TIMEOUT
 from ..model.task import Target
+from ..model.variables import is_reserved
 from ..schedule.compat import Note
 from ..service.wishes import Options
 from .fields import Fields, bad_field, needed_text, optional_mapping, optional_text
 from .harvest import target
 from .notes import note
-from .shell import SHELLS, is_reserved
+from .shell import SHELLS
 
 SCRIPT: Final = "script"
 _KINDS: Final = "systemEvent, agentTurn, command or script"

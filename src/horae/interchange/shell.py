@@ -9,11 +9,6 @@ from typing import Final, NamedTuple
 SHELLS: Final = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "busybox"})
 """Shells that read plain words, quotes and comments alike."""
 
-_RESERVED: Final = re.compile(
-    # Command targets let no task choose these: who chooses a loader or a search path chooses the program.
-    r"HORAE_.*|PATH|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NLSPATH|PYTHON.*|PERL.*"
-    r"|RUBY.*|NODE_.*|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|CLASSPATH|LUA_.*|GIT_.*"
-)
 _COMMAND_PART: Final = re.compile(r"(?:\\.|[^\\%])*+\\?")
 _LONGEST_PLAIN: Final = 4_000
 """shlex takes time with the square of a word's length, and nobody types that much without a shell in mind."""
@@ -61,10 +56,6 @@ def split_comment(command: str) -> Split:
             return Split(command[:place].rstrip(), command[place:].strip("# \t"))
         place += 1
     return Split(command.rstrip(), None)
-
-
-def is_reserved(variable: str) -> bool:
-    return _RESERVED.fullmatch(variable) is not None
 
 
 def plain_words(command: str) -> list[str] | None:

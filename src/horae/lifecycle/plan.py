@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..model.change import Change
+from ..model.checks import check_text
 from ..model.event import EventKind
+from ..model.lane import OWNER_LANE, check_lane
 from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES
 from ..model.policy import Policies
 from ..model.refusals import refuse
-from ..model.route import is_route
 from ..model.task import FRESH, Target, Task
 from ..schedule import Past, Schedule, first
 from .agenda import entry_at
@@ -48,16 +49,17 @@ def plan(draft: Draft, task_id: str, now: datetime) -> Change:
 
 def drafted(draft: Draft, task_id: str, now: datetime) -> Task:
     """The task that a draft describes, checked part by part."""
-    _check_text("name", draft.name, NAME_CHARACTERS)
-    _check_text("owner", draft.owner, KEY_CHARACTERS)
+    check_text("name", draft.name, NAME_CHARACTERS)
+    check_text("owner", draft.owner, KEY_CHARACTERS)
     if draft.key is not None:
-        _check_text("key", draft.key, KEY_CHARACTERS)
+        check_text("key", draft.key, KEY_CHARACTERS)
     if draft.lane is not None:
-        _check_text("lane", draft.lane, KEY_CHARACTERS)
-    if is_route(draft.lane):
-        # Whoever waits in such a lane would be taken for somebody who waits at a door.
-        raise refuse("bad_choice", name="lane", value=draft.lane, allowed="any name without 'function:' or 'target:'")
-    size = len(draft.payload) if draft.payload.isascii() else len(draft.payload.encode())
+        check_lane(draft.lane)
+        if draft.lane.startswith(OWNER_LANE):
+            # An owner's quota is nobody's to sit in by name.
+            raise refuse("bad_choice", name="lane", value=draft.lane, allowed=f"any name without '{OWNER_LANE}'")
+    _size("target", draft.target.kind + draft.target.spec)
+    size = _size("payload", draft.payload)
     if size > PAYLOAD_BYTES:
         raise refuse("payload_too_large", size=size, most=PAYLOAD_BYTES)
     return Task(
@@ -85,6 +87,9 @@ def _labels(labels: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(labels.items()))
 
 
-def _check_text(name: str, value: object, most: int) -> None:
-    if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable():
-        raise refuse("bad_text", name=name, value=value, most=most)
+def _size(name: str, text: str) -> int:
+    """In bytes. Half of a surrogate pair is no letter, and no file can keep it."""
+    try:
+        return len(text) if text.isascii() else len(text.encode())
+    except UnicodeEncodeError:
+        raise refuse("bad_payload", value=name) from None

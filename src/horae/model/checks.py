@@ -13,6 +13,12 @@ def check_kind(name: str, value: object, wanted: type) -> None:
         raise refuse("bad_policy", name=name, value=value, wanted=wanted.__name__)
 
 
+def check_text(name: str, value: object, most: int) -> None:
+    """A lone surrogate, which no file can keep, is not printable."""
+    if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable():
+        raise refuse("bad_text", name=name, value=value, most=most)
+
+
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise refuse("bad_choice", name=name, value=value, allowed=", ".join(allowed))

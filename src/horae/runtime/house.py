@@ -28,10 +28,8 @@ def make_service(
     zone: str | None,
     kinds: Kinds,
     told: Callable[[datetime | None], None] = lambda _due: None,
-    key_file: str | None = None,
 ) -> Service:
-    """`key_file` is the key that seals secrets, where the settings name one."""
-    secrets = SecretBox(store, sealing_for(sqlite_path(url), key_file), clock)
+    secrets = SecretBox(store, sealing_for(sqlite_path(url), kinds.settings.value("key_file")), clock)
     return Service(store, clock, zone, secrets, check=kinds.check, told=told)
 
 

@@ -26,7 +26,7 @@ class Kinds:
     """Loaded one by one, when the first task of that kind is made or run."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self.settings = settings
         self._loaded: dict[str, TargetKind] = {}
         self._theirs = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
 
@@ -41,7 +41,7 @@ class Kinds:
         return found
 
     def settings_of(self, kind: str) -> dict[str, Any]:
-        return self._settings.target(kind)
+        return self.settings.target(kind)
 
     def check(self, target: Target, payload: str) -> Target:
         """The target as it is to be kept. Which functions there are is known only to the nodes that have them."""

@@ -38,10 +38,19 @@ def make_store(url: str) -> Keeping:
         return MemoryStore()
     path = sqlite_path(url)
     if path is None:
-        raise refuse("unknown_store", url=url)
+        raise refuse("unknown_store", url=masked(url))
     from ..stores.sqlite import SQLiteStore  # noqa: PLC0415
 
     return SQLiteStore(path)
+
+
+def masked(url: str) -> str:
+    """As it may be shown: without the name and password that may stand before an `@`."""
+    before, found, after = url.rpartition("@")
+    if not found:
+        return url
+    scheme, found, _ = before.partition("://")
+    return f"{scheme}://***@{after}" if found else f"***@{after}"
 
 
 def make_wakeup(url: str, *, precise: bool) -> Wakeup:

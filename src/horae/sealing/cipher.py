@@ -30,6 +30,9 @@ class Sealing(Protocol):
     def open(self, sealed: bytes, about: bytes) -> bytes | None:
         """The value; None when another key sealed it, for another place, or anything of it was changed."""
 
+    def will_open(self, sealed: bytes, about: bytes) -> bool:
+        """Whether the key that seals from now on opens it, too: not one that is about to go, or gone already."""
+
 
 @final
 class Key:
@@ -64,6 +67,9 @@ class Key:
             return aead.decrypt(nonce, hidden, _VERSION + about)
         except InvalidTag:
             return None
+
+    def will_open(self, sealed: bytes, about: bytes) -> bool:
+        return self.open(sealed, about) is not None
 
     @cached_property
     def _aead(self) -> AESGCM:

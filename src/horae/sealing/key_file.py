@@ -36,8 +36,16 @@ class KeyFile:
 
     def seal(self, value: bytes, about: bytes) -> bytes:
         """The first use makes the key."""
-        self._last = load_key(self._next) or load_key(self.path) or make_key(self.path)
+        self._last = self._sealing_key() or make_key(self.path)
         return self._last.seal(value, about)
+
+    def will_open(self, sealed: bytes, about: bytes) -> bool:
+        """As the files are at this moment, whatever was read before."""
+        key = self._sealing_key()
+        return key is not None and key.open(sealed, about) is not None
+
+    def _sealing_key(self) -> Key | None:
+        return load_key(self._next) or load_key(self.path)
 
     def open(self, sealed: bytes, about: bytes) -> bytes | None:
         """To open makes no key: a new one could open nothing."""

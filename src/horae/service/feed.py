@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..model.event import Numbered
 from ..model.principal import Principal
 from ..ports.store import Feed
-from .tasks import check_page
+from .checks import check_page, check_position
 
 
 class Events:
@@ -15,6 +15,7 @@ class Events:
     async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Numbered, ...]:
         """The next events after a number, oldest first."""
         check_page(None, limit)
+        check_position("after", number)
         return await self._feed.events(number, limit, who.scope)
 
     async def last(self) -> int:

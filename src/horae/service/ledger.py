@@ -20,6 +20,7 @@ from ..model.run import Run
 from ..model.task import past_of
 from ..ports.store import Book, RunFilter
 from ..schedule import iterate
+from .checks import check_id
 from .moments import Stretch, asked_stretch
 from .outages import Outage, Outages
 
@@ -64,6 +65,7 @@ class Ledger:
         return Why(facts, instant, found, await self._outage(found, instant))
 
     async def _facts(self, who: Principal, task_id: str) -> Facts:
+        check_id(task_id, "no_such_task")
         facts = await self._book.facts(task_id, who.scope)
         if facts is None:
             raise refuse("no_such_task", id=task_id)

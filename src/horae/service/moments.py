@@ -6,14 +6,29 @@ import re
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import Final, NamedTuple
 
+from ..errors import InvalidSchedule
 from ..model.refusals import refuse
 from ..schedule.canonical import read_moment
+from ..schedule.durations import exact
 from ..schedule.instants import to_datetime
 from ..schedule.preview import fires_in
 from ..schedule.value import first_instant, is_wall, last_instant
 from ..schedule.zones import find_zone
 
-_DAYS: Final = {"today": 0, "yesterday": 1, "今天": 0, "昨天": 1, "前天": 2}
+_DAYS: Final = {"today": 0, "yesterday": 1, "tomorrow": -1, "今天": 0, "昨天": 1, "前天": 2, "明天": -1, "后天": -2}
+"""So many days ago."""
+_NOW: Final = ("now", "现在")
+_AGO: Final = re.compile(r"(.+?)\s+ago|(.+?)\s*(?:之前|以前|前)")
+_UNIT: Final = r"(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)"
+_LENGTH: Final = re.compile(rf"(?:\d{{1,9}}(?:\.\d{{1,3}})?{_UNIT})+", re.ASCII)
+_CHINESE_UNITS: Final = (
+    ("个", ""),
+    ("毫秒", "ms"),
+    ("分钟", "m"),
+    ("小时", "h"),
+    ("星期", "w"),
+    *zip("秒分天周", "smdw", strict=True),
+)
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 
 
@@ -29,7 +44,7 @@ class Stretch(NamedTuple):
 
 
 def asked_stretch(text: str | datetime, zone: str, now: datetime) -> Stretch:
-    """`2026-11-15T02:00Z`, `2026-11-15 02:00`, `2026-11-15`, `02:00`, `yesterday`, `yesterday 02:00`, `昨天 2:00`."""
+    """`2026-11-15T02:00Z`, `2026-11-15 02:00`, `2026-11-15`, `02:00`, `yesterday`, `昨天 2:00`, `now`, `5m ago`."""
     if isinstance(text, datetime):
         if text.tzinfo is None:
             raise refuse("naive_instant", value=text)
@@ -46,12 +61,17 @@ def asked_stretch(text: str | datetime, zone: str, now: datetime) -> Stretch:
 
 def _read(text: str, zone: str, now: datetime) -> Stretch:
     said = text.strip().lower()
+    if said in _NOW:
+        return Stretch(now, now)
     day, _, rest = said.partition(" ")
     if day in _DAYS:
         today = fires_in(zone, [now])[0].local.date()
         return _on(today - timedelta(days=_DAYS[day]), rest.strip(), zone, text)
     if _TIME.fullmatch(said):
         return _on(fires_in(zone, [now])[0].local.date(), said, zone, text)
+    if ago := _AGO.fullmatch(said):
+        at = now - _length(ago.group(1) or ago.group(2), text)
+        return Stretch(at, at)
     moment = read_moment(text.strip())
     if moment is None:
         raise refuse("unclear_moment", value=text)
@@ -59,6 +79,19 @@ def _read(text: str, zone: str, now: datetime) -> Stretch:
         return _on(moment, "", zone, text)
     found = _instant(moment, zone)
     return Stretch(found, found)
+
+
+def _length(said: str, text: str) -> timedelta:
+    """`5m`, `1 h 30 m`, `2 hours`, `5分钟`."""
+    for chinese, short in _CHINESE_UNITS:
+        said = said.replace(chinese, short)
+    said = "".join(said.split())
+    try:
+        if _LENGTH.fullmatch(said):
+            return exact(said, 0)
+    except InvalidSchedule:
+        pass
+    raise refuse("unclear_moment", value=text)
 
 
 def _on(day: date, clock: str, zone: str, text: str) -> Stretch:

@@ -16,6 +16,7 @@ _KIND: Final = "outage"
 _STOPPED: Final = "stopped_at"
 _WORTH_TELLING: Final = timedelta(seconds=2)
 _KEPT: Final = 200
+_LAST_WORDS: Final = 100
 
 
 class Outage(NamedTuple):
@@ -50,6 +51,9 @@ class Outages:
         stopped = await self._store.recall(_STOPPED)
         clean = None if stopped is None else datetime.fromisoformat(stopped)
         last = max([node.renewed for node in nodes], default=None)
+        if last is not None:
+            # Between two renewals it still ran things, and told of them.
+            last = max([last, *await self._last_words()])
         since = max([each for each in (clean, last) if each is not None], default=None)
         if since is None or now - since < _WORTH_TELLING:
             return None
@@ -60,6 +64,12 @@ class Outages:
         await self._records.put_record(Record(_KIND, key, "", body), replacing=None)
         await self._trim()
         return outage
+
+    async def _last_words(self) -> list[datetime]:
+        """When a run was told of for the last time, as far as that is among the newest events."""
+        number = await self._store.last_event()
+        newest = await self._store.events(max(0, number - _LAST_WORDS), _LAST_WORDS)
+        return [event.at for _, event in newest if event.run_id is not None]
 
     async def stopped(self) -> None:
         """Called after a node has left: if it was the last one, this is when."""

@@ -21,7 +21,7 @@ from ..model.refusals import refuse
 from ..model.run import LIVE, Run
 from ..ports.journal import Journal, NumberedLine
 from ..ports.store import RunFilter, Store
-from .tasks import check_page
+from .checks import check_id, check_page, check_position, check_wanted
 
 _ALL: Final = RunFilter()
 _ALL_LINES: Final = LOG_LINES + 1
@@ -46,6 +46,7 @@ class Runs:
     ) -> Page[Run]:
         """Newest planned first. Whatever owner is asked for, nobody sees more than is theirs."""
         check_page(after, limit)
+        check_wanted(wanted)
         seen = wanted if who.scope is None else wanted._replace(owner=who.scope)
         try:
             return await self._store.runs(seen, after, limit)
@@ -54,6 +55,7 @@ class Runs:
             raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
 
     async def get(self, who: Principal, run_id: str) -> Run:
+        check_id(run_id, "no_such_run")
         found = await self._store.run(run_id, who.scope)
         if found is None:
             raise refuse("no_such_run", id=run_id)
@@ -63,6 +65,7 @@ class Runs:
         self, who: Principal, run_id: str, after: int = 0, limit: int = _ALL_LINES
     ) -> tuple[NumberedLine, ...]:
         """What a run said, the line that tells of more included; only to those who may see the run."""
+        check_position("after", after)
         if limit != _ALL_LINES:
             check_page(None, limit)
         await self.get(who, run_id)
@@ -131,6 +134,7 @@ class Runs:
 
         Who answers is no principal: `proves` says whether what came with the answer was given out for this run.
         """
+        check_id(run_id, "bad_answer")
         run, now = await self._store.run(run_id, None), self._clock.now()
         if run is None or run.state not in LIVE or not proves(run):
             raise refuse("bad_answer", id=run_id)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import Refusal
+from ..model.checks import check_text
 from ..model.limits import KEY_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import Principal
@@ -17,6 +18,7 @@ from ..model.refusals import refuse as refuse_task
 from ..ports.records import Record, Records
 from ..sealing import KeyFile, Sealing
 from ..sealing.refusals import refuse
+from .checks import check_page
 
 KIND: Final = "secret"
 NAME_CHARACTERS: Final = 100
@@ -24,6 +26,7 @@ VALUE_BYTES: Final = 65_536
 MOST_SECRETS: Final = LARGEST_PAGE
 """Of one owner."""
 _NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{NAME_CHARACTERS}}}")
+_LONGEST_KEY: Final = KEY_CHARACTERS + 1 + NAME_CHARACTERS
 _TRIES: Final = 100
 """Each lost race means that somebody else got through, so that only a storm of writers can use them up."""
 
@@ -42,6 +45,8 @@ class SecretBox:
     def __init__(self, records: Records, key: Sealing, clock: Clock) -> None:
         self._records = records
         self._key = key
+        self._coming: Sealing | None = None
+        """While a rotation goes on: what seals from now on."""
         self._clock = clock
 
     async def set(self, who: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
@@ -56,7 +61,9 @@ class SecretBox:
             # Sealed anew in every try: a rotation may be what came between.
             now = self._clock.now()
             record = self._sealed(owner, name, content, now)
-            if await self._records.put_record(record, replacing=None if known is None else known.version):
+            written = await self._records.put_record(record, replacing=None if known is None else known.version)
+            # Written after a rotation had looked for the last time, it would be lost with the old key.
+            if written and _will_open(record, self._coming or self._key):
                 return SecretName(name, owner, now)
         raise refuse("secret_contested", name=name)
 
@@ -65,6 +72,7 @@ class SecretBox:
     ) -> Page[SecretName]:
         """By owner and name: one's own; for an admin everybody's, or those of the owner that is named."""
         wanted = who.scope if owner is None else _acting_for(who, owner)
+        check_page(after, limit, _LONGEST_KEY)
         page = await self._records.records(KIND, wanted, after, limit)
         return Page(tuple(_shown(record) for record in page.items), page.after)
 
@@ -73,6 +81,8 @@ class SecretBox:
         _check_name(name)
         if owner not in (None, who.owner) and not who.admin:
             raise refuse("no_such_secret", name=name)
+        if owner is not None:
+            check_text("owner", owner, KEY_CHARACTERS)
         key = _key(who.owner if owner is None else owner, name)
         for _ in range(_TRIES):
             known = await self._records.get_record(KIND, key)
@@ -90,6 +100,8 @@ class SecretBox:
         if record is None:
             return None
         content = _opened(record, self._key)
+        if content is None and self._coming is not None:
+            content = _opened(record, self._coming)
         if content is None:
             raise self._sealed_otherwise(record)
         return content.decode()
@@ -101,10 +113,14 @@ class SecretBox:
         refused before anything is lost.
         """
         total = 0
-        while changed := await self._reseal_all(new):
-            # Others may have written meanwhile: it is done when there was nothing left to do.
-            total += changed
-        self._key = new
+        self._coming = new
+        try:
+            while changed := await self._reseal_all(new):
+                # Others may have written meanwhile: it is done when there was nothing left to do.
+                total += changed
+            self._key = new
+        finally:
+            self._coming = None
         return total
 
     async def _reseal_all(self, new: Sealing) -> int:
@@ -134,7 +150,7 @@ class SecretBox:
             raise refuse("too_many_secrets", owner=owner, most=MOST_SECRETS)
 
     def _sealed(self, owner: str, name: str, content: bytes, now: datetime) -> Record:
-        return _closed(owner, name, content, self._key, now)
+        return _closed(owner, name, content, self._coming or self._key, now)
 
     def _sealed_otherwise(self, record: Record) -> Refusal:
         return refuse("secret_sealed_otherwise", name=_name_of(record), owner=record.owner, origin=self._key.origin)
@@ -155,8 +171,7 @@ def _acting_for(who: Principal, owner: str | None) -> str:
         return who.owner
     if not who.admin:
         raise refuse_task("foreign_owner", owner=owner)
-    if not 1 <= len(owner) <= KEY_CHARACTERS or not owner.isprintable():
-        raise refuse_task("bad_text", name="owner", value=owner, most=KEY_CHARACTERS)
+    check_text("owner", owner, KEY_CHARACTERS)
     return owner
 
 
@@ -202,11 +217,19 @@ def _closed(owner: str, name: str, content: bytes, key: Sealing, updated: dateti
 
 def _opened(record: Record, key: Sealing) -> bytes | None:
     try:
-        sealed = b64decode(json.loads(record.body)["sealed"])
+        sealed = _sealed_part(record)
     except (ValueError, KeyError, TypeError):
         # Somebody wrote there who cannot seal.
         return None
     return key.open(sealed, _about(record.owner, _name_of(record)))
+
+
+def _will_open(record: Record, key: Sealing) -> bool:
+    return key.will_open(_sealed_part(record), _about(record.owner, _name_of(record)))
+
+
+def _sealed_part(record: Record) -> bytes:
+    return b64decode(json.loads(record.body)["sealed"])
 
 
 def _shown(record: Record) -> SecretName:

@@ -14,6 +14,7 @@ from ..ports.store import Store
 from .bulk import Bulk
 from .code import Code
 from .feed import Events
+from .lanes import Lanes
 from .ledger import Ledger
 from .outages import Outages
 from .overview import Overviews
@@ -48,5 +49,6 @@ class Service:
         self.ledger = Ledger(store, clock, self.outages)
         self.overview = Overviews(store, clock)
         self.events = Events(store)
+        self.lanes = Lanes(store, told)
         self.bulk = Bulk(self.tasks)
         self.code = Code(self.tasks, store, store)

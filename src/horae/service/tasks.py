@@ -12,9 +12,10 @@ from ..errors import Refusal
 from ..lifecycle import control, editing
 from ..lifecycle.plan import Draft, drafted, plan
 from ..model.change import Change, ControlDecision, Facts
+from ..model.checks import check_text
 from ..model.entry import CLAIMABLE
 from ..model.ids import ENTROPY, EPOCH, named, rising, run_id
-from ..model.limits import BULK_TASKS
+from ..model.limits import BULK_TASKS, KEY_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
 from ..model.policy import MissedMode
 from ..model.principal import Principal
@@ -23,6 +24,7 @@ from ..model.run import Origin, Run
 from ..model.task import PauseCause, Target, Task
 from ..ports.store import Book, RunFilter, TaskFilter
 from ..schedule import Schedule
+from .checks import check_id, check_page, check_wanted
 from .edits import Edited, Edits, edited_task, fire_changes
 from .wishes import Wish, read_policies, read_when
 
@@ -30,7 +32,6 @@ _T = TypeVar("_T")
 
 _ALL: Final = TaskFilter()
 _AMONG: Final = 5
-_LONGEST_CURSOR: Final = 200
 _FIRST_PAST: Final = EPOCH + timedelta(days=1)
 _BETWEEN_TURNS: Final = 64
 """So many tasks are planned before others have their turn: about two milliseconds."""
@@ -148,6 +149,7 @@ class Tasks:
         await self._change(who, task_id, lambda facts: Change(born=tuple(_owned(run, facts.task) for run in past)))
 
     async def get(self, who: Principal, task_id: str) -> Facts:
+        check_id(task_id, "no_such_task")
         facts = await self._book.facts(task_id, who.scope)
         if facts is None:
             raise refuse("no_such_task", id=task_id)
@@ -158,6 +160,7 @@ class Tasks:
     ) -> Page[Facts]:
         """In the order in which they were made. Whatever owner is asked for, nobody sees more than is theirs."""
         check_page(after, limit)
+        check_wanted(wanted)
         try:
             return await self._book.tasks(_seen_by(who, wanted), after, limit)
         except (ValueError, OverflowError):
@@ -175,6 +178,7 @@ class Tasks:
 
     async def named(self, who: Principal, name: str) -> Facts:
         """By id, by name, by key, or by as much of the id or name as is unique."""
+        check_id(name, "no_such_task")
         if found := await self._book.facts(name, who.scope):
             return found
         if found := await self._book.find(who.owner, name):
@@ -294,6 +298,7 @@ class Tasks:
         return await self._change(who, task_id, lambda facts: control.cancel_run(facts, run_id, now))
 
     async def _change(self, who: Principal, task_id: str, decide: ControlDecision) -> Facts:
+        check_id(task_id, "no_such_task")
         facts = await self._book.change(task_id, who.scope, decide)
         if facts is None:
             raise refuse("no_such_task", id=task_id)
@@ -304,6 +309,10 @@ class Tasks:
         owner = who.owner if wish.owner is None else wish.owner
         if owner != who.owner and not who.admin:
             raise refuse("foreign_owner", owner=owner)
+        # They are looked for before the rest of the wish is looked at.
+        check_text("owner", owner, KEY_CHARACTERS)
+        if wish.key is not None:
+            check_text("key", wish.key, KEY_CHARACTERS)
         schedule = read_when(wish.when, wish.zone or self._zone, now)
         policies = read_policies(schedule, wish.options)
         target = self._check(wish.target, wish.payload)
@@ -311,13 +320,6 @@ class Tasks:
 
     def _new_id(self, now: datetime) -> str:
         return named("tsk", now, self._entropy(ENTROPY))
-
-
-def check_page(after: str | None, limit: object) -> None:
-    if type(limit) is not int or not 1 <= limit <= LARGEST_PAGE:
-        raise refuse("bad_page", value=limit, wanted="limit", most=LARGEST_PAGE)
-    if after is not None and (not after.isprintable() or len(after) > _LONGEST_CURSOR):
-        raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE)
 
 
 def check_past(*instants: datetime | None, now: datetime) -> None:

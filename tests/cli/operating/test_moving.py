@@ -92,6 +92,22 @@ def test_history_comes_along_once(deployment: Deployment, elsewhere: Deployment)
     assert elsewhere.inside(lambda app: app.store.check()) == ()
 
 
+def test_history_goes_to_its_own_owner_where_two_have_the_same_key(deployment: Deployment) -> None:
+    def task(name: str) -> str:
+        said = {"id": f"tsk_{name}", "name": name, "owner": name, "key": "same", "when": "every 1h", "say": "x"}
+        return json.dumps({"task": said})
+
+    def run(name: str, hour: int) -> str:
+        planned = f"2026-03-01T{hour:02}:00:00Z"
+        return json.dumps({"run": {"task_id": f"tsk_{name}", "planned": planned, "state": "succeeded"}})
+
+    lines = ['{"horae": "export", "version": 1}', task("ada"), run("ada", 1), run("ada", 2), task("bob"), run("bob", 3)]
+    assert deployment.answer("import", "-", said="\n".join(lines))["runs"] == {"taken": 3, "left": 0}
+    rows = {name: deployment.runs(shape["id"]) for name, shape in shapes(deployment).items()}
+    assert {name: sorted(row.planned.hour for row in rows[name]) for name in rows} == {"ada": [1, 2], "bob": [3]}
+    assert all(row.owner == name for name in rows for row in rows[name])
+
+
 def test_a_dry_run_writes_nothing(deployment: Deployment, elsewhere: Deployment) -> None:
     fill(deployment)
     done = elsewhere.horae("import", "-", "--dry-run", said=deployment.ok("export"))

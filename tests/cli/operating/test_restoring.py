@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.cli.driving import Cli
 from tests.cli.operating.deployment import Deployment
@@ -46,8 +49,14 @@ def test_what_earlier_restores_kept_stays(deployment: Deployment) -> None:
     assert names(_at(deployment, Path(f"{start}-2"))) == ["first"]
 
 
-def test_who_came_during_the_question_is_seen(cli: Cli) -> None:
-    here = beside(cli)
+@pytest.fixture
+def here(cli: Cli) -> Iterator[Deployment]:
+    found = beside(cli)
+    yield found
+    found.end()
+
+
+def test_who_came_during_the_question_is_seen(cli: Cli, here: Deployment) -> None:
     here.add(name="kept", when="every 1h", say="x")
     here.ok("db", "backup", "copy.db")
     with Terminal(cli, "db", "restore", "copy.db") as terminal:

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from horae.errors import InvalidTask
+from horae.lifecycle.control import made_paused
 from horae.lifecycle.plan import Draft, drafted, plan
+from horae.model.change import Change
 from horae.model.entry import NEXT_SLOT, EntryKind, Stand
 from horae.model.event import EventKind
 from horae.model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES
 from horae.model.policy import Policies
-from horae.model.task import FRESH, Target
+from horae.model.task import FRESH, Target, TaskState
 from horae.schedule import Cron, Every, Now, Once, Schedule
 
 from .world import DAY, HOUR, NOON, hour
@@ -111,3 +113,18 @@ def test_parts_that_do_not_fit(fields: dict[str, Any], code: str) -> None:
 )
 def test_parts_that_just_fit(fields: dict[str, Any]) -> None:
     assert drafted(WISH._replace(**fields), "tsk_1", NOON).id == "tsk_1"
+
+
+def test_a_task_that_is_made_paused_starts_nothing_before_somebody_says_so() -> None:
+    change = made_paused(plan(WISH, "tsk_1", NOON), NOON, "from the old scheduler")
+    assert change.standing is not None
+    assert change.standing.pause is not None
+    assert (change.standing.state, change.standing.pause.note) == (TaskState.PAUSED, "from the old scheduler")
+    assert [entry.stand for entry in change.put] == [Stand.ASLEEP]
+    assert [event.kind for event in change.events] == [EventKind.TASK_CREATED, EventKind.TASK_PAUSED]
+    assert made_paused(Change(), NOON) == Change()
+
+
+def test_nobody_sits_in_the_quota_of_an_owner_by_name() -> None:
+    with pytest.raises(InvalidTask):
+        plan(WISH._replace(lane="owner:bob"), "tsk_1", NOON)

@@ -474,3 +474,17 @@ def test_a_deadline_of_a_run_that_has_ended_is_dropped() -> None:
     world.at(hour(13.5)).claim()
     assert world.ledger == ["13:00 succeeded"]
     assert world.agenda == ["next 14:00 timed"]
+
+
+def test_what_kills_its_process_is_found_out_also_where_the_next_occurrence_always_comes_first() -> None:
+    """Each time the retry is superseded, and whoever takes its place takes over how often the process died under it."""
+    world = World(Every(interval=HOUR)).claim_at(hour(13))
+    world.at(hour(14)).die()
+    world.claim(world.next)
+    assert (world.going.planned, world.going.attempt, world.going.deaths, world.going.alone) == (hour(14), 1, 1, False)
+    world.at(hour(15)).die()
+    world.claim(world.next)
+    assert (world.going.planned, world.going.deaths, world.going.alone) == (hour(15), 2, True)
+    world.settle()
+    world.claim_at(hour(16))
+    assert (world.going.deaths, world.going.alone) == (0, False)

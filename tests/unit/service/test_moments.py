@@ -39,6 +39,9 @@ def utc(text: str) -> datetime:
         ("昨天 2:00", "UTC", "2026-11-14T02:00"),
         ("前天 2:00", "UTC", "2026-11-13T02:00"),
         ("  2026-11-15T02:00Z ", BERLIN, "2026-11-15T02:00"),
+        ("tomorrow 02:00", "UTC", "2026-11-16T02:00"),
+        ("明天 2:00", "UTC", "2026-11-16T02:00"),
+        ("后天 2:00", "UTC", "2026-11-17T02:00"),
     ],
 )
 def test_an_instant_is_read_in_the_zone(text: str, zone: str, instant: str) -> None:
@@ -56,6 +59,7 @@ def test_an_instant_is_read_in_the_zone(text: str, zone: str, instant: str) -> N
         ("today", TOKYO, "2026-11-15T15:00", 24),
         ("yesterday", TOKYO, "2026-11-14T15:00", 24),
         ("昨天", "UTC", "2026-11-14T00:00", 24),
+        ("tomorrow", "UTC", "2026-11-16T00:00", 24),
         ("今天", "UTC", "2026-11-15T00:00", 24),
         ("2026-03-29", BERLIN, "2026-03-28T23:00", 23),
         ("2026-10-25", BERLIN, "2026-10-24T22:00", 25),
@@ -77,6 +81,31 @@ def test_an_instant_as_a_value_is_taken_as_it_is() -> None:
     assert caught.value.code == "naive_instant"
 
 
+@pytest.mark.parametrize("text", ["now", " NOW ", "现在"])
+def test_now_is_a_moment(text: str) -> None:
+    assert asked_stretch(text, BERLIN, NOW) == Stretch(NOW, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("5m ago", timedelta(minutes=5)),
+        ("5 minutes ago", timedelta(minutes=5)),
+        ("1h30m ago", timedelta(minutes=90)),
+        ("2 days  ago", timedelta(days=2)),
+        ("250ms ago", timedelta(milliseconds=250)),
+        ("5分钟前", timedelta(minutes=5)),
+        ("5 分钟前", timedelta(minutes=5)),
+        ("2个小时前", timedelta(hours=2)),
+        ("3天之前", timedelta(days=3)),
+        ("1周前", timedelta(weeks=1)),
+        ("30秒前", timedelta(seconds=30)),
+    ],
+)
+def test_so_long_ago_is_a_moment(text: str, length: timedelta) -> None:
+    assert asked_stretch(text, BERLIN, NOW) == Stretch(NOW - length, NOW - length)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -90,6 +119,13 @@ def test_an_instant_as_a_value_is_taken_as_it_is() -> None:
         "2026-13-01",
         "2026-02-30",
         "昨天2点",
+        "ago",
+        "5 ago",
+        "2 months ago",
+        "five minutes ago",
+        "0s ago",
+        "前",
+        "5m from now",
         "-1:00",
     ],
 )

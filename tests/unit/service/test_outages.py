@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from horae.model.outcome import Succeeded
 from horae.service.outages import Outage
 from horae.testing.factories import HOUR, MICROSECOND, MINUTE, NODE, NOON, SECOND, a_node
 
@@ -167,5 +168,19 @@ def test_the_oldest_are_forgotten() -> None:
         assert len(kept) == 200
         assert kept[-1].until == house.clock.now()
         assert kept[0].since == NOON + 5 * MINUTE
+
+    played(scene)
+
+
+def test_what_a_node_still_ran_after_its_last_renewal_was_a_sign_of_life_too() -> None:
+    async def scene(house: House) -> None:
+        await house.add()
+        run = await house.ran(HOUR, Succeeded())
+        assert run.ended is not None
+        await house.store.join(a_node(renewed=run.ended - 2 * SECOND))
+        house.later(HOUR)
+        outage = await house.service.outages.starting(lambda _home: True)
+        assert outage is not None
+        assert outage.since == run.ended
 
     played(scene)

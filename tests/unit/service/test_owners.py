@@ -19,6 +19,7 @@ from horae.service.bulk import Bulk
 from horae.service.code import Code
 from horae.service.edits import Edits
 from horae.service.feed import Events
+from horae.service.lanes import Lanes
 from horae.service.ledger import Ledger
 from horae.service.outages import Outages
 from horae.service.overview import Overviews
@@ -32,7 +33,7 @@ from .stage import ADA, BOB, ROOT, TARGET, House, played
 
 ABSENT: Final = "tsk_000000000000"
 ABSENT_RUN: Final = "run_000000000000"
-SERVICES: Final = (Tasks, Runs, Ledger, Overviews, Events, Bulk, Code, Outages, SecretBox)
+SERVICES: Final = (Tasks, Runs, Ledger, Overviews, Events, Bulk, Code, Outages, SecretBox, Lanes)
 
 
 class Theirs(NamedTuple):
@@ -125,6 +126,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[House], Awaitable[object]]]] = {
     (Code, "started"): lambda house: house.service.code.started(BOB, {"garden": []}),
     (Code, "found_again"): lambda house: house.service.code.found_again(BOB, "water"),
     (SecretBox, "names"): lambda house: house.service.secrets.names(BOB),
+    (Lanes, "limit"): lambda house: house.service.lanes.limit(BOB, "garden", 1),
 }
 """What takes no id: it answers as in an empty house."""
 OTHERWISE: Final[dict[tuple[type, str], str]] = {

@@ -602,6 +602,61 @@ def test_a_rotation_comes_back_for_what_was_set_behind_it() -> None:
     played(scene, Desk(Interrupted()))
 
 
+def test_what_lands_after_a_whole_rotation_elsewhere_is_sealed_again(tmp_path: Path) -> None:
+    path = tmp_path / "horae.key"
+
+    async def scene(desk: Desk) -> None:
+        store = desk.records
+        assert isinstance(store, Interrupted)
+        await desk.box.set(ADA, "other", "value")
+        file = KeyFile(path)
+        store.before_write = lambda: renew_key(SecretBox(store, file, desk.clock), file)
+        await desk.box.set(ADA, "late", "on its way when the key went")
+        fresh = SecretBox(store, KeyFile(path), desk.clock)
+        assert await fresh.reveal("ada", "late") == "on its way when the key went"
+        assert await fresh.reveal("ada", "other") == "value"
+
+    played(scene, Desk(Interrupted(), KeyFile(path)))
+
+
+def test_what_lands_between_the_last_look_and_the_new_key_is_sealed_again(tmp_path: Path) -> None:
+    path = tmp_path / "horae.key"
+
+    async def scene(desk: Desk) -> None:
+        store = desk.records
+        assert isinstance(store, Interrupted)
+        file = KeyFile(path)
+        await desk.box.set(ADA, "other", "value")
+        store.before_write = lambda: SecretBox(store, file, desk.clock).rotate(file.next_key())
+        await desk.box.set(ADA, "late", "sealed with the key that goes")
+        file.promote()
+        assert (
+            await SecretBox(store, KeyFile(path), desk.clock).reveal("ada", "late") == "sealed with the key that goes"
+        )
+
+    played(scene, Desk(Interrupted(), KeyFile(path)))
+
+
+def test_while_a_rotation_goes_on_the_same_box_sets_for_the_time_after_it() -> None:
+    async def scene(desk: Desk) -> None:
+        store = desk.records
+        assert isinstance(store, Interrupted)
+        await desk.box.set(ADA, "other", "value")
+        new = Key.random()
+
+        async def meanwhile() -> None:
+            await desk.box.set(ADA, "late", "new")
+            assert await desk.box.reveal("ada", "late") == "new"
+            assert await desk.box.reveal("ada", "other") == "value"
+
+        store.before_write = meanwhile
+        # Only the other one was left to be sealed anew.
+        assert await desk.box.rotate(new) == 1
+        assert await SecretBox(store, new, desk.clock).reveal("ada", "late") == "new"
+
+    played(scene, Desk(Interrupted()))
+
+
 def test_a_rotation_stops_at_what_neither_key_opens_and_the_old_key_stays(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 

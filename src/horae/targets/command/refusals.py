@@ -75,9 +75,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "command_variable_reserved": Entry(
         InvalidTask,
         "A task cannot set '{name}': it is Horae's own, or makes programs load other code.",
-        "Choose another name, or have the operator allow a small program that sets it.",
+        "Choose another name, or have the operator list it in targets.command.variables (never PATH and HORAE_…).",
         "任务不能设置“{name}”:它由 Horae 使用,或会让程序加载其他代码。",
-        "请换一个名称,或由运维人员允许一个设置它的小程序。",
+        "请换一个名称,或由运维人员将其列入 targets.command.variables(PATH 和 HORAE_… 除外)。",
     ),
     "command_stdin": Entry(
         InvalidTask,

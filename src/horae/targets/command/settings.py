@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from ...model.variables import is_own
 from .refusals import refuse
 
 PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 EVERYTHING: Final = "*"
+VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 LIMITS: Final = {
     "memory": (16 * 1024**2, 2**50),
     "cpu": (1, 30 * 24 * 60 * 60),
@@ -30,6 +33,8 @@ class Settings(NamedTuple):
     directory: str | None = None
     grace: float = _GRACE
     limits: Mapping[str, int] = {}
+    variables: tuple[str, ...] = ()
+    """What tasks may set although it is reserved."""
 
 
 def read_settings(settings: Mapping[str, Any]) -> Settings:
@@ -43,9 +48,25 @@ def _reader(name: str) -> Any:
     return _READERS[name]
 
 
-def _allow(value: Any) -> tuple[str, ...]:
+def _listed(value: Any) -> Any:
     """A list; or one text with commas, as environments have it."""
-    names = [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+
+def _variables(value: Any) -> tuple[str, ...]:
+    names = _listed(value)
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) and _may_be_let(name) for name in names):
+        wanted = "a list of names of variables, none of them PATH or HORAE_…"
+        raise refuse("command_setting", name="variables", value=value, wanted=wanted)
+    return tuple(names)
+
+
+def _may_be_let(name: str) -> bool:
+    return VARIABLE.fullmatch(name) is not None and not is_own(name)
+
+
+def _allow(value: Any) -> tuple[str, ...]:
+    names = _listed(value)
     wanted = "a list of program names and absolute paths, or '*'"
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) and _is_program(name) for name in names):
         raise refuse("command_setting", name="allow", value=value, wanted=wanted)
@@ -105,4 +126,11 @@ def read_number(name: str, value: Any, least: int, most: int) -> int:
     return value
 
 
-_READERS: Final = {"allow": _allow, "path": _path, "directory": _directory, "grace": _grace, "limits": _limits}
+_READERS: Final = {
+    "allow": _allow,
+    "path": _path,
+    "directory": _directory,
+    "grace": _grace,
+    "limits": _limits,
+    "variables": _variables,
+}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from ...model.limits import PAYLOAD_BYTES
+from ...model.variables import is_reserved
 from ..references import secret_name
 from .programs import Programs
 from .refusals import refuse
-from .settings import Settings, read_limits, read_number
+from .settings import VARIABLE, Settings, read_limits, read_number
 
 KEYS: Final = ("argv", "directory", "environment", "stdin", "output", "limits", "success")
 PAYLOAD: Final = "payload"
@@ -25,12 +25,6 @@ _VARIABLE_BYTES: Final = 32 * 1024
 _MOST_VARIABLES: Final = 100
 _OUTPUT: Final = 65_536
 _MOST_OUTPUT: Final = 4 * 1024 * 1024
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_RESERVED: Final = re.compile(
-    # Who may choose a listed program's loader, start-up file or search path may run any program.
-    r"HORAE_.*|PATH|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|PS4|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NLSPATH|PYTHON.*|PERL.*"
-    r"|RUBY(OPT|LIB)|NODE_(OPTIONS|PATH)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|CLASSPATH|LUA_.*|GIT_(SSH.*|EXEC_PATH|CONFIG.*)"
-)
 
 
 def checked_spec(spec: Any, settings: Settings, programs: Programs) -> dict[str, Any]:
@@ -45,7 +39,7 @@ def checked_spec(spec: Any, settings: Settings, programs: Programs) -> dict[str,
     return {
         "argv": argv,
         "directory": _directory(spec.get("directory"), settings),
-        "environment": _environment(_object("environment", spec.get("environment"))),
+        "environment": _environment(_object("environment", spec.get("environment")), settings),
         "stdin": _stdin(spec.get("stdin")),
         "output": read_number("output", spec.get("output", _OUTPUT), 0, _MOST_OUTPUT),
         "limits": read_limits(_object("limits", spec.get("limits")), settings.limits),
@@ -114,16 +108,16 @@ def _is_inside(path: str, folder: str) -> bool:
     return os.path.commonpath((path, folder)) == folder
 
 
-def _environment(value: Mapping[str, Any]) -> dict[str, Any]:
+def _environment(value: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     if len(value) > _MOST_VARIABLES:
         raise refuse("command_number", name="environment", value=len(value), least=0, most=_MOST_VARIABLES)
-    return {name: _variable(name, value[name]) for name in sorted(value, key=str)}
+    return {name: _variable(name, value[name], settings) for name in sorted(value, key=str)}
 
 
-def _variable(name: Any, value: Any) -> Any:
-    if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+def _variable(name: Any, value: Any, settings: Settings) -> Any:
+    if not isinstance(name, str) or not VARIABLE.fullmatch(name):
         raise refuse("command_variable", name=name)
-    if _RESERVED.fullmatch(name):
+    if is_reserved(name) and name not in settings.variables:
         raise refuse("command_variable_reserved", name=name)
     secret = secret_name(value)
     if secret is not None:

@@ -29,6 +29,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "“{value}”不能作为事件的主题。",
         "请给出 1 到 100 个字母、数字、点、冒号、连字符或下划线,例如“task.triggered”。",
     ),
+    "event_topic_reserved": Entry(
+        InvalidTask,
+        "'{value}' is what Horae itself tells of tasks and runs, and cannot be the topic of an event.",
+        "Use 'task.triggered', or a name of your own that begins neither with 'task.' nor with 'run.'.",
+        "“{value}”是 Horae 自身用于任务和运行的名称,不能作为事件的主题。",
+        "请使用“task.triggered”,或不以“task.”和“run.”开头的名称。",
+    ),
     "event_say": Entry(
         InvalidTask,
         "'{value}' cannot be said.",

@@ -6,11 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ...model.event import EventKind
 from ...model.limits import LOG_LINE_CHARACTERS
 from .refusals import refuse
 
 TOPIC: Final = "task.triggered"
 _KEYS: Final = ("topic", "say")
+_OWN: Final = tuple({f"{kind.partition('.')[0]}." for kind in EventKind})
+"""What only Horae tells of tasks and runs: who listens to that must be able to believe it."""
 _TOPIC: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
 
 
@@ -24,6 +27,8 @@ def checked_spec(spec: Any) -> dict[str, Any]:
     topic, say = spec.get("topic", TOPIC), spec.get("say")
     if not isinstance(topic, str) or not _TOPIC.fullmatch(topic):
         raise refuse("event_topic", value=topic)
+    if topic != TOPIC and topic.lower().startswith(_OWN):
+        raise refuse("event_topic_reserved", value=topic)
     if say is not None and not _can_be_said(say):
         raise refuse("event_say", value=say, most=LOG_LINE_CHARACTERS)
     return {"topic": topic, "say": say}

@@ -162,6 +162,33 @@ def test_a_listed_program_need_not_be_installed_where_the_task_is_made() -> None
     COMMAND.check({"argv": ["/opt/no/such/tool"]}, None, {"allow": ["/opt/no/such/tool"]})
 
 
+RESERVED = """
+    PATH HOME XDG_CONFIG_HOME IFS ENV BASH_ENV BASH_FUNC_x BASHOPTS SHELLOPTS PS4 ZDOTDIR LD_PRELOAD DYLD_X GCONV_PATH
+    LOCPATH NLSPATH PYTHONPATH PERL5LIB RUBYOPT RUBYLIB NODE_OPTIONS NODE_PATH LUA_PATH JAVA_TOOL_OPTIONS
+    JDK_JAVA_OPTIONS _JAVA_OPTIONS CLASSPATH PAGER GIT_PAGER MANPAGER X_PAGER EDITOR VISUAL LESSOPEN LESSCLOSE GIT_DIR
+    GIT_SSH_COMMAND RSYNC_RSH MAKEFLAGS TAR_OPTIONS PSQLRC OPENSSL_CONF HORAE_KEY
+"""
+
+
+@pytest.mark.parametrize("name", RESERVED.split())
+def test_no_task_chooses_what_a_program_loads(name: str) -> None:
+    assert code({"argv": ["true"], "environment": {name: "x"}}, ANYTHING) == "command_variable_reserved"
+
+
+@pytest.mark.parametrize("name", ["NODE_ENV", "TZ", "LANG", "LC_ALL", "HOMEPAGE", "GITHUB_TOKEN", "EDITORS", "REGION"])
+def test_what_only_looks_alike_is_free(name: str) -> None:
+    spec = {"argv": ["true"], "environment": {name: "x"}}
+    assert COMMAND.check(spec, None, ANYTHING)["environment"] == {name: "x"}
+
+
+@pytest.mark.parametrize("variables", [["HOME", "GIT_DIR"], "HOME, GIT_DIR"])
+def test_the_operator_lets_tasks_set_what_is_reserved(variables: object) -> None:
+    settings = {**ANYTHING, "variables": variables}
+    said = {"HOME": "/srv", "GIT_DIR": "/srv/x"}
+    assert COMMAND.check({"argv": ["true"], "environment": said}, None, settings)["environment"] == said
+    assert code({"argv": ["true"], "environment": {"GIT_SSH": "x"}}, settings) == "command_variable_reserved"
+
+
 def test_settings_may_come_from_an_environment() -> None:
     COMMAND.check({"argv": ["false"]}, None, {"allow": "true, false", "grace": "1.5"})
 
@@ -181,6 +208,11 @@ def test_settings_may_come_from_an_environment() -> None:
         {"grace": float("nan")},
         {"grace": True},
         {"limits": 1},
+        {"variables": 1},
+        {"variables": ["PATH"]},
+        {"variables": ["HORAE_KEY"]},
+        {"variables": ["*"]},
+        {"variables": [5]},
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings: Mapping[str, Any]) -> None:

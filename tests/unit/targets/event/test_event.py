@@ -17,6 +17,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import InvalidTask
+from horae.model.event import EventKind
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.task import Target
 from horae.outgoing.signing import new_secret, verify
@@ -222,6 +223,10 @@ def test_a_webhook_on_this_machine_is_refused_unless_the_operator_allows_it() ->
         ({"to": "x"}, "event_unknown_key"),
         ({"topic": ""}, "event_topic"),
         ({"topic": "two words"}, "event_topic"),
+        *(({"topic": kind.value}, "event_topic_reserved") for kind in EventKind),
+        ({"topic": "task.of.mine"}, "event_topic_reserved"),
+        ({"topic": "task.triggered.twice"}, "event_topic_reserved"),
+        ({"topic": "Run.Failed"}, "event_topic_reserved"),
         ({"topic": None}, "event_topic"),
         ({"topic": "x" * 101}, "event_topic"),
         ({"say": 1}, "event_say"),

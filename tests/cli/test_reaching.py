@@ -1,0 +1,75 @@
+"""A store that is there and cannot be used, and one that cannot be there: each is told for what it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from horae.cli import reaching
+from horae.cli.reaching import obstacle_to
+from tests.cli.driving import Cli
+
+READ_ONLY = "Read-only file system"
+
+
+@pytest.fixture
+def frozen(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The store of `cli` where nothing can be written: really mounted so where that is allowed, else as the system says."""
+    assert cli("add", "every 1h", "--say", "tick", "--zone", "UTC").code == 0
+    folder = tmp_path / "frozen"
+    folder.mkdir()
+    bound = subprocess.run(["mount", "--bind", str(cli.directory), str(folder)], capture_output=True, check=False)
+    if bound.returncode == 0:
+        again = subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], capture_output=True, check=False)
+        try:
+            assert again.returncode == 0, again.stderr
+            yield f"sqlite:///{folder}/horae.db"
+        finally:
+            subprocess.run(["umount", str(folder)], check=True)
+    else:
+        monkeypatch.setattr(os, "access", lambda _path, mode: mode != os.W_OK)
+        monkeypatch.setattr(reaching, "_reason", lambda _place: READ_ONLY)
+        yield cli.url
+
+
+@pytest.mark.parametrize("command", [["ls"], ["why", "tick"], ["pause", "tick"], ["up"]])
+def test_what_cannot_be_written_is_said_to_be_so(cli: Cli, frozen: str, command: list[str]) -> None:
+    done = cli(*command, "--json", "--store", frozen)
+    assert (done.code, done.problem["code"]) == (7, "store_not_reached")
+    assert done.problem["detail"].endswith(f"cannot be opened for writing: {READ_ONLY}.")
+
+
+def test_the_doctor_neither_doubts_the_store_nor_advises_to_restore_it(cli: Cli, frozen: str) -> None:
+    done = cli("doctor", "--store", frozen)
+    assert done.code == 1
+    assert f"cannot be opened for writing: {READ_ONLY}." in done.out
+    assert "not a store" not in done.out
+    assert "restore" not in done.out
+
+
+def test_a_file_that_cannot_be_read(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may read everything, so the system's answer stands in for it."""
+    cli("add", "every 1h", "--say", "tick")
+    monkeypatch.setattr(os, "access", lambda _path, _mode: False)
+    found = obstacle_to(cli.path)
+    assert found is not None
+    assert (found.path, found.use, found.reason) == (cli.path, "reading", "Permission denied")
+    done = cli("ls", "--lang", "zh")
+    assert (done.code, "进行读取:Permission denied" in done.err) == (7, True)
+
+
+def test_what_can_be_used_is_used(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "tick")
+    assert obstacle_to(cli.path) is None
+
+
+@pytest.mark.parametrize("command", [["ls"], ["runs"], ["overview"], ["add", "every 1h", "--say", "x"], ["up"]])
+def test_a_folder_that_is_not_there_is_said_to_be_missing(cli: Cli, command: list[str]) -> None:
+    done = cli(*command, "--json", "--store", "sqlite:///nowhere/horae.db")
+    assert (done.code, done.problem["code"]) == (3, "no_such_folder")
+    assert str(cli.directory / "nowhere") in done.problem["detail"]
+    assert "no tasks yet" in cli("ls", "--store", "sqlite:///not-yet.db").err

@@ -154,7 +154,7 @@ def test_a_failed_task_is_an_error_for_the_doctor(deployment: Deployment) -> Non
         f"from horae import Horae\napp = Horae({deployment.url!r})\n@app.task\ndef bad():\n    raise ValueError('no')\n",
     )
     up = deployment.up("bad.py").ready()
-    deployment.add(name="doomed", when="now", function="bad.bad", policies={"retries": 0})
+    deployment.add(name="doomed", when="now", function="bad", policies={"retries": 0})
     up.expect("has given up")
     up.signal(signal.SIGTERM)
     assert up.ends() == 0

@@ -92,7 +92,7 @@ def test_it_ends_by_itself_when_it_was_told_when(deployment: Deployment) -> None
 
 def test_a_killed_worker_is_replaced_and_its_run_tried_again(deployment: Deployment) -> None:
     up = deployment.up(jobs(deployment)).ready()
-    deployment.add(name="held", when="now", function="jobs.hold")
+    deployment.add(name="held", when="now", function="hold")
     up.expect("holding")
     worker = up.worker
     os.kill(worker, signal.SIGKILL)
@@ -106,7 +106,7 @@ def test_a_killed_worker_is_replaced_and_its_run_tried_again(deployment: Deploym
 
 def test_a_function_that_ends_its_process_does_not_end_up(deployment: Deployment) -> None:
     up = deployment.up(jobs(deployment)).ready()
-    deployment.add(name="leaver", when="now", function="jobs.leave")
+    deployment.add(name="leaver", when="now", function="leave")
     up.expect("died (exit code 1)")
     up.expect("died (exit code 1)")
     assert "leaver" in up.expect("has given up")
@@ -117,7 +117,7 @@ def test_a_function_that_ends_its_process_does_not_end_up(deployment: Deployment
 
 def test_a_stop_hands_back_what_runs(deployment: Deployment) -> None:
     up = deployment.up(jobs(deployment)).ready()
-    held = deployment.add(name="held", when="now", function="jobs.hold")
+    held = deployment.add(name="held", when="now", function="hold")
     up.expect("holding")
     up.signal(signal.SIGTERM)
     assert up.ends() == 0
@@ -133,7 +133,7 @@ def test_a_second_signal_kills(deployment: Deployment) -> None:
         "@app.task\ndef stay():\n    print('staying', flush=True)\n    threading.Event().wait()\n",
     )
     up = deployment.up("stubborn.py").ready()
-    deployment.add(name="stay", when="now", function="stubborn.stay")
+    deployment.add(name="stay", when="now", function="stay")
     up.expect("staying")
     worker = up.worker
     up.signal(signal.SIGINT)
@@ -151,7 +151,7 @@ def test_the_worker_does_not_outlive_its_supervisor(deployment: Deployment) -> N
 
 def test_killed_as_a_whole_it_goes_on_where_it_was(deployment: Deployment) -> None:
     up = deployment.up(jobs(deployment)).ready()
-    held = deployment.add(name="held", when="now", function="jobs.hold")
+    held = deployment.add(name="held", when="now", function="hold")
     up.expect("holding")
     up.kill_all()
     again = deployment.up(jobs(deployment))

@@ -226,7 +226,7 @@ def test_the_gap_is_in_the_json_too(deployment: Deployment) -> None:
         (
             "no_store.py",
             "from horae import Horae\napp = Horae('nowhere://')\n",
-            6,
+            7,
             "'nowhere://' does not name a store.",
         ),
         ("json.py", "", 6, "cannot be loaded under the name 'json'"),

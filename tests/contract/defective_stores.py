@@ -228,6 +228,19 @@ class _CountsBeforeItLooks(Data):
         super().apply(task_id, change)
 
 
+class WritesARowTwice(MemoryStore):
+    """A birth that the ledger has already takes the place of what was there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._data = _Forgetful()
+
+
+class _Forgetful(Data):
+    def only_new(self, change: Change) -> Change:
+        return change
+
+
 class CountsNobodyTwice(MemoryStore):
     """What is everybody's is counted for nobody."""
 
@@ -364,6 +377,7 @@ DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
         "test_the_newest_row_of_each_task_is_told",
     ),
     CountsARowTwice: ("test_a_row_that_the_ledger_has_already_is_not_counted_again",),
+    WritesARowTwice: ("test_a_wish_that_writes_a_row_again_is_granted_without_it",),
     CountsNobodyTwice: ("test_tasks_are_counted_by_owner_and_state",),
     CountsAStretchOnce: ("test_a_stretch_is_counted_as_often_as_it_stands_for",),
     RemembersEveryHour: ("test_hours_of_more_than_two_days_ago_are_forgotten_and_states_never",),

@@ -67,8 +67,8 @@ def _recover_in_silence(facts: Facts, run: Run, now: datetime) -> Change:
 class _EarlyClaimant(Claimant):
     """Who believes that it is later than it is."""
 
-    def __new__(cls, node: str, now: datetime, poll_ceiling: timedelta) -> Self:
-        return super().__new__(cls, node, now + timedelta(seconds=5), poll_ceiling)
+    def __new__(cls, node: str, now: datetime, poll_ceiling: timedelta, routes: frozenset[str] | None = None) -> Self:
+        return super().__new__(cls, node, now + timedelta(seconds=5), poll_ceiling, routes)
 
 
 async def _stale_settle_is_written(

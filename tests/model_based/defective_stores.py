@@ -36,19 +36,6 @@ class _StickySeats(Runs):
             self.seats.add(lane, run.id)
 
 
-class WritesARowTwice(MemoryStore):
-    """A birth that the ledger has already takes the place of what was there."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._data = _Forgetful()
-
-
-class _Forgetful(Data):
-    def only_new(self, change: Change) -> Change:
-        return change
-
-
 class LosesTheWaiter(MemoryStore):
     """An entry that is put beside one that is dropped is lost."""
 
@@ -75,7 +62,6 @@ class KeepsHalfOfWhatFailed(MemoryStore):
 DEFECTS: Final[tuple[type[MemoryStore], ...]] = (
     LooksAtNoToken,
     KeepsTheSeatsOfTheDead,
-    WritesARowTwice,
     LosesTheWaiter,
     KeepsHalfOfWhatFailed,
 )

@@ -128,3 +128,10 @@ def test_a_task_that_is_made_paused_starts_nothing_before_somebody_says_so() -> 
 def test_nobody_sits_in_the_quota_of_an_owner_by_name() -> None:
     with pytest.raises(InvalidTask):
         plan(WISH._replace(lane="owner:bob"), "tsk_1", NOON)
+
+
+def test_half_a_letter_is_kept_nowhere() -> None:
+    for wish in (WISH._replace(payload='"\ud800"'), WISH._replace(target=Target("function", '"\ud800"'))):
+        with pytest.raises(InvalidTask) as refusal:
+            plan(wish, "tsk_1", NOON)
+        assert refusal.value.code == "bad_payload"

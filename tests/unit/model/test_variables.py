@@ -1,0 +1,23 @@
+"""Which names of the environment only an operator gives away."""
+
+from __future__ import annotations
+
+import pytest
+
+from horae.model.variables import is_own, is_reserved
+
+
+@pytest.mark.parametrize(
+    "name", ["PATH", "LD_PRELOAD", "PYTHONPATH", "GIT_PAGER", "HOME", "XDG_CONFIG_HOME", "TAR_OPTIONS"]
+)
+def test_what_leads_a_program_to_other_programs_is_reserved(name: str) -> None:
+    assert is_reserved(name)
+
+
+@pytest.mark.parametrize("name", ["LANG", "TZ", "REPORT_DAY", "API_TOKEN"])
+def test_ordinary_names_are_not(name: str) -> None:
+    assert not is_reserved(name)
+
+
+def test_some_nobody_gives_away() -> None:
+    assert [name for name in ("PATH", "HORAE_KEY", "HOME") if is_own(name)] == ["PATH", "HORAE_KEY"]

@@ -26,9 +26,9 @@ if TYPE_CHECKING:  # `typing` is the slowest of all
 
 _ENOMEM: Final = 12
 _SIGKILL: Final = 9
-_SIGPIPE: Final = 13
 _SIGTERM: Final = 15
-_SIGXFSZ: Final = 25
+_LAST_SIGNAL: Final = 31
+"""Of those with a name; the few that cannot be changed are left as they are."""
 _DEFAULT: Final = 0
 _IGNORED: Final = 1
 _PR_SET_PDEATHSIG: Final = 1
@@ -108,7 +108,8 @@ def _become(order: Order, channel: int, parent: int) -> NoReturn:
             _SYSTEM.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
-        for number in (_SIGTERM, _SIGPIPE, _SIGXFSZ):  # Python ignores the last two, and what is ignored is inherited
+        # What is ignored is inherited: some by Python's own choice, some where a node was begun in the background.
+        for number in range(1, _LAST_SIGNAL + 1):
             _SYSTEM.signal(number, _DEFAULT)
         os.umask(0o077)
         place = b"place"

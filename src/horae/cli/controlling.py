@@ -12,7 +12,6 @@ from ..lifecycle.pile import MICROSECOND
 from ..model.change import Facts
 from ..model.entry import EntryKind
 from ..model.policy import MISSED_MODES, MissedMode
-from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState, past_of
 from ..schedule import Once, Past, count
 from ..schedule import next as next_of
@@ -74,13 +73,11 @@ def resume(
     if is_filter(task, wanted):
 
         async def deed(app: Desk, each: Task) -> Facts:
-            _refuse_when_completed(await app.service.tasks.get(app.who, each.id))
             return await app.service.tasks.resume(app.who, each.id, missed or "skip")
 
         do_to_many(out, wanted, words.RESUME, deed)
         return
     before, now = at_desk(out.store, lambda app: _looked_at(app, task or ""))
-    _refuse_when_completed(before)
     number = missed_while_away(before, now)
     mode = missed or _ask_about_missed(out, before, number, now)
     facts = at_desk(out.store, lambda app: app.service.tasks.resume(app.who, before.task.id, mode))
@@ -88,13 +85,6 @@ def resume(
     if not number:
         told = out.told(words.RESUMED_NOTHING)
     _tell(out, facts, out.told(words.RESUMED, name=facts.task.name, missed=told))
-
-
-def _refuse_when_completed(facts: Facts) -> None:
-    """Nothing of it is left that could go on."""
-    state = facts.standing.state
-    if state is TaskState.COMPLETED:
-        raise refuse_task("task_over", state=state.value, wish="resume", wish_zh="恢复")
 
 
 def skip(

@@ -15,8 +15,9 @@ from ..clock import Clock, SystemClock
 from ..errors import NotFound
 from ..model.principal import LOCAL, Principal
 from ..model.task import Target
+from ..ports.keeping import Keeping
 from ..runtime.choosing import chosen_wake
-from ..runtime.stores import Keeping, make_store, make_wakeup, sqlite_path
+from ..runtime.stores import make_store, make_wakeup, sqlite_path
 from ..sealing import sealing_for
 from ..service.secrets import SecretBox
 from ..service.service import Service

@@ -71,8 +71,10 @@ def resume(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
             return start_again(facts, now, missed)
         case TaskState.CANCELLED:
             raise refuse("task_cancelled")
-        case TaskState.ACTIVE | TaskState.COMPLETED:
+        case TaskState.ACTIVE:
             return Change()
+        case TaskState.COMPLETED:
+            raise refuse("task_over", state=TaskState.COMPLETED.value, wish="resume", wish_zh="恢复")
         case never:
             assert_never(never)
 

@@ -9,13 +9,14 @@ from secrets import token_hex
 from typing import Any, Final
 
 from ..clock import Clock
+from ..ports.keeping import Keeping
 from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
 from ..sealing import sealing_for
 from ..service.secrets import SecretBox
 from ..service.service import Service
 from .kinds import Kinds, usable
-from .stores import Keeping, sqlite_path
+from .stores import sqlite_path
 
 _CALLBACK_KEY: Final = "callback_key"
 _KEPT: Final = ("callback", "key")

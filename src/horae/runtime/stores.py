@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import unquote
 
 from ..model.refusals import refuse
-from ..ports.journal import Journal
-from ..ports.records import Records
-from ..ports.store import Store
+from ..ports.keeping import Keeping
 from ..ports.wakeup import Wakeup
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
-
-
-class Keeping(Store, Records, Journal, Protocol):
-    """A store with all that rides on it."""
 
 
 class NoRing:

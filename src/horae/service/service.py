@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol
 
 from ..clock import Clock
 from ..model.task import Target
-from ..ports.journal import Journal
-from ..ports.records import Records
-from ..ports.store import Store
+from ..ports.keeping import Keeping
 from .bulk import Bulk
 from .code import Code
 from .feed import Events
@@ -21,10 +18,6 @@ from .overview import Overviews
 from .runs import Runs
 from .secrets import SecretBox
 from .tasks import Tasks
-
-
-class Keeping(Store, Records, Journal, Protocol):
-    """A store with all that rides on it."""
 
 
 class Service:

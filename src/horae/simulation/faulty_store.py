@@ -6,23 +6,19 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
 from datetime import datetime
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
+from ..engine.engine import Keeping
 from ..model.change import Change, ControlDecision, Facts, FireDecision, RunDecision, SettleDecision
 from ..model.outcome import Settlement
 from ..model.run import Origin, Run
-from ..ports.journal import Journal
-from ..ports.store import Claim, Store
+from ..ports.store import Claim
 from .faults import Link
 from .freezing import FreezingLoop
 from .history import Glimpse, History, Writing
 from .virtual import VirtualLoop
 
 _T = TypeVar("_T")
-
-
-class Keeping(Store, Journal, Protocol):
-    """What an engine needs of its store."""
 
 
 class FaultyStore:

@@ -8,11 +8,11 @@ from contextvars import Context
 from datetime import timedelta
 from random import Random
 
-from ..engine.engine import Engine
+from ..engine.engine import Engine, Keeping
 from ..engine.settings import EngineSettings
 from ..errors import StoreError
 from .faults import Link, Weather
-from .faulty_store import Keeping, behind
+from .faulty_store import behind
 from .freezing import Gate, NodeClock
 from .history import History
 from .target import SimulatedTarget, Surroundings

@@ -8,6 +8,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any, Final, cast
 
+from ..engine.engine import Keeping
 from ..errors import Refusal, StoreError
 from ..lifecycle import editing
 from ..lifecycle.plan import Draft, plan
@@ -25,7 +26,7 @@ from ..ports.target import Invocation
 from ..service.tasks import Tasks
 from .drafts import HOUR, KINDS, LANES, MODIFIERS, OWNERS, WORKHORSES, Traits, make_draft, make_schedule
 from .faults import Link
-from .faulty_store import FaultyStore, Keeping, behind
+from .faulty_store import FaultyStore, behind
 from .history import Action, History, Verdict
 from .strangers import Strangers
 from .virtual import VirtualClock

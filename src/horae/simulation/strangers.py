@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from random import Random
 
+from ..engine.engine import Keeping
 from ..errors import Refusal, StoreError
 from ..model.ids import ENTROPY, named
 from ..model.principal import Principal
@@ -14,7 +15,7 @@ from ..ports.store import RunFilter, TaskFilter
 from ..service.tasks import Tasks
 from .drafts import OWNERS
 from .faults import Link
-from .faulty_store import Keeping, behind
+from .faulty_store import behind
 from .history import History, Intrusion
 from .virtual import VirtualClock
 

@@ -7,12 +7,12 @@ from datetime import timedelta
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
+from ..engine.engine import Keeping
 from ..stores.memory import MemoryStore
 from .checker import check
 from .checks.violation import Violation
 from .coverage import Coverage
 from .evidence import Evidence
-from .faulty_store import Keeping
 from .history import Note
 from .world import World
 

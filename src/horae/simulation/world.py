@@ -11,6 +11,7 @@ from functools import partial
 from random import Random
 from typing import Any, Final
 
+from ..engine.engine import Keeping
 from ..engine.settings import EngineSettings
 from ..model.change import Facts
 from ..model.event import Numbered
@@ -18,7 +19,6 @@ from ..model.run import Run
 from ..ports.store import RunFilter, TaskFilter, Terms
 from .evidence import Evidence
 from .faults import Link, Weather
-from .faulty_store import Keeping
 from .freezing import FreezingLoop
 from .history import History, Note
 from .nemesis import Nemesis

@@ -1,51 +1,97 @@
-"""A server that speaks as much of Redis's protocol as publishing takes, on this machine."""
+"""A real Redis on this machine, on a free port and with nothing on the disk; installed when it is missing and we are root."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from typing import Self
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as NotThereYet
+
+PATIENCE = 30
+PROGRAM = "redis-server"
 
 
 class RedisServer:
+    """`published` is what a subscriber of everything has heard."""
+
     def __init__(self, *, password: str | None = None) -> None:
         self.url = ""
         self.published: list[tuple[str, bytes]] = []
-        self.broken = False
         self._password = password
+        self._client: Any = None
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[Self]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0"
-        async with server:
-            yield self
+    async def open(self) -> AsyncIterator[RedisServer]:
+        with _running(self._password) as port:
+            self.url = f"redis://127.0.0.1:{port}/0"
+            async with asyncio.timeout(PATIENCE), Redis(port=port, password=self._password) as client:
+                await _answers(client)
+                self._client = client
+                async with client.pubsub() as heard:
+                    await heard.psubscribe("*")
+                    listening = asyncio.ensure_future(self._listen(heard))
+                    yield self
+                    listening.cancel()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while True:
-                writer.write(self._answer(await _command(reader)))
-                await writer.drain()
-        writer.close()
+    async def allow(self, permission: str) -> None:
+        """`-publish` forbids it to everybody, `+publish` lets them again."""
+        await self._client.execute_command("ACL", "SETUSER", "default", permission)
 
-    def _answer(self, words: list[bytes]) -> bytes:
-        name = words[0].upper()
-        if name == b"PUBLISH":
-            if self.broken:
-                return b"-READONLY You can't write against a read only replica.\r\n"
-            self.published.append((words[1].decode(), words[2]))
-            return b":1\r\n"
-        if name == b"AUTH" and words[-1].decode() != self._password:
-            return b"-WRONGPASS invalid username-password pair\r\n"
-        return b"-ERR unknown command\r\n" if name == b"HELLO" else b"+OK\r\n"
+    async def heard(self, number: int) -> list[tuple[str, bytes]]:
+        """What was published, as soon as it is so much."""
+        while len(self.published) < number:
+            await self._client.ping()
+        return self.published
 
-
-async def _command(reader: asyncio.StreamReader) -> list[bytes]:
-    count = int((await reader.readuntil(b"\r\n"))[1:])
-    return [await _word(reader) for _ in range(count)]
+    async def _listen(self, heard: Any) -> None:
+        async for message in heard.listen():
+            if message["type"] == "pmessage":
+                self.published.append((message["channel"].decode(), message["data"]))
 
 
-async def _word(reader: asyncio.StreamReader) -> bytes:
-    size = int((await reader.readuntil(b"\r\n"))[1:])
-    return (await reader.readexactly(size + 2))[:-2]
+async def _answers(client: Any) -> None:
+    while True:
+        try:
+            await client.ping()
+        except NotThereYet:
+            continue
+        return
+
+
+@contextmanager
+def _running(password: str | None) -> Iterator[int]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [_program(), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+        command += [] if password is None else ["--requirepass", password]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+            try:
+                yield port
+            finally:
+                server.terminate()
+
+
+def _program() -> str:
+    found = shutil.which(PROGRAM)
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        with (Path(tempfile.gettempdir()) / "horae-tests-apt.lock").open("w") as lock:
+            # Several test processes may miss it at once.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if shutil.which(PROGRAM) is None:
+                install = ["apt-get", "install", "-y", "--no-install-recommends", PROGRAM]
+                subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+        found = shutil.which(PROGRAM)
+    assert found is not None, "the tests need redis-server: install it with your system's package manager"
+    return found

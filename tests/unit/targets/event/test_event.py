@@ -139,7 +139,7 @@ def test_redis_is_told_too() -> None:
                 outcome, _ = await scene.carry({"say": "é"})
                 assert outcome == Succeeded('{"delivered": ["process", "redis"]}')
             await scene.target.aclose()
-        bodies = [json.loads(body) for channel, body in server.published if channel == "due"]
+            bodies = [json.loads(body) for channel, body in await server.heard(2) if channel == "due"]
         assert bodies == [dict(body) for _, body in scene.published]
 
     asyncio.run(go())
@@ -148,12 +148,12 @@ def test_redis_is_told_too() -> None:
 def test_redis_that_is_gone_or_unwilling_is_a_failure_that_may_be_tried_again() -> None:
     async def go() -> None:
         async with RedisServer().open() as server:
-            server.broken = True
+            await server.allow("-publish")
             unwilling = Scene({"redis": server.url, "channel": "due"})
             outcome, _ = await unwilling.carry({})
             assert isinstance(outcome, Failed)
             assert not outcome.permanent
-            server.broken = False
+            await server.allow("+publish")
             assert isinstance((await unwilling.carry({}))[0], Succeeded)
             await unwilling.target.aclose()
         gone = Scene({"redis": f"redis://127.0.0.1:{_free_port()}/0", "channel": "due"})

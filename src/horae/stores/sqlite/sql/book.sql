@@ -71,11 +71,11 @@ SELECT
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
     WHERE stand = 3 AND (:owner IS NULL OR owner = :owner)
-      AND lane NOT LIKE 'function:%' AND lane NOT LIKE 'target:%' LIMIT :most)),
+      AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT :most)),
   (SELECT count(*) FROM (
     SELECT 1 FROM agenda INDEXED BY agenda_parked
     WHERE stand = 3 AND (:owner IS NULL OR owner = :owner)
-      AND (lane LIKE 'function:%' OR lane LIKE 'target:%') LIMIT :most))
+      AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT :most))
 
 -- name: stranded
 SELECT DISTINCT agenda.task, standings.version

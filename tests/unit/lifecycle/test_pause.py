@@ -383,14 +383,15 @@ class TestStartingAgain:
 
 
 @pytest.mark.parametrize("mode", ["skip", "all"])
-def test_resuming_what_is_not_paused_changes_nothing(mode: MissedMode) -> None:
+def test_resuming_what_goes_on_changes_nothing_and_what_is_over_is_refused(mode: MissedMode) -> None:
     world = World().at(hour(12.5))
     world.resume(missed=mode)
     assert world.agenda == ["next 13:00 timed"]
     over = World(Once(at=hour(13))).claim_at(hour(13))
     over.settle()
-    over.resume(missed=mode)
-    assert over.state is TaskState.COMPLETED
+    with pytest.raises(Conflict) as refusal:
+        over.resume(missed=mode)
+    assert (refusal.value.code, over.state) == ("task_over", TaskState.COMPLETED)
 
 
 @pytest.mark.parametrize("wish", ["pause", "resume"])

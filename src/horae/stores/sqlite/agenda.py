@@ -11,13 +11,13 @@ from ...model.ids import microseconds
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...ports.store import Claim, Extension, Node, Order
+from ..texts import decode, instants
 from .carry import Carrier
 from .claim import Claimer
 from .link import Link
 from .readers import Readers
 from .statements import sql
 from .surroundings import named
-from .texts import decode, instants
 from .writer import Writer
 
 _HEAD: Final = sql("head")

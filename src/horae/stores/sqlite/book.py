@@ -15,7 +15,8 @@ from ...model.reason import Reason
 from ...model.run import Run
 from ...model.tally import EVERYBODY, Counts
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
-from .familiar import Familiar
+from ..familiar import Familiar
+from ..texts import instants
 from .gather import everything_of, one_by_id, one_by_key, these
 from .ledger import read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
 from .link import Link, Row
@@ -23,7 +24,6 @@ from .pending import Pending
 from .readers import Readers
 from .sheets import Sheets
 from .statements import sql
-from .texts import instants
 from .writer import Writer
 
 _LAST_TASK: Final = sql("last_task")

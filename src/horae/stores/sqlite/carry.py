@@ -11,7 +11,7 @@ from ...model.change import Change, Facts, RunDecision, SettleDecision
 from ...model.ids import microseconds
 from ...model.outcome import Settlement
 from ...model.run import LIVE, Run
-from .familiar import Familiar
+from ..familiar import Familiar
 from .gather import Gathered, these
 from .link import Link
 from .pending import Pending

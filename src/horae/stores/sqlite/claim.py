@@ -14,13 +14,13 @@ from ...model.entry import Entry
 from ...model.ids import microseconds
 from ...model.run import LIVE
 from ...ports.store import Claim, Claimed
-from .familiar import Familiar
+from ..familiar import Familiar
+from ..rows import ENTRY_WIDTH, entry_from, new
+from ..texts import instants
 from .gather import Gathered
 from .link import Link, Row
 from .pending import Pending
-from .rows import ENTRY_WIDTH, entry_from, new
 from .statements import sql
-from .texts import instants
 from .turns import Turns
 
 _HEAD: Final = sql("head")

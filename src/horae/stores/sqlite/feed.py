@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ...model.event import Numbered
+from ..rows import event_from
 from .link import Link
 from .readers import Readers
-from .rows import event_from
 from .statements import sql
 
 _EVENTS: Final = sql("events")

@@ -10,9 +10,9 @@ import apsw
 
 from ...model.change import Change, Facts
 from ...model.entry import Entry
-from .familiar import Familiar, Known
+from ..familiar import Familiar, Known
+from ..rows import TASK_WIDTH, entry_from, new, run_from, standing_from, task_from
 from .link import Link, Row
-from .rows import TASK_WIDTH, entry_from, new, run_from, standing_from, task_from
 from .statements import sql
 from .surroundings import Surroundings
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 from ...model.ids import microseconds
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
 from ...ports.journal import Line, NumberedLine
+from ..texts import instants, printable
 from .ledger import read_run
 from .link import Link
 from .readers import Readers
 from .statements import Bulk, sql
-from .texts import instants, printable
 from .writer import Writer
 
 _SAID: Final = sql("said")

@@ -12,13 +12,13 @@ from ...model.route import DOORS
 from ...model.run import LIVE, Run, RunState
 from ...model.task import TaskState
 from ...ports.store import RunFilter, TaskFilter
-from .familiar import Familiar
+from ..familiar import Familiar
+from ..rows import RUN_WIDTH, run_from
+from ..texts import encode
 from .gather import Gathered
 from .link import Link, Row
-from .rows import RUN_WIDTH, run_from
 from .statements import sql
 from .surroundings import named
-from .texts import encode
 
 _TASKS_PAGE: Final = sql("tasks_page")
 _TASKS_PAGE_OF_OWNER: Final = sql("tasks_page_of_owner")

@@ -12,10 +12,8 @@ from ...model.lane import DEFAULT_LIMIT
 from ...model.run import LIVE, Run, RunState
 from ...model.task import TaskState
 from ..births import only_new
-from .familiar import Familiar, Known, after
-from .gather import Gathered
-from .link import Link
-from .rows import (
+from ..familiar import Familiar, Known, after
+from ..rows import (
     birth,
     entry_values,
     moved_values,
@@ -25,9 +23,11 @@ from .rows import (
     standing_values,
     task_values,
 )
+from ..texts import numbers, printable
+from .gather import Gathered
+from .link import Link
 from .sheets import Sheets
 from .statements import sql
-from .texts import numbers, printable
 
 _LAST_RUN: Final = sql("last_run")
 _MADE: Final = sql("made")

@@ -16,13 +16,13 @@ from typing import Final, NamedTuple, Self
 from ...model.ids import microseconds
 from ...model.tally import NO_HOUR, STATE
 from ...ports.store import Trimmed
+from ..texts import decode
 from .gather import these
 from .link import Link, Row
 from .readers import Readers
 from .sheets import write_counts
 from .statements import sql
 from .surroundings import named
-from .texts import decode
 
 _OLD: Final = sql("old")
 _CROWDED: Final = sql("crowded")

@@ -24,9 +24,9 @@ from ...model.tally import (
     hour_of,
 )
 from ...model.task import FRESH, Standing, TaskState
+from ..rows import entry_values, event_values, standing_values, task_values
 from .gather import one_by_id, one_by_key, these
 from .link import Link, Row
-from .rows import entry_values, event_values, standing_values, task_values
 from .statements import Bulk, sql
 
 _INSERT_TASKS: Final = Bulk("insert_tasks", 14)

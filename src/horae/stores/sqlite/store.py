@@ -7,11 +7,11 @@ from os import PathLike, fspath
 from typing import Final
 
 from ...errors import StoreUnavailable
+from ..familiar import Familiar
 from .agenda import SQLiteAgenda
 from .book import SQLiteBook
 from .carry import Carrier
 from .claim import Claimer
-from .familiar import Familiar
 from .feed import SQLiteFeed
 from .journal import SQLiteJournal
 from .library import refuse_an_old_library

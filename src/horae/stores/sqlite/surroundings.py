@@ -10,8 +10,8 @@ import apsw
 from ...model.lane import DEFAULT_LIMIT, LaneUse, owner_lane
 from ...model.reason import Reason
 from ...model.task import Task
+from ..rows import REASONS
 from .link import Link
-from .rows import REASONS
 from .statements import sql
 
 _LANE_USE: Final = sql("lane_use")

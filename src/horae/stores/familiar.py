@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ...model.change import Change
-from ...model.run import LIVE, Run
-from ...model.task import Standing, Task, TaskState
+from ..model.change import Change
+from ..model.run import LIVE, Run
+from ..model.task import Standing, Task, TaskState
 
 _OVER: Final = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED})
 

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
-from ...model.ids import EPOCH, microseconds
-from ...model.policy import Policies
-from ...model.policy import from_json as policies_from_json
-from ...model.policy import to_json as policies_to_json
-from ...model.task import Target
-from ...schedule import Once, Schedule
-from ...schedule import from_json as schedule_from_json
-from ...schedule import to_json as schedule_to_json
+from ..model.ids import EPOCH, microseconds
+from ..model.policy import Policies
+from ..model.policy import from_json as policies_from_json
+from ..model.policy import to_json as policies_to_json
+from ..model.task import Target
+from ..schedule import Once, Schedule
+from ..schedule import from_json as schedule_from_json
+from ..schedule import to_json as schedule_to_json
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")

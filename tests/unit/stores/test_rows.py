@@ -13,9 +13,9 @@ from horae.model.outcome import Failed
 from horae.model.run import Run, RunState
 from horae.ports.journal import Line
 from horae.schedule import Once, from_json, to_json
+from horae.stores.rows import plain_birth, plain_end, tells
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.rows import plain_birth, plain_end, tells
-from horae.stores.sqlite.texts import (
+from horae.stores.texts import (
     Remembered,
     decode,
     encode,

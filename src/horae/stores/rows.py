@@ -1,4 +1,4 @@
-"""Between values and rows: the order of the columns is that of sql/columns.sql and sql/changes.sql.
+"""Between values and rows: the order of the columns is that of sql/columns.sql and sql/changes.sql of every store in SQL.
 
 This is where a busy store spends its time. Values are made by `tuple.__new__`, which skips the call of a function for
 each of them, and what nearly always has its default is compared once instead of being read field by field.
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from ...model.entry import Entry, EntryKind, Stand
-from ...model.event import Event, EventKind, Numbered
-from ...model.ids import microseconds
-from ...model.reason import Reason
-from ...model.run import LIVE, Origin, Run, RunState, Span
-from ...model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
-from .link import Row
+from ..model.entry import Entry, EntryKind, Stand
+from ..model.event import Event, EventKind, Numbered
+from ..model.ids import microseconds
+from ..model.reason import Reason
+from ..model.run import LIVE, Origin, Run, RunState, Span
+from ..model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
 from .texts import (
     encode,
     instants,
@@ -36,6 +35,7 @@ TASK_WIDTH: Final = 14
 RUN_WIDTH: Final = 27
 
 new: Final = tuple.__new__
+Row: TypeAlias = tuple[Any, ...]
 
 STANDS: Final = (Stand.TIMED, Stand.READY, Stand.HELD, Stand.PARKED, Stand.ASLEEP)
 _STAND_NUMBERS: Final = {stand: number for number, stand in enumerate(STANDS)} | {Stand.READY: 0}

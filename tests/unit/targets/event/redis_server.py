@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
-import shutil
 import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Any
 
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as NotThereYet
 
+from tests.servers.programs import program
+
 PATIENCE = 30
-PROGRAM = "redis-server"
 
 
 class RedisServer:
@@ -74,24 +71,20 @@ def _running(password: str | None) -> Iterator[int]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
-        command = [_program(), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+        command = [
+            program("redis-server", package="redis-server"),
+            "--port",
+            str(port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--dir",
+            folder,
+        ]
         command += [] if password is None else ["--requirepass", password]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
             try:
                 yield port
             finally:
                 server.terminate()
-
-
-def _program() -> str:
-    found = shutil.which(PROGRAM)
-    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        with (Path(tempfile.gettempdir()) / "horae-tests-apt.lock").open("w") as lock:
-            # Several test processes may miss it at once.
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if shutil.which(PROGRAM) is None:
-                install = ["apt-get", "install", "-y", "--no-install-recommends", PROGRAM]
-                subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
-        found = shutil.which(PROGRAM)
-    assert found is not None, "the tests need redis-server: install it with your system's package manager"
-    return found

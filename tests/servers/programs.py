@@ -1,0 +1,91 @@
+"""The programs of real servers: found on this machine, or installed when they are missing and we are root."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+_DEBIAN_POSTGRES: Final = Path("/usr/lib/postgresql")
+_SYSTEM_FOLDERS: Final = "/usr/local/sbin:/usr/sbin:/sbin"
+_POLICY: Final = Path("/usr/sbin/policy-rc.d")
+
+
+class ProgramMissing(RuntimeError):  # noqa: N818 - the name says what happened
+    pass
+
+
+def program(name: str, *, package: str) -> str:
+    """The path of a program, which Debian keeps in this package."""
+    found = _found(name) or _installed(name, package)
+    if found is None:
+        raise ProgramMissing(
+            f"the tests need the program {name} (Debian has it in the package {package}): install it, "
+            f"or run the tests as root on a machine with apt-get"
+        )
+    return found
+
+
+def account(name: str) -> str | None:
+    """The account that a server runs under: servers refuse root, and nobody else can change accounts."""
+    return name if os.geteuid() == 0 else None
+
+
+def _found(name: str) -> str | None:
+    # Debian's own commands in PATH are wrappers around these, and ten times as slow to start.
+    versions = sorted(_DEBIAN_POSTGRES.glob("*/bin"), key=_version, reverse=True)
+    places = ":".join([*map(str, versions), os.environ.get("PATH", os.defpath), _SYSTEM_FOLDERS])
+    return shutil.which(name, path=places)
+
+
+def _version(folder: Path) -> float:
+    try:
+        return float(folder.parent.name)
+    except ValueError:
+        return 0.0
+
+
+def _installed(name: str, package: str) -> str | None:
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return None
+    with (Path(tempfile.gettempdir()) / "horae-tests-apt.lock").open("w") as lock:
+        # Several test processes may miss it at once: the first installs, the others find.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _found(name) is None:
+            with _no_services():
+                _install(package)
+    return _found(name)
+
+
+def _install(package: str) -> None:
+    if not _apt("install", "--no-install-recommends", package):
+        # The lists of packages are absent or too old.
+        _apt("update")
+        _apt("install", "--no-install-recommends", package)
+
+
+def _apt(*words: str) -> bool:
+    """What it complains about is seen beside the test that then fails."""
+    command = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", *words)
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    return subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@contextmanager
+def _no_services() -> Iterator[None]:
+    """Debian starts what it installs unless this file forbids it; the tests start their own."""
+    if _POLICY.exists():
+        yield
+        return
+    _POLICY.write_text("#!/bin/sh\nexit 101\n")
+    _POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        _POLICY.unlink(missing_ok=True)

@@ -1,0 +1,211 @@
+"""A real server for tests: in a private folder, on a port of its own, gone without a trace even when its owner dies."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, ClassVar, Final, Self, TypedDict
+
+from tests.servers import families
+from tests.servers.ports import ReservedPort
+from tests.servers.programs import account, program
+from tests.servers.watcher import PID_FILE
+
+ROOT: Final = Path(__file__).parents[2]
+PATIENCE: Final = 60.0
+"""A server may take its time on a busy machine; nothing is measured by this."""
+_LOOK_SECONDS: Final = 0.005
+_LOOKS: Final = int(PATIENCE / _LOOK_SECONDS)
+_LOG_END: Final = 4_000
+
+
+class Server(ABC):
+    """`stop` throws everything away; `shut_down` and `kill` leave the data, and `restart` goes on with them."""
+
+    name: ClassVar[str]
+    daemon: ClassVar[str]
+    package: ClassVar[str]
+    user: ClassVar[str]
+    """The account that the package brings."""
+    ready: ClassVar[str]
+    """What it writes to its log when it takes connections."""
+    gentle: ClassVar[signal.Signals] = signal.SIGTERM
+    """Ends it in good order without waiting for its clients."""
+
+    def __init__(self) -> None:
+        self._reserved: ReservedPort | None = None
+        self._watcher: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder: Path | None = None
+
+    @abstractmethod
+    def _lay_out(self) -> None:
+        """Fill the fresh folder; runs once."""
+
+    @abstractmethod
+    def _command(self) -> Sequence[str]: ...
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def folder(self) -> Path:
+        assert self._folder is not None, f"{self.name} was not started"
+        return self._folder
+
+    @property
+    def port(self) -> int:
+        assert self._reserved is not None, f"{self.name} was not started"
+        return self._reserved.number
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, f"{self.name} is down"
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def log(self) -> str:
+        return self._log_path.read_text(errors="replace")
+
+    def start(self) -> Self:
+        try:
+            if self._folder is None:
+                self._move_in()
+            if not self.running:
+                self._begin()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Safe twice. The data go without ceremony: nobody will read them again."""
+        if self._watcher is not None:
+            self._watcher.communicate()
+            self._watcher = None
+        self._reap()
+        if self._reserved is not None:
+            self._reserved.release()
+        self._folder = self._reserved = None
+
+    def shut_down(self) -> None:
+        if self._process is None:
+            return
+        families.thaw(self.pid)
+        self._process.send_signal(self.gentle)
+        self._process.wait(PATIENCE)
+        self._reap()
+
+    def kill(self) -> None:
+        """`kill -9`, to all its processes."""
+        if self._process is not None:
+            families.kill(self.pid)
+            self._reap()
+
+    def restart(self) -> None:
+        """On the same port, with the same data."""
+        self.shut_down()
+        self.start()
+
+    def freeze(self) -> None:
+        """It keeps its connections, takes new ones, and answers nobody."""
+        families.freeze(self.pid)
+
+    def thaw(self) -> None:
+        families.thaw(self.pid)
+
+    @property
+    def _log_path(self) -> Path:
+        return self.folder / "server.log"
+
+    def _program(self, name: str) -> str:
+        return program(name, package=self.package)
+
+    def _move_in(self) -> None:
+        # First, because the account comes with the package.
+        self._program(self.daemon)
+        self._reserved = ReservedPort()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"horae-tests-{self.name}-"))
+        command = (sys.executable, "-m", "tests.servers.watcher", str(self._folder))
+        # In a session of its own, so that what ends the tests does not end it too.
+        self._watcher = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=ROOT, start_new_session=True)
+        if (user := account(self.user)) is not None:
+            shutil.chown(self._folder, user)
+        self._lay_out()
+
+    def _run(self, command: Sequence[str], stdout: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Under its own account, in its own folder and session, and without what our environment may say."""
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.STDOUT,
+            cwd=self.folder,
+            env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "HOME": str(self.folder)},
+            start_new_session=True,
+            **_rights(self.user),
+        )
+
+    def _prepare(self, command: Sequence[str]) -> None:
+        """Run one of its programs to the end."""
+        with self._log_path.open("ab") as log, self._run(command, log) as process:
+            code = process.wait()
+        assert code == 0, f"{command[0]} ended with {code}:\n{self.log()[-_LOG_END:]}"
+
+    def _begin(self) -> None:
+        with self._log_path.open("ab") as log:
+            seen = log.tell()
+            self._process = self._run(self._command(), log)
+        (self.folder / PID_FILE).write_text(str(self.pid))
+        for _ in range(_LOOKS):
+            try:
+                code = self._process.wait(_LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                if self.ready in self._log_since(seen):
+                    return
+            else:
+                raise AssertionError(f"{self.name} ended with {code}:\n{self.log()[-_LOG_END:]}")
+        raise AssertionError(f"{self.name} does not get ready:\n{self.log()[-_LOG_END:]}")
+
+    def _log_since(self, position: int) -> str:
+        with self._log_path.open("rb") as log:
+            log.seek(position)
+            return log.read().decode(errors="replace")
+
+    def _reap(self) -> None:
+        if self._process is not None:
+            self._process.wait(PATIENCE)
+            self._process = None
+        if self._folder is not None:
+            (self._folder / PID_FILE).unlink(missing_ok=True)
+
+
+class _Rights(TypedDict, total=False):
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+def _rights(name: str) -> _Rights:
+    user = account(name)
+    if user is None:
+        return {}
+    known = pwd.getpwnam(user)
+    return {"user": known.pw_uid, "group": known.pw_gid, "extra_groups": []}

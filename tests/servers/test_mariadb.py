@@ -1,0 +1,48 @@
+"""What MariaDB alone offers, seen with a real client."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import asyncmy
+import pytest
+from asyncmy.errors import OperationalError
+
+from tests.servers.mariadb import MariaDBServer
+from tests.servers.postgres import AWKWARD_PASSWORD
+
+
+async def ask(url: str, sql: str, *, password: str | None = None) -> object:
+    parts = urlsplit(url)
+    # As bytes: of a text the client would make Latin-1, which is not what the server was told.
+    secret = (unquote(parts.password or "") if password is None else password).encode()
+    where = {"host": parts.hostname, "port": parts.port, "user": parts.username, "db": parts.path[1:]}
+    connection: Any = await asyncmy.connect(**where, password=secret)
+    try:
+        async with connection.cursor() as cursor:
+            await cursor.execute(sql)
+            return (await cursor.fetchone())[0]
+    finally:
+        await connection.ensure_closed()
+
+
+def test_its_address_leads_to_it(mariadb_url: str) -> None:
+    assert asyncio.run(ask(mariadb_url, "SELECT database()")) == urlsplit(mariadb_url).path[1:]
+
+
+def test_a_password_is_demanded_and_survives_the_address_and_a_restart() -> None:
+    with MariaDBServer(password=AWKWARD_PASSWORD + "\\'") as server:
+        url = server.new_database()
+        assert asyncio.run(ask(url, "SELECT 1")) == 1
+        with pytest.raises(OperationalError, match="Access denied"):
+            asyncio.run(ask(url, "SELECT 1", password="guess"))  # noqa: S106 - a wrong one
+        server.restart()
+        assert asyncio.run(ask(url, "SELECT 1")) == 1
+
+
+def test_a_database_has_the_collation_it_is_told(mariadb_server: MariaDBServer) -> None:
+    url = mariadb_server.new_database(collation="utf8mb4_bin")
+    assert asyncio.run(ask(url, "SELECT @@collation_database")) == "utf8mb4_bin"
+    mariadb_server.drop_database(url)

@@ -1,0 +1,23 @@
+"""Outlives the process that started a server: when that one closes the pipe or dies, the server and its folder go too."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from tests.servers import families
+
+PID_FILE = "owner-saw.pid"
+
+
+def watch(folder: Path) -> None:
+    sys.stdin.buffer.read()
+    pid_file = folder / PID_FILE
+    if pid_file.exists():
+        families.kill(int(pid_file.read_text()))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    watch(Path(sys.argv[1]))

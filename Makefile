@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEERS_READY := $(VENV)/.peers-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types contracts check coverage pytest simulation faults bench conformance format clean
+.PHONY: help up test lint types contracts check coverage pytest simulation faults soak bench conformance format clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,11 @@ simulation: $(READY) ## Of the tests: the real engine in virtual time with seede
 
 faults: $(READY) ## Of the tests: real processes, kill -9, a full disk, lost power
 	@echo "== faults"; $(BIN)/pytest -n 2 tests/faults
+
+# SOAK_MINUTES (10), SOAK_STORE (postgres, mariadb, sqlite), SOAK_SEED (by chance), SOAK_NODES (5), SOAK_CROWD (25,000 for
+# each minute, a million at most) say how; what it prints at the end includes the seed that repeats it.
+soak: $(READY) ## Nodes on a real server, under load and chance faults, for SOAK_MINUTES; then the verdict
+	@$(BIN)/python -m tests.cluster.soak
 
 bench: $(READY) ## Measure against peers, side by side in one run
 	@$(BIN)/python -m bench

@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Final
@@ -23,12 +24,16 @@ from bench.engine.throughput import throughput
 from bench.kinds import next_of_each_kind, weighing
 from bench.lists.family import lists
 from bench.machine import load, machine
+from bench.postgres.family import postgres
+from bench.postgres.growth import growth
 from bench.reading import loading, reading, refusing
 from bench.results import Section
+from bench.scale.family import SCALE
 from bench.starting import starting
 from bench.table import as_markdown, as_text, summary
+from bench.takeover.family import takeover
 
-Benchmark = Callable[[Counts], list[Section]]
+Benchmark = Callable[[Counts], Iterable[Section]]
 GROUPS: Final[Mapping[str, tuple[Benchmark, ...]]] = {
     "schedules": (
         from_values,
@@ -43,14 +48,19 @@ GROUPS: Final[Mapping[str, tuple[Benchmark, ...]]] = {
     ),
     "engine": (throughput, lateness, crowd, adding, backlog, neighbour),
     "lists": (lists,),
+    "postgres": (postgres,),
+    "takeover": (takeover,),
 }
+# These take as long as they are told to, or most of an hour: they run only when they are asked for.
+_GROWTH: Final = "postgres-growth"
+_SCALE: Final = "scale"
 BENCHMARKS: Final = tuple(benchmark for group in GROUPS.values() for benchmark in group)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     started, load_before = perf_counter(), load()
-    chosen = GROUPS[given.only] if given.only else BENCHMARKS
+    chosen = _chosen(given.only, given.minutes)
     sections = measure(chosen, QUICK if given.quick else FULL, quiet=given.markdown)
     facts = machine() | {"load": f"{load_before:.1f} before and {load():.1f} after"}
     if given.markdown:
@@ -62,6 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         told = {"machine": facts, "sections": [section.as_json() for section in sections]}
         Path(given.json).write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
+
+
+def _chosen(only: str | None, minutes: float) -> tuple[Benchmark, ...]:
+    if only == _GROWTH:
+        return (partial(growth, minutes=minutes),)
+    if only == _SCALE:
+        return SCALE
+    return GROUPS[only] if only else BENCHMARKS
 
 
 def measure(benchmarks: Sequence[Benchmark], counts: Counts, *, quiet: bool = False) -> list[Section]:
@@ -77,7 +95,8 @@ def measure(benchmarks: Sequence[Benchmark], counts: Counts, *, quiet: bool = Fa
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measures Horae beside its peers.")
     parser.add_argument("--quick", action="store_true", help="small counts: a look, not a result")
-    parser.add_argument("--only", choices=[*GROUPS], help="one group of measurements instead of all")
+    parser.add_argument("--only", choices=[*GROUPS, _GROWTH, _SCALE], help="one group of measurements instead of all")
+    parser.add_argument("--minutes", type=float, default=60, help=f"how long {_GROWTH} goes on")
     parser.add_argument("--json", metavar="FILE", help="write all numbers to a file as well")
     parser.add_argument("--markdown", action="store_true", help="print the tables for docs/performance.md")
     return parser

@@ -9,6 +9,12 @@ from bench.engine import scale
 from bench.engine.scale import Scale
 from bench.lists import scale as lists_scale
 from bench.lists.scale import Sizes
+from bench.postgres import scale as postgres_scale
+from bench.postgres.scale import Sizes as PostgresSizes
+from bench.scale import sizes as scale_sizes
+from bench.scale.sizes import Sizes as ScaleSizes
+from bench.takeover import scale as takeover_scale
+from bench.takeover.scale import Tries
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +28,9 @@ class Counts:
     zones: int | None = None  # how many of the zones are loaded; all by default
     engine: Scale = scale.TINY  # the same for the engine
     lists: Sizes = lists_scale.TINY  # and for lists
+    postgres: PostgresSizes = postgres_scale.TINY  # and for PostgreSQL
+    takeover: Tries = takeover_scale.TINY  # and for takeovers
+    scale: ScaleSizes = scale_sizes.TINY  # and for how all of it grows
 
 
 FULL: Final = Counts(
@@ -33,6 +42,9 @@ FULL: Final = Counts(
     values=1_000,
     engine=scale.FULL,
     lists=lists_scale.FULL,
+    postgres=postgres_scale.FULL,
+    takeover=takeover_scale.FULL,
+    scale=scale_sizes.FULL,
 )
 QUICK: Final = Counts(
     instants=1_000,
@@ -43,4 +55,7 @@ QUICK: Final = Counts(
     values=200,
     engine=scale.QUICK,
     lists=lists_scale.QUICK,
+    postgres=postgres_scale.QUICK,
+    takeover=takeover_scale.QUICK,
+    scale=scale_sizes.QUICK,
 )

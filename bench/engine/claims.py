@@ -19,7 +19,7 @@ from horae.lifecycle.start import Claimant
 from horae.model.limits import CLAIM_SLICE
 from horae.ports.store import STANDARD_TERMS, Node
 
-_NODE: Final = "nod_bench"
+NODE: Final = "nod_bench"
 _ROOM: Final = 10_000
 
 
@@ -47,17 +47,22 @@ async def _take_turns(few: Path, many: Path, slices: int) -> list[list[float]]:
         Horae(horae_side.address(many), engine=False) as second,
     ):
         for app in (first, second):
-            await app.store.join(Node(_NODE, "bench", "0", work.now(), work.now()))
+            await join(app)
         for _ in range(slices):
             for app, seconds in zip((first, second), seen, strict=True):
-                seconds.append(await _claim(app, work.now()))
+                seconds.append(await claim_once(app, work.now()))
     return seen
 
 
-async def _claim(app: Horae, now: datetime) -> float:
-    decide = partial(fire, claim=Claimant(_NODE, now, STANDARD_TERMS.poll_ceiling))
+async def join(app: Horae) -> None:
+    await app.store.join(Node(NODE, "bench", "0", work.now(), work.now()))
+
+
+async def claim_once(app: Horae, now: datetime) -> float:
+    """Seconds of one claim that finds something."""
+    decide = partial(fire, claim=Claimant(NODE, now, STANDARD_TERMS.poll_ceiling))
     started = perf_counter()
-    claim = await app.store.claim_due(now, _NODE, _ROOM, decide)
+    claim = await app.store.claim_due(now, NODE, _ROOM, decide)
     seconds = perf_counter() - started
     assert claim.runs
     return seconds

@@ -1,4 +1,4 @@
-"""Horae as its users have it: the public library, with its defaults, on a file."""
+"""Horae as its users have it: the public library, with its defaults, on a file or wherever an address says."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ Work = Callable[..., Coroutine[Any, Any, None]]
 Wanted = tuple[datetime, dict[str, Any]]
 
 
-def address(path: Path | str) -> str:
-    return f"sqlite:///{Path(path).absolute()}"
+def address(place: Path | str) -> str:
+    """Of a file; or the same that came, where that is an address already."""
+    return place if isinstance(place, str) and "://" in place else f"sqlite:///{Path(place).absolute()}"
 
 
 def drain(count: int) -> dict[str, float]:
@@ -50,9 +51,9 @@ def to_watch(instants: Sequence[datetime]) -> Iterable[Wanted]:
     return ((due, {"due": work.microseconds(due)}) for due in instants)
 
 
-async def add(path: Path, function: Work, wanted: Iterable[Wanted], owner: str | None = None) -> None:
+async def add(place: Path | str, function: Work, wanted: Iterable[Wanted], owner: str | None = None) -> None:
     """Without an engine."""
-    async with Horae(address(path), engine=False) as app:
+    async with Horae(address(place), engine=False) as app:
         task, left = app.task(function), iter(wanted)
         while some := [(task, when, payload) for when, payload in islice(left, _AT_ONCE)]:
             await app.schedule_many(some, owner=owner)
@@ -60,21 +61,26 @@ async def add(path: Path, function: Work, wanted: Iterable[Wanted], owner: str |
 
 async def _drain(path: Path, count: int) -> dict[str, float]:
     await add(path, work.async_noop, [(work.now(), {})] * count)
+    return await drain_added(path, count)
+
+
+async def drain_added(place: Path | str, count: int) -> dict[str, float]:
+    """The same, where they were added before."""
     finished = asyncio.Event()
     work.tally.expect(count, finished.set)
-    app = Horae(address(path))
+    app = Horae(address(place))
     app.task(work.async_noop)
     stopwatch = Stopwatch()
     async with app:
         await finished.wait()
-    return stopwatch.read() | {"left": count - await _recorded(path)}
+    return stopwatch.read() | {"left": count - await recorded(place)}
 
 
-async def _recorded(path: Path) -> int:
+async def recorded(place: Path | str) -> int:
     """How many runs the ledger holds as succeeded."""
     found, after = 0, None
     wanted = RunFilter(states=frozenset({RunState.SUCCEEDED}))
-    async with Horae(address(path), engine=False) as app:
+    async with Horae(address(place), engine=False) as app:
         while True:
             page = await app.store.runs(wanted, after, LARGEST_PAGE)
             found, after = found + len(page.items), page.after

@@ -29,9 +29,9 @@ def take_turns(rate: float, seconds: float, blocks: int) -> dict[str, list[list[
         return asyncio.run(_take_turns(Path(folder), rate, seconds, blocks))
 
 
-async def timed_block(app: Horae, rate: float, seconds: float) -> list[float]:
+async def timed_block(app: Horae, rate: float, seconds: float, lead: float = _LEAD) -> list[float]:
     """How late each task of one block was; all of them are known before the first is due."""
-    instants = work.at_rate(rate, seconds, _LEAD)
+    instants = work.at_rate(rate, seconds, lead)
     finished = asyncio.Event()
     work.watch.expect(len(instants), finished.set)
     task = app.task(work.async_timed)

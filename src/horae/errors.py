@@ -8,7 +8,9 @@ HoraeError
 │   └── Conflict            it is there, but its state does not allow this now
 └── StoreError              the store broke a promise, and nothing of the request was kept
     ├── StoreUnavailable    it cannot be reached, or is closed
-    │   └── UnknownStore    its address names no store (a Refusal too)
+    │   ├── UnknownStore    its address names no store (a Refusal too)
+    │   ├── UnusableStore   it is there, but not for us: wrong password, too old, read-only (a Refusal too)
+    │   └── UnfitNode       this machine may not take part: its clock is too far from the store's (a Refusal too)
     ├── StoreFull           no space left for another write
     └── StoreDamaged        an integrity check failed, or the file is not ours
 """
@@ -109,6 +111,14 @@ class StoreUnavailable(StoreError):
 
 class UnknownStore(Refusal, StoreUnavailable):
     """An address that names no store that there could be."""
+
+
+class UnfitNode(Refusal, StoreUnavailable):
+    """The store is there, but a node on this machine may not take part as it is."""
+
+
+class UnusableStore(Refusal, StoreUnavailable):
+    """A store that cannot be used as it is, and why: nothing was changed."""
 
 
 class StoreFull(StoreError):

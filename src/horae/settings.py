@@ -80,6 +80,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "precise:睡到下一个到期时刻;poll:每十秒查看一次",
     ),
     Setting(
+        "clock_tolerance",
+        ("HORAE_CLOCK_TOLERANCE",),
+        "text",
+        "60s",
+        "How far a machine's clock may be from the store's when a node starts there",
+        "节点启动时,本机时钟与存储时钟允许的最大偏差",
+    ),
+    Setting(
         "output", ("HORAE_OUTPUT",), "text", "text", "json: every command answers in JSON", "json:所有命令以 JSON 输出"
     ),
     Setting("key_file", ("HORAE_KEY_FILE",), "text", None, "The key that seals secrets", "加密机密的密钥文件"),

@@ -51,3 +51,39 @@ def test_a_signal_ends_it_in_good_order(tmp_path: Path, how: signal.Signals) -> 
             return [run.reason for run in (await app.store.runs(RunFilter())).items]
 
     assert Reason.RELEASED in asyncio.run(look())
+
+
+DRAINED = """
+import sys
+from horae import Horae
+
+app = Horae(sys.argv[1])
+
+@app.task("every 1s", name="beat")
+def beat() -> None:
+    print("beat", flush=True)
+
+app.run()
+"""
+
+
+def test_a_node_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/horae.db"
+    process = subprocess.Popen([sys.executable, "-c", DRAINED, url], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "beat\n"
+
+    async def drain() -> None:
+        async with Horae(url, engine=False) as app:
+            (node,) = await app.service.nodes.all(app.who)
+            await app.service.nodes.drain(app.who, node.node.id)
+
+    async def look() -> None:
+        async with Horae(url, engine=False) as app:
+            assert await app.store.nodes() == ()
+            assert {run.reason for run in (await app.store.runs(RunFilter())).items} == {None}
+
+    asyncio.run(drain())
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    asyncio.run(look())

@@ -18,7 +18,7 @@ from tests.cli.histories import an_outage, failures, missed_three
 
 DAILY = (
     *("adding", "listing", "showing", "schedules", "running", "controlling", "editing", "explaining", "history"),
-    *("watching", "standing"),
+    *("watching", "standing", "nodes"),
 )
 FOLDER = Path(__file__).parents[2] / "docs" / "schemas"
 SCHEMAS: dict[str, Any] = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
@@ -77,7 +77,7 @@ ASKED: list[tuple[str, list[str]]] = [
 ]
 
 
-ALONE = ("run", "line", "event", "node", "problem")
+ALONE = ("run", "line", "event", "node", "nodes-drain", "problem")
 """Parts of the others, or lines of a stream."""
 
 
@@ -124,6 +124,8 @@ def test_runs_lines_nodes_and_streams_of_a_real_engine(cli: Cli) -> None:
     check("run", cli("run", "embed", "--wait", "--json").json)
     check("lines", cli("logs", "embed", "--json").json)
     check("nodes", cli("nodes", "--json").json)
+    check("nodes-drain", cli("nodes", "drain", "nod_", "--json").json)
+    check("nodes-drain", cli("nodes", "drain", "nod_", "--undo", "--json").json)
     check("overview", cli("overview", "--json").json)
     cli("add", "every 1h", "--function", "endless", "--name", "endless")
     queued = cli("run", "endless", "--json").json["run_id"]
@@ -169,6 +171,7 @@ def test_every_command_of_this_half_is_asked() -> None:
         "apply",
         "simulate",
         "completion",
+        "worker",
     }
     streams = {"watch", "stop"}
     assert {arguments[0] for _, arguments in ASKED} == set(COMMANDS) - elsewhere - streams

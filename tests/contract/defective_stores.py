@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from horae.model.change import Change, ControlDecision, Facts, FireDecision, RunDecision
@@ -14,7 +14,7 @@ from horae.model.run import LIVE, Run
 from horae.model.tally import Counts
 from horae.ports.journal import Line
 from horae.ports.records import Record
-from horae.ports.store import Claim, RunFilter, TaskFilter, Trimmed, Waiting
+from horae.ports.store import Claim, Extension, RunFilter, TaskFilter, Trimmed, Waiting
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.data import Data
 from horae.stores.memory.entries import Entries, key_of
@@ -63,7 +63,7 @@ class NumbersEventsAgain(MemoryStore):
 class _RenumberedEvents(Events):
     def forget(self, before: datetime, most: int) -> int:
         count = super().forget(before, most)
-        self._forgotten = 0
+        self._last -= count
         return count
 
 
@@ -123,6 +123,39 @@ class RecoversTheLiving(MemoryStore):
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         known = self._data.nodes.get(node)
         return await super().recover(node, renewals if known is None else known.renewals, decide, limit)
+
+
+class ForgetsWhatANodeSays(MemoryStore):
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:  # noqa: ARG002
+        return await super().extend(node, now)
+
+
+class DrainsUntilTheNextRenewal(MemoryStore):
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+        answer = await super().extend(node, now, load, offset)
+        await self.drain(node, draining=False)
+        return answer
+
+
+class DrainsEverybody(MemoryStore):
+    async def drain(self, node: str, *, draining: bool = True) -> bool:
+        for each in list(self._data.nodes):
+            await super().drain(each.id, draining=draining)
+        return node in self._data.nodes
+
+
+class TakesADrainForARenewal(MemoryStore):
+    async def drain(self, node: str, *, draining: bool = True) -> bool:
+        known = self._data.nodes.get(node)
+        if known is not None:
+            await self.extend(node, known.renewed, known.load, known.offset)
+        return await super().drain(node, draining=draining)
+
+
+class DrainsWhoeverIsNamed(MemoryStore):
+    async def drain(self, node: str, *, draining: bool = True) -> bool:
+        await super().drain(node, draining=draining)
+        return True
 
 
 class ShowsEverythingToEverybody(MemoryStore):
@@ -353,6 +386,11 @@ DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
     ),
     ClaimsWhatSleeps: ("test_what_sleeps_is_held_or_parked_is_never_claimed",),
     RecoversTheLiving: ("test_a_node_is_recovered_only_as_long_as_it_stands_still",),
+    ForgetsWhatANodeSays: ("test_what_a_node_says_of_itself_is_seen_by_the_others",),
+    DrainsUntilTheNextRenewal: ("test_a_node_that_is_drained_is_told_with_every_renewal",),
+    DrainsEverybody: ("test_a_node_that_is_drained_is_told_with_every_renewal",),
+    TakesADrainForARenewal: ("test_a_node_that_is_drained_still_holds_its_lease",),
+    DrainsWhoeverIsNamed: ("test_only_a_node_that_is_there_can_be_drained",),
     ShowsEverythingToEverybody: ("test_what_is_somebody_elses_is_as_good_as_not_there",),
     DecidesOnStaleFacts: ("test_an_upsert_edits_what_is_there", "test_many_who_upsert_at_once_end_with_one_task"),
     ForgetsTooMuch: ("test_runs_that_ended_too_long_ago_go",),

@@ -9,9 +9,9 @@ from importlib import import_module
 from pathlib import Path
 
 import horae.testing.contracts
-from horae.testing.contracts import Contract, JournalContract, RecordsContract, StoreContract
+from horae.testing.contracts import Contract, JournalContract, RecordsContract, StoreContract, UsingContract
 
-WHOLE = (StoreContract, RecordsContract, JournalContract)
+WHOLE = (StoreContract, RecordsContract, JournalContract, UsingContract)
 
 
 def chapters() -> Iterator[type[Contract]]:

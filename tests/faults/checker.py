@@ -5,6 +5,7 @@ Every rule yields a sentence for each thing that breaks it; no sentence at all m
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -23,8 +24,13 @@ class Case(NamedTuple):
     marks: tuple[Mark, ...]
     evidence: Evidence
 
-    def rows_of(self, task: str) -> list[Row]:
-        return [row for row in self.evidence.rows if row.task == task]
+    @property
+    def rows(self) -> dict[str, list[Row]]:
+        """The rows of each task."""
+        found: dict[str, list[Row]] = defaultdict(list)
+        for row in self.evidence.rows:
+            found[row.task].append(row)
+        return found
 
     @property
     def occurrences(self) -> dict[tuple[str, datetime], list[Row]]:
@@ -43,9 +49,10 @@ def faults_in(due: Sequence[Due], marks: Sequence[Mark], evidence: Evidence) -> 
 
 def nothing_is_lost(case: Case) -> Iterator[str]:
     """Each instant that was due has exactly one account, and a stretch stands for just the instants that it says."""
+    rows = case.rows
     for task in case.due:
         accounts = Counter[datetime]()
-        for row in _last_attempts(case.rows_of(task.task)):
+        for row in _last_attempts(rows[task.task]):
             covered = _covered(row, task.instants)
             if row.span is not None and len(covered) != row.span[2]:
                 yield f"miscounted: {row.run} says {row.span[2]} instants, and there were {len(covered)}"
@@ -157,9 +164,7 @@ def _last_attempts(rows: Sequence[Row]) -> list[Row]:
     return list({row.planned: row for row in rows}.values())
 
 
-def _covered(row: Row, instants: Sequence[datetime]) -> list[datetime]:
+def _covered(row: Row, instants: Sequence[datetime]) -> Sequence[datetime]:
     """A stretch stands for all of its instants, whether it was skipped or one run was told of it."""
-    if row.span is None:
-        return [instant for instant in instants if instant == row.planned]
-    first, last, _ = row.span
-    return [instant for instant in instants if first <= instant <= last]
+    first, last, _ = (row.planned, row.planned, 1) if row.span is None else row.span
+    return instants[bisect_left(instants, first) : bisect_right(instants, last)]

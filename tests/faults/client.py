@@ -26,6 +26,13 @@ class Wanted(NamedTuple):
     options: dict[str, Any] | None = None
     owner: str | None = None
 
+    def due(self, task: str, created: datetime) -> Due:
+        """What the oracle says of the task that came of it."""
+        options = self.options or {}
+        once = options.get("guarantee") == "at_most_once"
+        must = not once and (self.series.times == 1 or options.items() >= EVERYTHING.items())
+        return Due(task, self.series.due_from(created), at_most_once=once, must_run=must)
+
 
 def ask(place: Place, question: Callable[[Horae], Awaitable[_T]]) -> _T:
     async def asking() -> _T:
@@ -49,9 +56,7 @@ def add(place: Place, *wanted: Wanted) -> tuple[Due, ...]:
 async def _add(app: Horae, wanted: Wanted) -> Due:
     options = wanted.options or {}
     handle = await app.schedule(wanted.function, wanted.series.when, wanted.payload, owner=wanted.owner, **options)
-    once = options.get("guarantee") == "at_most_once"
-    must = not once and (wanted.series.times == 1 or options.items() >= EVERYTHING.items())
-    return Due(handle.id, wanted.series.due_from(handle.created), at_most_once=once, must_run=must)
+    return wanted.due(handle.id, handle.created)
 
 
 def soon(seconds: float) -> datetime:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
-from horae.engine import dispatcher, keeper, settler
+from horae.engine import dispatcher, home, keeper, settler
 from horae.engine.carried import Carried
 from horae.lifecycle.fire import fire
 from horae.lifecycle.recover import recover
@@ -17,10 +18,10 @@ from horae.model.change import Change, Facts, SettleDecision
 from horae.model.entry import NEXT_SLOT, Entry, EntryKind
 from horae.model.outcome import Settlement
 from horae.model.run import Run
-from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.link import Link
+from tests.faults.points import StoppingStore
+from tests.faults.reading import write
 
-_real_settle = SQLiteStore.settle
+_real_settle = StoppingStore.settle_at_last
 
 
 @contextmanager
@@ -72,16 +73,13 @@ class _EarlyClaimant(Claimant):
 
 
 async def _stale_settle_is_written(
-    self: SQLiteStore, batch: Sequence[Settlement], decide: SettleDecision
+    self: StoppingStore, batch: Sequence[Settlement], decide: SettleDecision
 ) -> frozenset[str]:
     """Who comes too late has the last word all the same."""
     stale = await _real_settle(self, batch, decide)
-
-    def overwrite(link: Link) -> None:
-        for run_id in stale:
-            link.query("UPDATE runs SET state = 'succeeded', reason = NULL WHERE id = ?", (run_id,))
-
-    await self._writer.do(overwrite)
+    for run_id in stale:
+        overwrite = "UPDATE runs SET state = 'succeeded', reason = NULL WHERE id = ?"
+        await asyncio.to_thread(write, self.place.url, overwrite, (run_id,))
     return stale
 
 
@@ -98,6 +96,7 @@ DEFECTS: Final[dict[str, Defect]] = {
     "the settlement drops the next occurrence": (settler, "settle", _settle_drops_the_next),
     "the recovery forgets the retry": (keeper, "recover", _recover_forgets_the_retry),
     "the recovery gives no reason": (keeper, "recover", _recover_in_silence),
+    "the living are taken for dead": (home, "_started", lambda _process: "0"),
     "each attempt has a key of its own": (Carried, "key", property(_key_of_the_attempt)),
-    "a stale settlement is written": (SQLiteStore, "settle", _stale_settle_is_written),
+    "a stale settlement is written": (StoppingStore, "settle_at_last", _stale_settle_is_written),
 }

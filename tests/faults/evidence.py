@@ -1,4 +1,4 @@
-"""What the store's file says, read with plain SQL beside all of the code that wrote it."""
+"""What the store says, read with plain SQL beside all of the code that wrote it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-import apsw
-
 from horae.clock import SystemClock
-from horae.stores.sqlite import SQLiteStore
-from tests.faults.place import Place, until
+from horae.runtime import make_store, sqlite_path
+from tests.faults.place import LOOK_SECONDS, Place, until
+from tests.faults.reading import read
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_COLUMNS: Final = """id, task, planned, attempt, state, reason, token, claimed, started, ended,
+  span_first, span_last, span_count"""
+_ON_A_SERVER: Final = f"SELECT {_COLUMNS} FROM runs UNION ALL SELECT {_COLUMNS} FROM going"  # noqa: S608 - our own words
+"""There, what goes on has a table of its own."""
 _ROWS: Final = """
-SELECT tasks.id, runs.id, planned, attempt, runs.state, runs.reason, token, claimed, started, runs.ended,
+SELECT tasks.id, every.id, planned, attempt, state, reason, token, claimed, started, ended,
   span_first, span_last, span_count
-FROM runs JOIN tasks ON tasks.seq = runs.task ORDER BY task, planned, attempt
+FROM ({}) AS every JOIN tasks ON tasks.seq = every.task ORDER BY task, planned, attempt
 """
-_EVENTS: Final = "SELECT run_id, kind FROM events WHERE run_id IS NOT NULL ORDER BY number"
-_BUSY: Final = """
-SELECT EXISTS (SELECT 1 FROM runs WHERE live = 1) OR EXISTS (SELECT 1 FROM agenda WHERE due <= ?)
-"""
+_EVENTS: Final = "SELECT run_id, kind FROM events WHERE run_id IS NOT NULL ORDER BY {}"
+_BUSY: Final = "SELECT (SELECT count(*) FROM {}) + (SELECT count(*) FROM agenda WHERE due <= ?)"
 
 
 class Row(NamedTuple):
@@ -47,12 +48,7 @@ class Evidence(NamedTuple):
 
 
 def query(place: Place, statement: str, bindings: tuple[Any, ...] = ()) -> list[Any]:
-    connection = apsw.Connection(str(place.store), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        connection.set_busy_timeout(10_000)
-        return connection.execute(statement, bindings).fetchall()
-    finally:
-        connection.close()
+    return read(place.url, statement, bindings)
 
 
 def instant(number: int) -> datetime:
@@ -64,11 +60,22 @@ def number(at: datetime) -> int:
 
 
 def gather(place: Place) -> Evidence:
-    rows = tuple(_row(*values) for values in query(place, _ROWS))
-    return Evidence(rows, tuple(query(place, _EVENTS)))
+    every = f"SELECT {_COLUMNS} FROM runs" if sqlite_path(place.url) else _ON_A_SERVER  # noqa: S608
+    rows = tuple(_row(*values) for values in query(place, _ROWS.format(every)))
+    order = "tx, place" if place.url.startswith("postgres") else "number"
+    return Evidence(rows, tuple((run, kind) for run, kind in query(place, _EVENTS.format(order))))
 
 
-def until_quiet(place: Place, last: datetime, within: float, offset: timedelta = timedelta(0)) -> float:
+def busy(place: Place, until: datetime) -> int:
+    """How much is going, or due by an instant and waiting."""
+    live = "runs WHERE live = 1" if sqlite_path(place.url) else "going"
+    found: int = query(place, _BUSY.format(live), (number(until),))[0][0]
+    return found
+
+
+def until_quiet(
+    place: Place, last: datetime, within: float, offset: timedelta = timedelta(0), every: float = LOOK_SECONDS
+) -> float:
     """Until an instant has passed, nothing runs, and nothing that is due waits; how many seconds that took.
 
     `offset` is how far the workers' clock is ahead of the machine's.
@@ -76,16 +83,16 @@ def until_quiet(place: Place, last: datetime, within: float, offset: timedelta =
 
     def quiet() -> bool:
         now = SystemClock().now() + offset
-        return now > last and not query(place, _BUSY, (number(now),))[0][0]
+        return now > last and not busy(place, now)
 
-    return until(quiet, within, "nothing running, and nothing due left")
+    return until(quiet, within, "nothing running, and nothing due left", every)
 
 
 def doubts(place: Place) -> tuple[str, ...]:
     """What the store's own check finds wrong."""
 
     async def check() -> tuple[str, ...]:
-        store = SQLiteStore(place.store)
+        store = make_store(place.url)
         await store.open()
         try:
             return await store.check()

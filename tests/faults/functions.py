@@ -26,7 +26,7 @@ def clock_of(place: Place) -> Clock:
 def _surroundings() -> tuple[Place, Clock, Ledger]:
     """Once for each process, so that a crowd of runs costs little more than its lines."""
     folder = Path(os.environ[FOLDER])
-    place = Place(folder, folder / "horae.db")
+    place = Place.on_file(folder)
     return place, clock_of(place), Ledger(place.ledger)
 
 
@@ -88,6 +88,18 @@ async def slow(ctx: Context) -> None:
     _write(ctx, "end")
 
 
+async def lasting(ctx: Context, seconds: float) -> None:
+    """Is going for a while, so that whatever happens to a node happens to some of these."""
+    _write(ctx, "start")
+    try:
+        await SystemClock().pause(seconds)
+    except BaseException:
+        _write(ctx, "cancelled")
+        raise
+    _write(ctx, "effect")
+    _write(ctx, "end")
+
+
 def deadly(ctx: Context) -> None:
     """Takes the process that it runs in with it."""
     _write(ctx, "start")
@@ -101,4 +113,5 @@ def register(app: Horae) -> None:
     app.task(name="held")(held)
     app.task(name="apart", isolate="process")(held)
     app.task(name="slow")(slow)
+    app.task(name="lasting")(lasting)
     app.task(name="deadly")(deadly)

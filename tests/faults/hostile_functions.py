@@ -126,7 +126,7 @@ def _begin(function: Callable[..., Any]) -> Place:
     """Tell the test that it was really called."""
     folder = Path(os.environ[FOLDER])
     (folder / f"began-{function.__name__}").touch()
-    return Place(folder, folder / "horae.db")
+    return Place.on_file(folder)
 
 
 # --- it does not end -----------------------------------------------------------------------------------------------

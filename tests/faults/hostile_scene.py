@@ -210,7 +210,7 @@ async def _add(app: Horae, cases: Sequence[Case]) -> None:
 @contextmanager
 def stage(folder: Path, *, supervised: bool = False) -> Iterator[Stage]:
     """With `supervised`, a node that dies is started again while a play goes on."""
-    place = Place(folder, folder / "horae.db")
+    place = Place.on_file(folder)
     scratch_of(place).mkdir()
     nodes = [_started(place)]
     try:
@@ -221,7 +221,7 @@ def stage(folder: Path, *, supervised: bool = False) -> Iterator[Stage]:
 
 
 def _started(place: Place) -> Worker:
-    node = HostileNode(Orders(str(place.folder), str(place.store)))
+    node = HostileNode(Orders(str(place.folder), place.url))
     try:
         node.expect("ready")
     except BaseException:

@@ -1,26 +1,35 @@
-"""Where one test happens: the store's file, the ledger that the targets write, gates, and a clock that can be set."""
+"""Where one test happens: the store, the ledger that the targets write, gates, and a clock that can be set."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from horae.clock import SystemClock
+from horae.runtime import sqlite_path
 
 LOOK_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`folder` holds everything but the store's file, which may stand on a file system of its own."""
+    """`folder` holds everything but the store, which may be a file on a file system of its own, or a server's."""
 
     folder: Path
-    store: Path
+    url: str
+
+    @classmethod
+    def on_file(cls, folder: Path, store: Path | None = None) -> Self:
+        return cls(folder, f"sqlite:///{store or folder / 'horae.db'}")
 
     @property
-    def url(self) -> str:
-        return f"sqlite:///{self.store}"
+    def store(self) -> Path:
+        """Where the store is a file, that file."""
+        path = sqlite_path(self.url)
+        assert path is not None, "only SQLite's store is a file"
+        return Path(path)
 
     @property
     def ledger(self) -> Path:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, ParamSpec
 
 from horae.clock import SystemClock
-from horae.model.change import FireDecision, SettleDecision
+from horae.model.change import Change, FireDecision, SettleDecision
 from horae.model.outcome import Settlement
 from horae.ports.store import Claim
 from horae.runtime import Keeping
 from tests.faults.orders import Point
 from tests.faults.place import LOOK_SECONDS, Place
+
+_P = ParamSpec("_P")
 
 
 class StoppingStore:
@@ -20,7 +24,7 @@ class StoppingStore:
 
     def __init__(self, store: Keeping, place: Place, point: Point | None, say: Callable[[str], None]) -> None:
         self._store = store
-        self._place = place
+        self.place = place
         self._point = point
         self._say = say
 
@@ -31,7 +35,7 @@ class StoppingStore:
         head = await self._store.next_due() if self._point == "claiming" else None
         if head is not None and head <= now:
             await self._stop("claiming")
-        claim = await self._store.claim_due(now, node, room, decide)
+        claim = await self._store.claim_due(now, node, room, self._freezing(decide, "deciding"))
         if claim.runs:
             await self._stop("claimed")
         return claim
@@ -44,11 +48,26 @@ class StoppingStore:
 
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         await self._stop("settling")
-        stale = await self._store.settle(batch, decide)
+        stale = await self.settle_at_last(batch, decide)
         for run_id in sorted(stale):
             self._say(f"stale {run_id}")
         await self._stop("settled")
         return stale
+
+    async def settle_at_last(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        return await self._store.settle(batch, self._freezing(decide, "ending"))
+
+    def _freezing(self, decide: Callable[_P, Change], point: Point) -> Callable[_P, Change]:
+        """Whoever decides is in the middle of a transaction, and holds what it has locked."""
+
+        def decide_and_freeze(*arguments: _P.args, **named: _P.kwargs) -> Change:
+            if self._point == point:
+                self._point = None
+                self._say(f"at {point}")
+                os.kill(os.getpid(), signal.SIGSTOP)
+            return decide(*arguments, **named)
+
+        return decide if self._point != point else decide_and_freeze
 
     async def _stop(self, point: Point) -> None:
         """Once. The gate is for those that are not killed here."""
@@ -57,5 +76,5 @@ class StoppingStore:
         self._point = None
         self._say(f"at {point}")
         clock = SystemClock()
-        while not self._place.gate(point).exists():
+        while not self.place.gate(point).exists():
             await clock.pause(LOOK_SECONDS)

@@ -73,6 +73,14 @@ class Worker:
             if line.startswith(words):
                 return line
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has said so by now."""
+        with suppress(Empty):
+            while (line := self._heard.get_nowait()) is not None:
+                self.said.append(line)
+        return "ready" in self.said
+
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
@@ -83,6 +91,10 @@ class Worker:
 
     def thaw(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
+
+    def ask_to_end(self) -> None:
+        """As whoever rolls out a new version does; `dies` waits for it."""
+        self._process.terminate()
 
     def dies(self, within: float) -> int:
         """Wait until it is dead, whoever killed it; how it ended."""
@@ -115,7 +127,7 @@ class Workers:
     """All workers of one test, on one place."""
 
     def __init__(self, place: Place) -> None:
-        self._orders = Orders(str(place.folder), str(place.store))
+        self._orders = Orders(str(place.folder), place.url)
         self._all: list[Worker] = []
 
     def start(self, *, elsewhere: bool = False, **changes: object) -> Worker:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
+import apsw
+
+from horae.clock import SystemClock
+from horae.runtime import sqlite_path
 from tests.faults import ledger
 from tests.faults.checker import faults_in
 from tests.faults.client import Wanted, soon
-from tests.faults.evidence import doubts, gather
+from tests.faults.evidence import doubts, gather, query
 from tests.faults.oracle import Due, Series
-from tests.faults.place import Place
+from tests.faults.orders import LEASE
+from tests.faults.place import Place, until
 from tests.faults.processes import Worker, Workers
 
 Measure: TypeAlias = Callable[[str, float], None]
@@ -20,6 +25,9 @@ Successor: TypeAlias = Literal["restart", "peer", "stranger"]
 SUCCESSORS: Final[tuple[Successor, ...]] = ("restart", "peer", "stranger")
 LONG: Final = 30.0
 """For what is waited for, and not measured."""
+_STATE: Final = """
+SELECT standings.state, standings.reason FROM standings JOIN tasks ON tasks.seq = standings.task WHERE tasks.id = ?
+"""
 
 
 class Death:
@@ -42,6 +50,33 @@ class Death:
         return peer
 
 
+def freeze(worker: Worker, place: Place) -> float:
+    """Since when, on the steady clock. On a file not in the middle of a write: that would hold up everybody on it until
+    it goes on; a server helps itself."""
+    path = sqlite_path(place.url)
+    if path is None:
+        worker.freeze()
+        return SystemClock().steady()
+    connection = apsw.Connection(path)
+    try:
+        while True:
+            worker.freeze()
+            try:
+                connection.execute("BEGIN IMMEDIATE").fetchall()
+                connection.execute("ROLLBACK").fetchall()
+            except apsw.BusyError:
+                worker.thaw()
+            else:
+                return SystemClock().steady()
+    finally:
+        connection.close()
+
+
+def thaw_after_three_leases(worker: Worker, frozen: float) -> None:
+    until(lambda: SystemClock().steady() - frozen > 3 * LEASE, LONG, "three leases")
+    worker.thaw()
+
+
 def judged(place: Place, *due: Due) -> list[str]:
     """Everything that is wrong."""
     return [*faults_in(due, ledger.read(place.ledger), gather(place)), *doubts(place)]
@@ -58,6 +93,10 @@ def has(place: Place, phase: ledger.Phase, times: int = 1) -> Callable[[], bool]
 def again(place: Place) -> bool:
     """A second attempt has been claimed; a process that it needs may take its time to start."""
     return any(row.attempt == 2 for row in gather(place).rows)
+
+
+def is_quarantined(place: Place, due: Due) -> bool:
+    return query(place, _STATE, (due.task,)) == [("failed", "quarantined")]
 
 
 def one(

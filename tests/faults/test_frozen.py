@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-import apsw
 import pytest
 
-from horae.clock import SystemClock
 from tests.faults.client import add, soon
 from tests.faults.evidence import until_quiet
 from tests.faults.orders import LEASE
 from tests.faults.place import Place, until
-from tests.faults.processes import Worker, Workers, is_alive
-from tests.faults.scene import LONG, Measure, again, has, judged, marks, one
-
-
-def freeze(worker: Worker, place: Place) -> float:
-    """Frozen, but not in the middle of a write: that would hold up everybody on the file until it goes on."""
-    connection = apsw.Connection(str(place.store))
-    try:
-        while True:
-            worker.freeze()
-            try:
-                connection.execute("BEGIN IMMEDIATE").fetchall()
-                connection.execute("ROLLBACK").fetchall()
-            except apsw.BusyError:
-                worker.thaw()
-            else:
-                return SystemClock().steady()
-    finally:
-        connection.close()
-
-
-def thaw_after_three_leases(worker: Worker, frozen: float) -> None:
-    until(lambda: SystemClock().steady() - frozen > 3 * LEASE, LONG, "three leases")
-    worker.thaw()
+from tests.faults.processes import Workers, is_alive
+from tests.faults.scene import LONG, Measure, again, freeze, has, judged, marks, one, thaw_after_three_leases
 
 
 def test_f11_a_stale_settlement_is_refused(place: Place, workers: Workers, measured: Measure) -> None:

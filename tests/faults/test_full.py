@@ -35,7 +35,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={_SIZE}", "horae-faults", str(disk)], check=True)
     try:
-        yield Place(tmp_path, disk / "horae.db")
+        yield Place.on_file(tmp_path, disk / "horae.db")
     finally:
         # Lazily: what a failed test has left open must not keep it.
         subprocess.run(["umount", "--lazy", str(disk)], check=True)

@@ -11,8 +11,7 @@ from tests.faults.evidence import until_quiet
 from tests.faults.oracle import Due, Series
 from tests.faults.place import Place, until
 from tests.faults.processes import Workers
-from tests.faults.scene import LONG, has, judged, one
-from tests.faults.test_frozen import freeze, thaw_after_three_leases
+from tests.faults.scene import LONG, freeze, has, judged, one, thaw_after_three_leases
 
 
 def red(place: Place, *due: Due) -> set[str]:

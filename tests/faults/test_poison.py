@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tests.faults.client import EVERYTHING, Wanted, add, soon
-from tests.faults.evidence import gather, query, until_quiet
+from tests.faults.evidence import gather, until_quiet
 from tests.faults.oracle import Series
 from tests.faults.place import Place, until
 from tests.faults.processes import Worker, Workers
-from tests.faults.scene import LONG, Measure, judged, marks, one
+from tests.faults.scene import LONG, Measure, is_quarantined, judged, marks, one
 
 
 class Supervisor:
@@ -38,7 +38,7 @@ def test_f12_a_poisonous_task_is_quarantined(place: Place, workers: Workers, mea
 
     def failed() -> bool:
         supervisor.look()
-        return query(place, _STATE, (poison.task,)) == [("failed", "quarantined")]
+        return is_quarantined(place, poison)
 
     measured("F12 to quarantine", until(failed, LONG, "quarantine"))
     until_quiet(place, max(each.series.last for each in wanted), LONG)
@@ -54,8 +54,3 @@ def test_f12_a_poisonous_task_is_quarantined(place: Place, workers: Workers, mea
     measured("F12 time without a process, both deaths together", supervisor.down)
     measured("F12 neighbours' lateness, p99", late[len(late) * 99 // 100])
     assert late[len(late) * 99 // 100] <= supervisor.down + 2
-
-
-_STATE = """
-SELECT standings.state, standings.reason FROM standings JOIN tasks ON tasks.seq = standings.task WHERE tasks.id = ?
-"""

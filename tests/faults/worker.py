@@ -1,16 +1,19 @@
-"""One process with an engine on the file: started, frozen and killed by the tests. It ends when its input does."""
+"""One process with an engine on the store: started, frozen and killed by the tests. It ends in good order when its input
+does, or when it is asked to by SIGTERM."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
+import signal
 import sys
 from contextlib import ExitStack
 from typing import cast
 
 from horae import Horae
 from horae.app import running as app_module
+from horae.engine import engine as engine_module
 from horae.runtime import Keeping, make_store
 from tests.faults.defects import planted, swapped
 from tests.faults.functions import FOLDER, clock_of, register
@@ -29,7 +32,16 @@ async def work(orders: Orders) -> None:
     register(app)
     async with app:
         say("ready")
-        await asyncio.to_thread(sys.stdin.read)
+        await _until_the_end()
+
+
+async def _until_the_end() -> None:
+    """Nobody says anything to a worker: whatever comes is the end of its input."""
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, over.set)
+    loop.add_reader(sys.stdin.fileno(), over.set)
+    await over.wait()
+    loop.remove_reader(sys.stdin.fileno())
 
 
 def main() -> None:
@@ -43,6 +55,8 @@ def main() -> None:
     with ExitStack() as stack:
         stack.enter_context(swapped(app_module, "make_store", stopping))
         stack.enter_context(planted(orders.defect))
+        if orders.home is not None:
+            stack.enter_context(swapped(engine_module, "own_home", lambda: orders.home))
         asyncio.run(work(orders))
     say("ended")
 

@@ -8,19 +8,29 @@ from typing import Final
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.servers.postgres import PostgresServer
+
+from .postgres_machine import machine_on
 from .sqlite_machine import SQLiteMachine
 
 WANTED: Final = os.environ.get("HORAE_EXAMPLES")
 """A build repeats the same lives; whoever asks for a number of them gets others every time."""
 
 
-def test_sqlite_answers_as_memory_does() -> None:
-    profile = settings(
-        max_examples=int(WANTED or "24"),
+def lives(most: int) -> settings:
+    return settings(
+        max_examples=int(WANTED or most),
         derandomize=WANTED is None,
         stateful_step_count=50,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(SQLiteMachine, settings=profile)
+
+
+def test_sqlite_answers_as_memory_does() -> None:
+    run_state_machine_as_test(SQLiteMachine, settings=lives(24))
+
+
+def test_postgres_answers_as_memory_does(postgres_server: PostgresServer) -> None:
+    run_state_machine_as_test(machine_on(postgres_server), settings=lives(12))

@@ -157,8 +157,8 @@ class _Restless(RestorableStore):
 class _Mute(RestorableStore):
     """Nodes are not told which runs somebody wants to end."""
 
-    async def extend(self, node: str, now: datetime) -> Extension:
-        return (await super().extend(node, now))._replace(orders=())
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+        return (await super().extend(node, now, load, offset))._replace(orders=())
 
 
 class _StartsAnything(RestorableStore):

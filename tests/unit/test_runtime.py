@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from horae.app import Horae
 from horae.cli.desk import Desk, at_desk
+from horae.engine.settings import EngineSettings
 from horae.errors import Refusal, UnknownStore
 from horae.ports.records import Record
 from horae.runtime import NoRing, choosing, make_store, make_wakeup, sqlite_path
@@ -117,7 +119,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with settings of its own, and nobody else's."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(choosing, "user_file", lambda: tmp_path / "absent.toml")
-    for name in ("HORAE_WAKE", "HORAE_KEY_FILE", "USE_PRIORITY_QUEUE_SCHEDULER"):
+    for name in ("HORAE_WAKE", "HORAE_KEY_FILE", "HORAE_CLOCK_TOLERANCE", "USE_PRIORITY_QUEUE_SCHEDULER"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -151,6 +153,19 @@ def test_an_app_wakes_as_the_file_says(project: Path, monkeypatch: pytest.Monkey
     assert not asyncio.run(precise())
     monkeypatch.setenv("HORAE_WAKE", "precise")
     assert asyncio.run(precise()), "the environment comes before the file"
+
+
+def test_an_app_bears_a_clock_as_far_off_as_the_file_says(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def tolerance(settings: EngineSettings | None = None) -> float:
+        async with Horae("memory://", engine=False, settings=settings) as app:
+            return app.settings.clock_tolerance.total_seconds()
+
+    assert asyncio.run(tolerance()) == 60
+    (project / "horae.toml").write_text('clock_tolerance = "5m"\n')
+    assert asyncio.run(tolerance()) == 300
+    monkeypatch.setenv("HORAE_CLOCK_TOLERANCE", "2s")
+    assert asyncio.run(tolerance()) == 2, "the environment comes before the file"
+    assert asyncio.run(tolerance(EngineSettings(clock_tolerance=timedelta(0)))) == 0, "and the code before both"
 
 
 @pytest.mark.parametrize(("file", "variable"), [("sometimes", None), (None, "sometimes"), ("poll", "sometimes")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from horae.errors import Refusal
 from horae.runtime import choosing
-from horae.runtime.choosing import chosen_settings, chosen_wake, store_url
+from horae.runtime.choosing import chosen_settings, chosen_tolerance, chosen_wake, store_url
 from horae.settings import SETTINGS, BadSettings, Chosen, default_zone, precise_wake, read_settings
 
 USER, PROJECT = 'store = "user"\nzone = "user"\nwake = "user"\n', 'store = "project"\nzone = "project"\n'
@@ -222,6 +223,18 @@ def test_how_to_wake_is_said_in_a_file_unless_the_environment_says_it(
 ) -> None:
     settings = read_settings(environment, a_file(tmp_path, f'wake = "{said}"\n'))
     assert chosen_wake(settings, environment) is precise
+
+
+def test_how_far_a_clock_may_be_off_is_a_duration_or_a_number_of_seconds(tmp_path: Path) -> None:
+    assert chosen_tolerance(read_settings({})) is None
+    for text, seconds in (("5m", 300), ("90", 90), ("0s", 0), ("1500ms", 1.5)):
+        said = read_settings({"HORAE_CLOCK_TOLERANCE": text})
+        assert chosen_tolerance(said) == timedelta(seconds=seconds)
+        assert chosen_tolerance(read_settings({}, a_file(tmp_path, f'clock_tolerance = "{text}"\n'))) is not None
+    for text in ("soon", "-1s", "NaN"):
+        with pytest.raises(Refusal) as caught:
+            chosen_tolerance(read_settings({"HORAE_CLOCK_TOLERANCE": text}))
+        assert (caught.value.code, caught.value.facts["name"]) == ("bad_duration", "HORAE_CLOCK_TOLERANCE")
 
 
 def test_a_way_to_wake_that_is_none_is_refused_by_the_place_that_says_it(tmp_path: Path) -> None:

@@ -110,6 +110,7 @@ class BlockingHorae:
         name: str | None = None,
         lane: str | None = None,
         labels: Mapping[str, str] | None = None,
+        using: object | None = None,
         **options: Unpack[Chosen],
     ) -> BlockingTask:
         made = self.app.schedule(
@@ -122,6 +123,7 @@ class BlockingHorae:
             name=name,
             lane=lane,
             labels=labels,
+            using=using,
             **options,
         )
         return BlockingTask(self, self.call(made))

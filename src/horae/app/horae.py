@@ -25,6 +25,7 @@ from ..service.code import CODE_KEY
 from ..service.lanes import MOST_IN_LANE
 from ..service.runs import answered
 from ..service.wishes import Duration, Options, When, Wish, read_duration, read_when, wish_of
+from ..stores.sharing_refusals import refuse as refuse_to_share
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
 from .blocking import BlockingHorae
@@ -118,16 +119,20 @@ class Horae(Running):
         name: str | None = None,
         lane: str | None = None,
         labels: Mapping[str, str] | None = None,
+        using: object | None = None,
         **options: Unpack[Chosen],
     ) -> TaskHandle:
         """A task of its own. With a `key` it is made once, and edited when asked for again.
 
         The target is a task function, its name, or what the wire says of a target: `{"kind": "http", "url": …}`.
+        `using` is a connection of yours in a transaction: the task is there when you commit, and never if you roll back.
         """
+        if using is not None and not self.store.shares_transactions:
+            raise refuse_to_share("no_shared_transaction")
         wish = self._wish(target, when, payload, options_of(options))
         wish = wish._replace(key=key, owner=owner, zone=zone or wish.zone, name=name or wish.name, labels=labels)
-        task = await self.service.tasks.create(self.who, wish if lane is None else wish._replace(lane=lane))
-        return TaskHandle(self, task)
+        wish = wish if lane is None else wish._replace(lane=lane)
+        return TaskHandle(self, await self.service.tasks.create(self.who, wish, using=using))
 
     async def schedule_many(self, items: Iterable[Item], *, owner: str | None = None) -> list[TaskHandle]:
         """Many at once: all or none up to a thousand, in chunks of that size above."""
@@ -213,7 +218,10 @@ class Horae(Running):
         return listen
 
     def run(self) -> None:
-        """Open it and run until Ctrl-C or SIGTERM; then claim nothing more, let what goes on end, hand back the rest."""
+        """Open it and run until Ctrl-C or SIGTERM; then claim nothing more, let what goes on end, hand back the rest.
+
+        A node that is drained ends too, as soon as it carries nothing.
+        """
         asyncio.run(self._until_told_to_stop())
 
     async def _until_told_to_stop(self) -> None:
@@ -224,7 +232,10 @@ class Horae(Running):
             with suppress(NotImplementedError):
                 loop.add_signal_handler(each, told.set)
         async with self:
-            await told.wait()
+            ends = [loop.create_task(told.wait()), loop.create_task(self.until_drained())]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for end in ends:
+                end.cancel()
 
     @asynccontextmanager
     async def lifespan(self, _app: object = None) -> AsyncIterator[None]:

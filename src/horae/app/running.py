@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
 from ..ports.target import Target
 from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
-from ..runtime.choosing import chosen_settings, chosen_wake
+from ..runtime.choosing import chosen_settings, chosen_tolerance, chosen_wake
 from ..runtime.house import make_service, open_targets
 from ..runtime.kinds import FUNCTION, Kinds
 from ..service.service import Service
@@ -142,6 +143,7 @@ class Running:
         }
         chosen = chosen_settings(os.environ, flags=flags)
         self._wake_as(chosen)
+        self._tolerate_as(chosen)
         self._kinds = Kinds(chosen)
         store = make_store(self.url)
         if self._surroundings is not None:
@@ -162,9 +164,16 @@ class Running:
             self.settings = replace(self.settings, precise=False)
             self._wakeup = make_wakeup(self.url, precise=False)
 
+    def _tolerate_as(self, chosen: Settings) -> None:
+        """What the code says of the clock comes before what a file or a variable does."""
+        tolerance = chosen_tolerance(chosen)
+        if tolerance is not None and self.settings.clock_tolerance == EngineSettings().clock_tolerance:
+            self.settings = replace(self.settings, clock_tolerance=tolerance)
+
     async def _close(self) -> None:
         store, self._store, self._service = self._store, None, None
         self._waiting.look()
+        await self._wakeup.finish()
         if store is not None:
             interpreter.closed()
             await store.close()
@@ -235,6 +244,10 @@ class Running:
             self._engine = None
         self._listeners.stop()
         self._end_functions()
+
+    async def until_drained(self) -> None:
+        """Until an operator wants this node to go and it carries nothing more; without an engine that never comes."""
+        await (asyncio.Event() if self._engine is None else self._engine.drained).wait()
 
     async def end(self) -> None:
         """Stop the engine, and leave the store open; safe to call twice."""

@@ -21,6 +21,10 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
         Words("Start", "开始"),
         {
             "up": Command("up", Words("Run the engine here, until Ctrl-C.", "在前台运行引擎,按 Ctrl-C 结束。")),
+            "worker": Command(
+                "worker_command",
+                Words("Run the engine as one of many nodes, until SIGTERM.", "作为多个节点之一运行引擎。"),
+            ),
             "doctor": Command(
                 "doctor",
                 Words(
@@ -68,7 +72,9 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
             "events": Command("history", Words("Read the event log.", "读取事件日志。")),
             "lanes": Command("standing", Words("List lanes and who is in them.", "列出通道及其占用。")),
             "lane": Command("standing", Words("Set how many runs of a lane go on at once.", "设置通道的并发上限。")),
-            "nodes": Command("standing", Words("List the processes that run tasks.", "列出运行任务的进程。")),
+            "nodes": Command(
+                "nodes", Words("List the processes that run tasks, or let one go.", "列出运行任务的进程,或让其离开。")
+            ),
             "secret": Command("secrets", Words("Keep values that tasks name but never hold.", "管理任务引用的机密。")),
             "config": Command("config", Words("Show every setting.", "查看所有设置。")),
             "db": Command(
@@ -91,6 +97,13 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
                 Words(
                     "Take tasks over; doing it twice changes nothing.",
                     "导入任务;重复导入不会产生变化。",
+                ),
+            ),
+            "move": Command(
+                "store_move",
+                Words(
+                    "Move everything to another store: resumable, and compared at the end.",
+                    "将全部数据迁移到另一个存储:可续传,结束时比对。",
                 ),
             ),
             "apply": Command("applying", Words("Make the tasks what a file says.", "使任务与文件一致。")),

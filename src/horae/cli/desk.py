@@ -49,8 +49,8 @@ class Desk:
 
         return not all(is_gone(node.home) for node in await self.store.nodes())
 
-    def close(self) -> None:
-        self._ring.close()
+    async def close(self) -> None:
+        await self._ring.finish()
 
 
 def at_desk(store: str | None, work: Callable[[Desk], Awaitable[T]], *, create: bool = False) -> T:
@@ -73,7 +73,7 @@ async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable
 
             raise await with_nearest(desk, refusal) from None
         finally:
-            desk.close()
+            await desk.close()
     finally:
         await store.close()
 

@@ -98,9 +98,9 @@ def _scheduler(out: Out, start: Start) -> list[str]:
     """What waits for the next due instant, and how: the same two ways that HORAE_WAKE chooses between."""
     settings = start.app.settings
     ceiling = settings.look_every or settings.terms.poll_ceiling
-    how = (
-        out.told(words.PRECISE) if settings.precise else out.told(words.POLLING, seconds=f"{ceiling.total_seconds():g}")
-    )
+    said = "HORAE_WAKE=poll" if settings.look_every is None else "--poll"
+    polling = out.told(words.POLLING, seconds=f"{ceiling.total_seconds():g}", said=said)
+    how = out.told(words.PRECISE) if settings.precise else polling
     queued = out.told(words.QUEUED, number=start.tasks[TaskState.ACTIVE])
     if start.upcoming is None or start.due is None:
         return [how, queued, out.told(words.NOTHING_NEXT)]

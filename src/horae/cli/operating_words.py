@@ -20,7 +20,7 @@ ENDS: Final = Words("Ends", "结束")
 NO_TASKS: Final = Words("none yet", "还没有")
 COUNTED: Final = Words("{total}: {states}", "{total} 个:{states}")
 PRECISE: Final = Words("priority queue · wakes by timer, precise (<100 ms)", "优先队列 · 定时器唤醒,精确(<100 毫秒)")
-POLLING: Final = Words("polling every {seconds} s (HORAE_WAKE=poll)", "每 {seconds} 秒轮询一次(HORAE_WAKE=poll)")
+POLLING: Final = Words("polling every {seconds} s ({said})", "每 {seconds} 秒轮询一次({said})")
 QUEUED: Final = Words("{number} queued", "{number} 个排队")
 NEXT: Final = Words("next {at} ({ahead}) {name}", "下一个 {at}({ahead}){name}")
 NOTHING_NEXT: Final = Words("nothing to come", "没有待执行的任务")
@@ -41,6 +41,7 @@ ENDS_ALONE: Final = Words("by itself after {seconds:g} s, or on Ctrl-C", "{secon
 ON_SIGNAL: Final = Words("on Ctrl-C", "按 Ctrl-C")
 STOPPING: Final = Words("stopping: what runs may end, the rest is handed back", "正在停止:等待运行结束,其余交还")
 STOPPED: Final = Words("stopped", "已停止")
+DRAINED: Final = Words("drained: nothing is carried any more", "已排空:没有正在进行的运行")
 WORKER_DIED: Final = Words(
     "the worker process {pid} died ({how}); it begins again in {pause:g} s",
     "工作进程 {pid} 已死亡({how});{pause:g} 秒后重新启动",

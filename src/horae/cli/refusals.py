@@ -179,6 +179,20 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "{seconds} 秒内没有结束;之后仍可能结束。",
         "可用“horae why {task}”查看。没有引擎就不会运行:“horae up”。",
     ),
+    "drain_timed_out": Entry(
+        WaitTimedOut,
+        "Not gone within {seconds} s: {nodes}; it still claims nothing more.",
+        "See what it carries with 'horae nodes'; 'horae nodes drain NODE --undo' takes it back.",
+        "{seconds} 秒内尚未离开:{nodes};它不再领取任务。",
+        "可用“horae nodes”查看其负载;“horae nodes drain 节点 --undo”可撤销。",
+    ),
+    "nodes_usage": Entry(
+        BadUsage,
+        "It is not said which nodes to drain, or whether to: '{said}'.",
+        "horae nodes; horae nodes drain NODE; horae nodes drain --host NAME; with --undo, or with --wait.",
+        "没有说明要排空哪些节点,或是否要排空:“{said}”。",
+        "horae nodes;horae nodes drain 节点;horae nodes drain --host 主机名;可加 --undo 或 --wait。",
+    ),
     "awaited_run_failed": Entry(
         AwaitedRunFailed,
         "The run {id} ended as {state}. {error}",

@@ -1,15 +1,12 @@
-"""`horae overview`, `lanes`, `lane`, `nodes`: how the whole deployment stands."""
+"""`horae overview`, `lanes`, `lane`: how the whole deployment stands."""
 
 from __future__ import annotations
-
-from datetime import datetime
 
 import typer
 
 from ..model.lane import LaneUse
-from ..ports.store import Node
 from ..service.overview import Overview
-from ..wire.overview import lane_json, node_json, overview_json
+from ..wire.overview import lane_json, overview_json
 from ..wire.tasks import next_due
 from . import words
 from .desk import Desk, at_desk
@@ -17,7 +14,7 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
 from .session import is_there, place_of
-from .signs import clock_time, fine, full_time, padded_ahead, short, sign_of
+from .signs import clock_time, fine, padded_ahead, short, sign_of
 
 _FEW = 5
 
@@ -26,7 +23,6 @@ def register(app: typer.Typer) -> None:
     command(app, "overview")(overview)
     command(app, "lanes")(lanes)
     command(app, "lane")(lane)
-    command(app, "nodes")(nodes)
 
 
 def overview(out: Out) -> None:
@@ -158,25 +154,3 @@ def lane(
         out.ids([found.name])
     else:
         out.line(out.told(words.LANE_SET, limit=found.limit, name=found.name))
-
-
-def nodes(out: Out) -> None:
-    """List the processes that run tasks."""
-    found, now, zone = at_desk(out.store, _alive) if is_there(out.store) else ((), None, "UTC")
-    if out.json:
-        out.data([node_json(each) for each in found])
-    elif out.quiet:
-        out.ids([each.id for each in found])
-    elif now is not None and found:
-        out.table(out.told(words.NODE_TITLES).split("|"), [_node_row(out, each, now, zone) for each in found])
-    if not found:
-        out.note(words.NO_ENGINE)
-
-
-async def _alive(app: Desk) -> tuple[tuple[Node, ...], datetime | None, str]:
-    return await app.store.nodes(), app.clock.now(), app.zone
-
-
-def _node_row(out: Out, node: Node, now: datetime, zone: str) -> list[Cell]:
-    renewed = f"{short(now - node.renewed)}"
-    return [node.id, node.home, node.version, full_time(node.joined, zone, out.language), renewed]

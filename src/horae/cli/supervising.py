@@ -19,6 +19,8 @@ HEALTHY_AFTER: Final = 60.0
 READY: Final = b"ready"
 STORE_LOST: Final = 7
 """A worker ends with this when the file of its store was taken away: another one would begin on an empty one."""
+DRAINED: Final = 76
+"""A worker ends with this when an operator wanted it to go: nothing is wrong, and another one would not be wanted."""
 _KILLED: Final = 128
 
 Command: TypeAlias = Callable[[int, int], Sequence[str]]
@@ -70,6 +72,8 @@ class Supervisor:
                 return life.code
             if life.was_ready and life.code == STORE_LOST:
                 return life.code
+            if life.was_ready and life.code == DRAINED:
+                return 0
             was_ready = was_ready or life.was_ready
             pause = FIRST_PAUSE if number == 0 or life.lived >= HEALTHY_AFTER else min(2 * pause, LONGEST_PAUSE)
             number += 1
@@ -144,4 +148,4 @@ class Supervisor:
         """A worker that had not begun to listen dies of the signal itself, and that is as good as a stop."""
         if self._forced is not None:
             return _KILLED + self._forced
-        return max(0, life.code)
+        return 0 if life.code == DRAINED else max(0, life.code)

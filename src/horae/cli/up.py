@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import replace
 from shutil import which
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -21,20 +21,39 @@ if TYPE_CHECKING:
     from .work_order import WorkOrder
 
 
+PLACE: Final = typer.Argument(
+    None, metavar="[FILE.py | MODULE[:APP]]", help="Where the app with your functions is; without: no functions."
+)
+SECONDS: Final = typer.Option(None, "--seconds", min=0.1, help="End after so many seconds.")
+VERBOSE: Final = typer.Option(False, "--verbose", "-v", help="Tell of runs that succeed or are skipped too.")
+LEASE: Final = typer.Option(
+    None,
+    "--lease",
+    metavar="SECONDS",
+    min=1,
+    max=3600,
+    help="The lease that all nodes on this store share. Default: 15.",
+)
+
+
 def register(app: typer.Typer) -> None:
     command(app, "up")(up)
 
 
 def up(
     out: Out,
-    place: str | None = typer.Argument(
-        None, metavar="[FILE.py | MODULE[:APP]]", help="Where the app with your functions is; without: no functions."
-    ),
+    place: str | None = PLACE,
     demo: bool = typer.Option(False, "--demo", help="Put a few demo tasks there; the first fires within 5 seconds."),
-    seconds: float | None = typer.Option(None, "--seconds", min=0.1, help="End after so many seconds."),
-    verbose: bool = typer.Option(False, "--verbose", "-v", help="Tell of runs that succeed or are skipped too."),
+    seconds: float | None = SECONDS,
+    verbose: bool = VERBOSE,
+    lease: float | None = LEASE,
 ) -> None:
     """Run the engine here, until Ctrl-C."""
+    run_node(out, place, demo=demo, verbose=verbose, seconds=seconds, lease=lease)
+
+
+def run_node(out: Out, place: str | None, **chosen: Any) -> None:
+    """A supervisor and its worker, in the foreground; `chosen` are fields of the order that the worker gets."""
     from .session import home_zone, opened_url, settings_of  # noqa: PLC0415 - `--help` does without
 
     clock = SystemClock()
@@ -42,7 +61,7 @@ def up(
     # Without an app of its own, the store is chosen here; an app has one, unless another is asked for.
     store = out.store if place is not None else opened_url(out.store, create=True)
     order = _order(out, place, clock.steady())
-    order = replace(order, store=store, zone=zone.name, demo=demo, verbose=verbose, seconds=seconds)
+    order = replace(order, store=store, zone=zone.name, **chosen)
     code = _supervised(order, out, clock) if os.name == "posix" else _alone(order)
     if code:
         raise typer.Exit(code)
@@ -88,9 +107,11 @@ def _supervised(order: WorkOrder, out: Out, clock: SystemClock) -> int:
 
 
 def _alone(order: WorkOrder) -> int:
+    from .supervising import DRAINED  # noqa: PLC0415
     from .worker import run  # noqa: PLC0415
 
-    return run(order)
+    code = run(order)
+    return 0 if code == DRAINED else code
 
 
 def _tell(out: Out, death: Death) -> None:

@@ -120,7 +120,21 @@ MISSED_WHILE_PAUSED: Final = Words("Paused {length}, {number} missed.", "已暂�
 TASK_TITLES: Final = Words("NAME|WHEN|LAST|NEXT|STATE", "名称|时间|上次|下次|状态")
 RUN_TITLES: Final = Words("STATE|TASK|PLANNED|LATE|TOOK|TRY|RUN|", "状态|任务|计划时间|延迟|用时|尝试|运行|")
 LANE_TITLES: Final = Words("LANE|LIMIT|TAKEN", "通道|上限|占用")
-NODE_TITLES: Final = Words("NODE|HOME|VERSION|JOINED|RENEWED", "节点|位置|版本|加入|续约")
+NODE_TITLES: Final = Words(
+    "NODE|HOST|VERSION|SINCE|RENEWED|LOAD|CLOCK|STATE", "节点|主机|版本|加入时间|上次续约|负载|时钟偏差|状态"
+)
+NODE_STATES: Final[dict[str, Words]] = {
+    "live": Words("live", "正常"),
+    "draining": Words("draining", "排空中"),
+    "silent": Words("silent", "无响应"),
+}
+RENEWED_AGO: Final = Words("{at}, {ago} ago", "{at},{ago}前")
+DRAINING: Final = Words(
+    "✓ {id} ({host}) claims nothing more; it goes when it carries nothing",
+    "✓ {id}({host})不再领取任务;当前的运行结束后离开",
+)
+CLAIMS_AGAIN: Final = Words("✓ {id} ({host}) claims again", "✓ {id}({host})恢复领取任务")
+NODE_GONE: Final = Words("✓ {id} ({host}) is gone", "✓ {id}({host})已离开")
 TASKS_FOOTER: Final = Words(
     "{shown} of {total} tasks{troubles} · times in {zone}", "共 {total} 个任务,显示 {shown} 个{troubles} · 时区 {zone}"
 )

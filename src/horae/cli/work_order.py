@@ -21,6 +21,9 @@ class WorkOrder:
     demo: bool = False
     verbose: bool = False
     seconds: float | None = None
+    poll: float | None = None
+    batch: int | None = None
+    lease: float | None = None
     number: int = 0
     line: int | None = None
     json: bool = False

@@ -8,11 +8,13 @@ import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from ..app import Horae
+from ..engine.settings import EngineSettings
 from ..runtime import sqlite_path
 from ..runtime.choosing import chosen_settings, store_url
 from ..wire.moments import utc
@@ -25,7 +27,7 @@ from .loading import load_app
 from .out import Out
 from .pieces import Piece
 from .same_file import SameFile
-from .supervising import STORE_LOST
+from .supervising import DRAINED, STORE_LOST
 from .words import Words
 from .work_order import WorkOrder
 
@@ -48,16 +50,21 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> in
             await _greet(out, order, start, opened, demos)
         finally:
             following.begin()
-        looking = asyncio.gather(following.watch_what_waits(), _stop_when_lost(out, app, file, stop))
+        looking = asyncio.gather(
+            following.watch_what_waits(), _stop_when_lost(out, app, file, stop), _stop_when_drained(out, app, stop)
+        )
         try:
             await _until(stop, order.seconds if order.line is None else None)
         finally:
             looking.cancel()
             with suppress(asyncio.CancelledError):
                 await looking
+        was_drained = app.engine is not None and app.engine.drained.is_set()
         _say(out, words.STOPPING, "node.stopping")
     _say(out, words.STOPPED, "node.stopped")
-    return STORE_LOST if file.lost else 0
+    if file.lost:
+        return STORE_LOST
+    return DRAINED if was_drained else 0
 
 
 async def _stop_when_lost(out: Out, app: Horae, file: SameFile, stop: asyncio.Event) -> None:
@@ -70,12 +77,31 @@ async def _stop_when_lost(out: Out, app: Horae, file: SameFile, stop: asyncio.Ev
     stop.set()
 
 
+async def _stop_when_drained(out: Out, app: Horae, stop: asyncio.Event) -> None:
+    await app.until_drained()
+    _say(out, words.DRAINED, "node.drained")
+    stop.set()
+
+
 def _made(order: WorkOrder) -> Horae:
     if order.place is not None:
-        return load_app(order.place, order.store)
-    app = Horae(order.store, zone=order.zone)
-    know_demo(app)
+        app = load_app(order.place, order.store)
+    else:
+        app = Horae(order.store, zone=order.zone)
+        know_demo(app)
+    app.settings = _numbers(app.settings, order)
     return app
+
+
+def _numbers(settings: EngineSettings, order: WorkOrder) -> EngineSettings:
+    """What was said on the command line, in the place of what the app has."""
+    if order.poll is not None:
+        settings = replace(settings, precise=False, look_every=timedelta(seconds=order.poll))
+    if order.batch is not None:
+        settings = replace(settings, capacity=order.batch)
+    if order.lease is not None:
+        settings = replace(settings, terms=settings.terms._replace(lease=timedelta(seconds=order.lease)))
+    return settings
 
 
 def _stop_on_signal(*, force: bool) -> asyncio.Event:

@@ -24,6 +24,8 @@ from .runner import Runner
 AGAIN_SECONDS: Final = 0.5
 ALONE_SECONDS: Final = 20.0
 """How often a node that is alone looks at its doors."""
+SOONEST_SECONDS: Final = 1.0
+"""However long a lease is, a busy node does not look at its doors with every claim."""
 SET_ASIDE_FOR: Final = timedelta(minutes=1)
 LOG: Final = logging.getLogger("horae")
 
@@ -50,6 +52,7 @@ class Dispatcher:
         self._doubts = doubts
         self._doubtful = False
         self._closing = False
+        self._asking = False
         self._careful = False
         self._others_ran = False
         self._troubled = False
@@ -57,10 +60,14 @@ class Dispatcher:
         self._doors: frozenset[str] | None = None
         self._doors_asked = float("-inf")
         # Looked for with each renewal of the lease, so that all in all it is no later than the ceiling.
-        self._between_doors = (terms.poll_ceiling - terms.renewal).total_seconds()
+        self._between_doors = max(SOONEST_SECONDS, (terms.poll_ceiling - terms.renewal).total_seconds())
         self._rung = True
         self.company = False
         """Whether other nodes are there, who may leave at the door what they cannot run."""
+        self.draining = False
+        """Claim nothing more, until somebody thinks better of it: what is due is for others."""
+        self.on_looked: Callable[[], None] = lambda: None
+        """Called after each look that came to an end."""
         self.on_orders: Callable[[], None] = lambda: None
         """Called when a claim has asked for the end of a run, which may be one of ours."""
         self.on_stranded: Callable[[], None] = lambda: None
@@ -69,11 +76,13 @@ class Dispatcher:
     async def step(self) -> Claim:
         """One slice. The instant is read before the store is asked, so nothing is ever claimed early."""
         room = self._runner.room
-        if self._closing or room <= 0 or not self._lease.held:
+        if self._closing or not self._lease.held or (room <= 0 and not self.draining):
             return Claim(more=room <= 0)
         if self._doubtful:
             await self._doubts.step()
             self._doubtful = False
+        if self.draining:
+            return Claim()
         routes = self._routes()
         if routes is not None and (self._rung or self._is_time_for(routes)):
             await self._ask_at(routes)
@@ -112,6 +121,16 @@ class Dispatcher:
             self._rung = True
             raise
 
+    def drain(self, draining: bool) -> None:  # noqa: FBT001 - a signal with one word
+        self.draining = draining
+        self._rung = True
+        self._alarm.rouse()
+
+    @property
+    def unsure(self) -> bool:
+        """Whether this node may hold what it does not know of yet: a claim is on its way, or its answer got lost."""
+        return self._asking or self._doubtful
+
     def close(self) -> None:
         """Claim nothing more; what an answer still brings is handed back, and `run` returns."""
         self._closing = True
@@ -119,18 +138,23 @@ class Dispatcher:
 
     def reopen(self) -> None:
         self._closing = False
+        self.draining = False
         self._rung = True
 
     async def run(self) -> None:
         while not self._closing:
             self._alarm.looking()
+            self._asking = True
             try:
                 claim = await self.step()
             except StoreError as error:
                 self._complain(error)
                 await self._clock.pause(AGAIN_SECONDS)
                 continue
+            finally:
+                self._asking = False
             self._complain(None)
+            self.on_looked()
             if claim.more and self._runner.room > 0:
                 # What was claimed begins while the store looks for more; one that answers at once would keep it waiting.
                 if not self._others_ran:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import platform
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
@@ -14,9 +15,11 @@ from ..errors import StoreError
 from ..model.ids import ENTROPY, named
 from ..model.reason import Reason
 from ..ports.journal import Journal
+from ..ports.records import Records
 from ..ports.store import Node, Order, Store
 from ..ports.target import Target
 from .actors import keep_going
+from .admission import Admission
 from .alarm import Alarm
 from .corrected import CorrectedClock
 from .dispatcher import Dispatcher
@@ -37,7 +40,7 @@ CLEAN_UP_SECONDS: Final = 4.0
 """So long may runs that are stopped clean up behind them, before they are handed back all the same."""
 
 
-class Keeping(Store, Journal, Protocol):
+class Keeping(Store, Records, Journal, Protocol):
     """What an engine needs of its store."""
 
 
@@ -77,11 +80,15 @@ class Engine:
             store, self.runner, self.alarm, self.lease, clock, terms, doubts=doubts, routes=routes
         )
         self.janitor = Janitor(store, store, clock, settings)
+        self._admission = Admission(store, clock, settings, is_gone)
         self.keeper: Keeper | None = None
+        self.drained = asyncio.Event()
+        """Somebody wants this node to go, and there is nothing left for which it would have to stay."""
         self.runner.on_room = self.alarm.rouse
         self.runner.hand_back = self.releaser.add
         self.settler.on_settled = self._settled
         self.dispatcher.on_orders = self._ask_for_orders
+        self.dispatcher.on_looked = self._look_whether_drained
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         self._actors: dict[str, asyncio.Task[None]] = {}
         self._thread: OwnThread | None = None
@@ -96,18 +103,21 @@ class Engine:
         """By how much this machine's clock is corrected to the store's."""
         return self._clock.offset
 
+    @property
+    def draining(self) -> bool:
+        """Whether this node has been told to claim nothing more."""
+        return self.dispatcher.draining
+
     async def start(self) -> None:
+        """Refused, with nothing claimed, where this machine's clock or this node's lease is not that of the others."""
         async with self._changing:
             if self._actors:
                 return
             self.runner.stopping = False
             self.dispatcher.reopen()
+            self.drained.clear()
             self.scribe.start()
-            try:
-                keeper = await self._join()
-            except BaseException:
-                await self._end_keeping()
-                raise
+            keeper = await self._take_part()
             actors = {
                 "dispatcher": self.dispatcher.run,
                 "settler": self.settler.run,
@@ -206,6 +216,19 @@ class Engine:
 
     # --- the keeper, here or in a thread of its own ------------------------------------------------------------------
 
+    async def _take_part(self) -> Keeper:
+        joined = False
+        try:
+            keeper = await self._join()
+            joined = True
+            await self._admission.check(self.lease.node)
+        except BaseException:
+            await self._end_keeping()
+            if joined:
+                await self._within_lease(lambda: self._store.leave(self.lease.node))
+            raise
+        return keeper
+
     async def _join(self) -> Keeper:
         loop = asyncio.get_running_loop()
         if self._settings.own_thread:
@@ -247,6 +270,7 @@ class Engine:
             looked=lambda head: call(self._glimpsed, head),
             company=lambda others: call(self._met, others),
             recovered=lambda: call(self.alarm.ring),
+            draining=lambda draining: call(self._told_to_drain, draining),
         )
         return Keeper(
             self._store,
@@ -256,17 +280,33 @@ class Engine:
             signals,
             new_node=self._new_node,
             is_gone=self._is_gone,
+            load=lambda: self.runner.going,
         )
 
     def _new_node(self) -> Node:
         now = self._clock.now()
-        return Node(named("nod", now, self._entropy(ENTROPY)), self._home, self._version, now, now)
+        name = named("nod", now, self._entropy(ENTROPY))
+        host, capacity = platform.node(), self._settings.capacity
+        return Node(name, self._home, self._version, now, now, host=host, capacity=capacity, offset=self._clock.offset)
 
     def _glimpsed(self, head: datetime | None) -> None:
         """The head of the agenda says nothing of what waits at a door."""
         self.alarm.glimpsed(head)
         if self.dispatcher.wants_to_look:
             self.alarm.ring()
+        self._look_whether_drained()
+
+    def _told_to_drain(self, draining: bool) -> None:  # noqa: FBT001 - a signal with one word
+        """The dispatcher hears of it at once; what is carried goes on to its end."""
+        LOG.warning("this node claims %s", "nothing more: it was told to drain" if draining else "again")
+        self.drained.clear()
+        self.dispatcher.drain(draining)
+
+    def _look_whether_drained(self) -> None:
+        """After each look, each settlement and each renewal: whatever comes last is one of these."""
+        waiting = self.dispatcher.unsure or self.settler.waiting or self.releaser.waiting
+        if self.draining and self.runner.idle and not waiting:
+            self.drained.set()
 
     def _met(self, others: bool) -> None:  # noqa: FBT001 - a signal with one word
         self.dispatcher.company = others
@@ -282,6 +322,7 @@ class Engine:
     def _settled(self, tasks: Collection[str]) -> None:
         self.runner.offer_room()
         self.on_settled(tasks)
+        self._look_whether_drained()
 
     def _let_go(self) -> None:
         """The lease could not be renewed in time: stop everything before anybody else may start it."""

@@ -32,6 +32,8 @@ class Signals:
     recovered: Callable[[], None]
     company: Callable[[bool], None] = lambda _others: None
     """Whether any other node holds a lease."""
+    draining: Callable[[bool], None] = lambda _draining: None
+    """Whether somebody wants this node to claim nothing more; told when that changes."""
 
 
 class Keeper:
@@ -47,6 +49,7 @@ class Keeper:
         *,
         new_node: Callable[[], Node],
         is_gone: Callable[[str], bool],
+        load: Callable[[], int] = lambda: 0,
     ) -> None:
         self._store = store
         self._lease = lease
@@ -55,6 +58,8 @@ class Keeper:
         self._signals = signals
         self._new_node = new_node
         self._is_gone = is_gone
+        self._load = load
+        self._draining = False
         self._seen: dict[str, tuple[int, float]] = {}
         self._in_company = False
         self._bell = asyncio.Event()
@@ -65,8 +70,8 @@ class Keeper:
         self._soon = min(SOON_SECONDS, terms.renewal.total_seconds() / 4)
 
     async def join(self) -> None:
-        """A new name for each stay: what an old one still holds is recovered like anybody else's."""
-        node = self._new_node()
+        """A new name for each stay: what an old one still holds is recovered like anybody else's. Who was to go still is."""
+        node = self._new_node()._replace(draining=self._draining)
         asked = self._clock.steady()
         await self._store.join(node)
         self._lease.node = node.id
@@ -112,7 +117,7 @@ class Keeper:
         self._rung = False
         asked = self._asked = self._clock.steady()
         at = self._clock.now()
-        extension = await self._store.extend(self._lease.node, at)
+        extension = await self._store.extend(self._lease.node, at, self._load(), self._clock.offset)
         if extension.now is not None and self._clock.compare(at, extension.now, self._clock.now()):
             # Whoever sleeps until an instant has to look again how far away that is.
             self._signals.recovered()
@@ -133,6 +138,9 @@ class Keeper:
     def _heed(self, extension: Extension) -> None:
         if extension.orders:
             self._signals.orders(extension.orders)
+        if extension.draining is not self._draining:
+            self._draining = extension.draining
+            self._signals.draining(self._draining)
         self._signals.looked(extension.next_due)
         if bool(extension.nodes) is not self._in_company:
             self._in_company = bool(extension.nodes)

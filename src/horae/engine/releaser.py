@@ -23,6 +23,7 @@ class Releaser:
         self._alarm = alarm
         self._clock = clock
         self._claims: list[tuple[str, int]] = []
+        self._taken = 0
         self._bell = asyncio.Event()
 
     def add(self, claims: Iterable[tuple[str, int]]) -> None:
@@ -30,16 +31,24 @@ class Releaser:
         if self._claims:
             self._bell.set()
 
+    @property
+    def waiting(self) -> int:
+        """What is to be handed back, and is not yet."""
+        return len(self._claims) + self._taken
+
     async def step(self) -> int:
         """One handful. What others have taken over meanwhile is stale, and that is as good."""
         batch, self._claims = self._claims[:HANDFUL], self._claims[HANDFUL:]
         if batch:
+            self._taken = len(batch)
             try:
                 await self._store.release(batch, partial(release, now=self._clock.now()))
             except BaseException:
                 # Whoever takes its place finds it again: to hand back twice is harmless.
                 self._claims = batch + self._claims
                 raise
+            finally:
+                self._taken = 0
             self._alarm.ring()
         return len(batch)
 

@@ -60,6 +60,11 @@ class Runner:
     def going(self) -> int:
         return len(self._going)
 
+    @property
+    def idle(self) -> bool:
+        """Nothing is carried, and nothing that was abandoned is still at it."""
+        return not self._going and not self._leaving
+
     def knows(self, run_id: str) -> bool:
         """Whether it is carried here, or abandoned and not over yet."""
         return run_id in self._going or run_id in self._leaving

@@ -122,9 +122,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "unknown_store": Entry(
         UnknownStore,
         "'{url}' does not name a store.",
-        "Use 'sqlite:///file.db' or 'memory://'.",
+        "Use 'sqlite:///file.db', 'postgresql://user@host/database', 'mysql://user@host/database' or 'memory://'.",
         "“{url}”不是可用的存储地址。",
-        "请使用“sqlite:///文件.db”或“memory://”。",
+        "请使用“sqlite:///文件.db”、“postgresql://用户@主机/数据库”、“mysql://用户@主机/数据库”或“memory://”。",
     ),
     "unknown_function": Entry(
         InvalidTask,
@@ -251,6 +251,20 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Give more of the id.",
         "“{name}”可能指多个任务:{found}。",
         "请给出更完整的标识。",
+    ),
+    "no_such_node": Entry(
+        NotFound,
+        "There is no node '{id}'.",
+        "See which there are with 'horae nodes'; it may have gone already.",
+        "没有节点“{id}”。",
+        "可用“horae nodes”查看;它可能已经离开。",
+    ),
+    "several_nodes": Entry(
+        Conflict,
+        "'{name}' could be several nodes: {found}.",
+        "Give more of the id, or --host for all nodes of one machine.",
+        "“{name}”可能指多个节点:{found}。",
+        "请给出更完整的标识,或用 --host 指定一台机器上的所有节点。",
     ),
     "unknown_target": Entry(
         InvalidTask,

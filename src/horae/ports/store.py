@@ -45,7 +45,8 @@ class Claim(NamedTuple):
 class Node(NamedTuple):
     """A process with an engine. `home` names the machine and process, so that a neighbour can see that it is gone.
 
-    `renewals` rises with each renewal of its lease: others watch it stand still, on their own clocks.
+    `renewals` rises with each renewal of its lease: others watch it stand still, on their own clocks. What follows it is
+    for people to see, all but `draining`: a node that is told so claims nothing more, and goes when it carries nothing.
     """
 
     id: str
@@ -54,6 +55,15 @@ class Node(NamedTuple):
     joined: datetime
     renewed: datetime
     renewals: int = 0
+    host: str = ""
+    """The name of its machine."""
+    load: int = 0
+    """How many runs it carried when it last renewed."""
+    capacity: int = 0
+    """How many it carries at most."""
+    offset: timedelta = timedelta(0)
+    """What its machine's clock lacks against the store's."""
+    draining: bool = False
 
 
 class Order(NamedTuple):
@@ -67,7 +77,7 @@ class Extension(NamedTuple):
     """The answer to a renewal. `held` False: others have taken this node for dead, and everything that it carried is theirs.
 
     `now` is the store's own clock, read during the call; nodes correct theirs to it. It is None where all nodes are on one
-    machine and share its clock, as with memory and SQLite.
+    machine and share its clock, as with memory and SQLite. `draining` tells the node that somebody wants it to go.
     """
 
     held: bool
@@ -75,6 +85,7 @@ class Extension(NamedTuple):
     nodes: tuple[Node, ...] = ()
     next_due: datetime | None = None
     now: datetime | None = None
+    draining: bool = False
 
 
 class Agenda(Protocol):
@@ -116,10 +127,10 @@ class Agenda(Protocol):
         """What a node carries as the store sees it: (run, token), by run. It grows with what is live, not with the ledger."""
 
     async def join(self, node: Node) -> None:
-        """A new process with an engine takes its lease."""
+        """A new process with an engine takes its lease; all of the row is written."""
 
-    async def extend(self, node: str, now: datetime) -> Extension:
-        """Renew the lease: one write, however many runs it covers."""
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+        """Renew the lease: one write, however many runs it covers. `load` and `offset` are kept for people to see."""
 
     async def leave(self, node: str) -> None:
         """The node ends in good order; what it still carried must have been released before."""
@@ -172,6 +183,19 @@ class Book(Protocol):
     async def add(self, changes: Sequence[Change]) -> None:
         """New tasks, all or none; among equals, those that were added first come first."""
 
+    @property
+    def shares_transactions(self) -> bool:
+        """Whether `add_using` can be asked for at all."""
+
+    async def add_using(self, connection: object, changes: Sequence[Change], over: Callable[[], None]) -> None:
+        """New tasks, all or none, within a transaction of a connection that somebody else has begun and will end.
+
+        Nothing is committed here, and nothing of the connection is changed. What is refused (a key that is taken, a
+        connection that is none, that has no transaction, or that leads elsewhere) leaves the transaction as it was, and
+        usable. `over` is called on this event loop soon after the transaction has ended, either way: something may be
+        due. A store whose commit rings by itself need not call it.
+        """
+
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         """Decide on one task and apply it; the facts after it. None when there is none, or it is somebody else's."""
 
@@ -212,7 +236,10 @@ class Book(Protocol):
         """Every lane that has a limit or somebody in it, by name."""
 
     async def nodes(self) -> tuple[Node, ...]:
-        """Every node that holds a lease, as of its last renewal."""
+        """Every node that holds a lease, as of its last renewal, by id."""
+
+    async def drain(self, node: str, *, draining: bool = True) -> bool:
+        """From its next renewal on it is told to claim nothing more (or that it may again). False: there is no such node."""
 
     async def set_lane(self, name: str, limit: int) -> None:
         """At most so many at once from now on; what goes on already may end first."""

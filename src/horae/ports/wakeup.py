@@ -13,4 +13,8 @@ class Wakeup(Protocol):
     def listen(self, heard: Callable[[], None]) -> None:
         """Call `heard` on this event loop whenever somebody rings."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Hear nothing more; `listen` may be called again."""
+
+    async def finish(self) -> None:
+        """Let go of everything, once what was rung is on its way."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from ..errors import InvalidSchedule
 from ..model.refusals import refuse
-from ..settings import PROJECT_FILE, WAKE_VARIABLE, WAKES, BadSettings, Settings, precise_wake, read_settings
+from ..schedule.durations import parse_duration
+from ..settings import PROJECT_FILE, WAKE_VARIABLE, WAKES, BadSettings, Chosen, Settings, precise_wake, read_settings
 from .stores import DEFAULT_STORE
 
 
@@ -30,6 +33,23 @@ def chosen_wake(settings: Settings, environment: Mapping[str, str]) -> bool:
     if origin == WAKE_VARIABLE:
         raise refuse("bad_choice", name=WAKE_VARIABLE, value=value, allowed=", ".join(WAKES))
     raise refuse("bad_settings", file=origin, problem=f"wake must be {' or '.join(WAKES)}, not {value!r}")
+
+
+def chosen_tolerance(settings: Settings) -> timedelta | None:
+    """How far a clock may be off when a node starts; None where nobody said anything."""
+    said = settings.chosen.get("clock_tolerance")
+    if said is None:
+        return None
+    text = str(said.value).strip()
+    try:
+        return parse_duration(f"{text}s" if text.isdecimal() else text)
+    except InvalidSchedule:
+        raise refuse("bad_duration", name=_named(said, "clock_tolerance"), value=text, least="0s", most="1d") from None
+
+
+def _named(said: Chosen, path: str) -> str:
+    """As whoever said it knows it: a variable by its own name, what a file says by its path."""
+    return said.origin if said.origin.isupper() else f"{path} ({said.origin})"
 
 
 def user_file() -> Path:

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from ..model.refusals import refuse
 from ..ports.keeping import Keeping
 from ..ports.wakeup import Wakeup
+from ..stores.masking import masked as masked  # noqa: PLC0414 - shown here too
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
 
@@ -23,13 +24,19 @@ class NoRing:
 
     def close(self) -> None: ...
 
+    async def finish(self) -> None: ...
+
 
 def make_store(url: str) -> Keeping:
-    """`memory://`, or `sqlite:///relative.db` and `sqlite:////absolute.db`."""
+    """`memory://`, `sqlite:///relative.db` and `sqlite:////absolute.db`, or `postgresql://user:password@host/database`."""
     if url == "memory://":
         from ..stores.memory import MemoryStore  # noqa: PLC0415 - each store loads only where it is used
 
         return MemoryStore()
+    if url.startswith(("postgresql:", "postgres:")):
+        from ..stores.postgres import PostgresStore  # noqa: PLC0415
+
+        return PostgresStore(url)
     path = sqlite_path(url)
     if path is None:
         raise refuse("unknown_store", url=masked(url))
@@ -38,16 +45,11 @@ def make_store(url: str) -> Keeping:
     return SQLiteStore(path)
 
 
-def masked(url: str) -> str:
-    """As it may be shown: without the name and password that may stand before an `@`."""
-    before, found, after = url.rpartition("@")
-    if not found:
-        return url
-    scheme, found, _ = before.partition("://")
-    return f"{scheme}://***@{after}" if found else f"***@{after}"
-
-
 def make_wakeup(url: str, *, precise: bool) -> Wakeup:
+    if precise and url.startswith(("postgresql:", "postgres:")):
+        from ..stores.postgres.ring import NotifyRing  # noqa: PLC0415
+
+        return NotifyRing(url)
     path = sqlite_path(url)
     if path is None or not precise or os.name != "posix":
         return NoRing()

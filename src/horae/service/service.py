@@ -13,6 +13,7 @@ from .code import Code
 from .feed import Events
 from .lanes import Lanes
 from .ledger import Ledger
+from .nodes import Nodes
 from .outages import Outages
 from .overview import Overviews
 from .runs import Runs
@@ -43,5 +44,6 @@ class Service:
         self.overview = Overviews(store, clock)
         self.events = Events(store)
         self.lanes = Lanes(store, told)
+        self.nodes = Nodes(store, clock, told)
         self.bulk = Bulk(self.tasks)
         self.code = Code(self.tasks, store, store)

@@ -59,14 +59,20 @@ class Tasks:
         self._told = told
         self._entropy = entropy
 
-    async def create(self, who: Principal, wish: Wish, *, paused: str | None = None) -> Task:
+    async def create(
+        self, who: Principal, wish: Wish, *, paused: str | None = None, using: object | None = None
+    ) -> Task:
         """A new task; with a key, the one that has it is edited instead. With `paused`, the reason why, a new one is
-        paused from its first moment on."""
-        if wish.key is not None:
+        paused from its first moment on.
+
+        `using` is a connection in a transaction of whoever asks: the task is part of it, and is there for others when
+        it is committed. Then nothing is edited: a key that is taken is refused.
+        """
+        if wish.key is not None and using is None:
             return await self.declare(who, wish, paused=paused)
         now = self._clock.now()
         change = plan(self._drafted(who, wish, now), self._new_id(now), now)
-        (task,) = await self._add([change if paused is None else control.made_paused(change, now, paused)])
+        (task,) = await self._add([change if paused is None else control.made_paused(change, now, paused)], using)
         return task
 
     async def create_many(self, who: Principal, wishes: Iterable[Wish], keep: Callable[[Task], _T]) -> list[_T]:
@@ -82,9 +88,14 @@ class Tasks:
             del changes[:BULK_TASKS]
         return made
 
-    async def _add(self, changes: Sequence[Change]) -> list[Task]:
-        await self._book.add(changes)
-        self._told(min(entry.due for change in changes for entry in change.put))
+    async def _add(self, changes: Sequence[Change], using: object | None = None) -> list[Task]:
+        due = min(entry.due for change in changes for entry in change.put)
+        if using is None:
+            await self._book.add(changes)
+            self._told(due)
+        else:
+            # Whoever looked now would find nothing: the engine hears of it when their transaction is over.
+            await self._book.add_using(using, changes, lambda: self._told(due))
         return [change.task for change in changes if change.task is not None]
 
     async def _planned_many(self, who: Principal, wishes: Iterable[Wish]) -> list[Change]:

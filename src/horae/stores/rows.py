@@ -7,7 +7,7 @@ each of them, and what nearly always has its default is compared once instead of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from ..model.entry import Entry, EntryKind, Stand
@@ -16,6 +16,7 @@ from ..model.ids import microseconds
 from ..model.reason import Reason
 from ..model.run import LIVE, Origin, Run, RunState, Span
 from ..model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
+from ..ports.store import Node
 from .texts import (
     encode,
     instants,
@@ -142,7 +143,7 @@ def standing_values(task: int, version: int, standing: Standing, live: Sequence[
     state, counted, failures, skips_left, last_end, last_result, pause, reason, ended = standing
     since = cause = note = until = None
     if pause is not None:
-        since, cause, note, until = numbers[pause.since], pause.cause, pause.note, _number(pause.until)
+        since, cause, note, until = numbers[pause.since], pause.cause, printable(pause.note), _number(pause.until)
     return (
         task,
         version,
@@ -258,6 +259,13 @@ def birth(seq: int, task: int, run: Run) -> Row:
     return (*identity, int(run.state in LIVE), int(not tells(run.id, planned)), *_changing_values(run))
 
 
+def run_values(task: int, run: Run) -> Row:
+    """All of a run, and whether its name tells its instant: for stores that keep what goes on apart from the ledger."""
+    planned = microseconds(run.planned)
+    identity = (run.id, task, run.owner, run.origin, planned, microseconds(run.due), run.attempt)
+    return (*identity, *_changing_values(run), int(not tells(run.id, planned)))
+
+
 def plain_end(seq: int, before: Run, run: Run) -> Row | None:
     """The row of a run that has ended, if all that is new of it is how."""
     if run[7] in LIVE or run[9:12] != before[9:12] or run[15:22] != before[15:22]:
@@ -318,3 +326,32 @@ def event_values(event: Event) -> Row:
 def event_from(row: Row) -> Numbered:
     number, kind, at, owner, task_id, run_id, detail = row
     return Numbered(number, Event(_EVENT_KINDS[kind], instants[at], owner, task_id, run_id, detail))
+
+
+# --- nodes -------------------------------------------------------------------------------------------------------
+
+
+def node_values(node: Node) -> Row:
+    return (
+        node.id,
+        node.home,
+        node.version,
+        microseconds(node.joined),
+        microseconds(node.renewed),
+        node.renewals,
+        node.host,
+        node.load,
+        node.capacity,
+        span_microseconds(node.offset),
+        int(node.draining),
+    )
+
+
+def node_from(row: Sequence[Any]) -> Node:
+    name, home, version, joined, renewed, renewals, host, load, capacity, offset, draining = row
+    seen = (host, load, capacity, timedelta(microseconds=offset), bool(draining))
+    return Node(name, home, version, instants[joined], instants[renewed], renewals, *seen)
+
+
+def span_microseconds(span: timedelta) -> int:
+    return span // timedelta(microseconds=1)

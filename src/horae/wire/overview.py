@@ -9,6 +9,7 @@ from ..model.event import Numbered
 from ..model.lane import LaneUse
 from ..ports.store import Node
 from ..service.bulk import BulkReport
+from ..service.nodes import NodeSeen
 from ..service.overview import Overview
 from .moments import local, milliseconds, utc
 from .runs import run_json
@@ -61,9 +62,18 @@ def node_json(node: Node) -> dict[str, Any]:
         "id": node.id,
         "home": node.home,
         "version": node.version,
+        "host": node.host,
         "joined": utc(node.joined),
         "renewed": utc(node.renewed),
+        "load": node.load,
+        "capacity": node.capacity,
+        "clock_offset_ms": milliseconds(node.offset),
+        "draining": node.draining,
     }
+
+
+def node_seen_json(seen: NodeSeen) -> dict[str, Any]:
+    return {**node_json(seen.node), "renewed_ago_ms": milliseconds(seen.ago), "state": seen.state.value}
 
 
 def event_json(numbered: Numbered) -> dict[str, Any]:

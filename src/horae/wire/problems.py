@@ -17,7 +17,9 @@ from ..errors import (
     StoreError,
     StoreFull,
     StoreUnavailable,
+    UnfitNode,
     UnknownStore,
+    UnusableStore,
 )
 
 
@@ -50,6 +52,8 @@ ANSWERS: Final[dict[type[HoraeError], Answer]] = {
     NotFound: Answer(Exit.NOT_FOUND, 404, "not found", "未找到"),
     Conflict: Answer(Exit.CONFLICT, 409, "conflict", "冲突"),
     UnknownStore: Answer(Exit.UNREACHABLE, 503, "unknown store", "未知的存储"),
+    UnfitNode: Answer(Exit.UNREACHABLE, 503, "unfit node", "节点不符合要求"),
+    UnusableStore: Answer(Exit.UNREACHABLE, 503, "unusable store", "不可用的存储"),
     StoreUnavailable: Answer(Exit.UNREACHABLE, 503, "store unavailable", "存储不可用"),
     StoreFull: Answer(Exit.FAILED, 507, "no space left", "空间不足"),
     StoreDamaged: Answer(Exit.UNREACHABLE, 500, "store damaged", "存储已损坏"),

@@ -63,8 +63,9 @@ class Deployment:
     def answer(self, *arguments: str, said: str | bytes = "") -> Any:
         return json.loads(self.ok(*arguments, "--json", said=said))
 
-    def up(self, *arguments: str, environment: Mapping[str, str] | None = None) -> Up:
-        started = Up(self, arguments, environment or {})
+    def up(self, *arguments: str, environment: Mapping[str, str] | None = None, command: str = "up") -> Up:
+        """`command`: `worker` does the same."""
+        started = Up(self, (command, *arguments), environment or {})
         self._started.append(started)
         return started
 
@@ -102,7 +103,7 @@ class Up:
         self.said: list[str] = []
         self._heard: SimpleQueue[str | None] = SimpleQueue()
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "horae", "up", *arguments],
+            [sys.executable, "-P", "-m", "horae", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,

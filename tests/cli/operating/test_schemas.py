@@ -45,6 +45,8 @@ def test_one_life_of_a_deployment(deployment: Deployment) -> None:
     check("import", answer("import", "all.jsonl", "--dry-run"))
     deployment.write("table", "@reboot x\n")
     check("import", answer("import", "table"))
+    check("move", answer("move", deployment.url, f"sqlite:///{deployment.folder}/other.db", "--dry-run"))
+    check("move", answer("move", deployment.url, f"sqlite:///{deployment.folder}/other.db"))
     check("completion", answer("completion", "bash"))
 
 

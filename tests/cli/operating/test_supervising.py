@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable
 
 from horae.cli.gap import Account, counted
-from horae.cli.supervising import Death, Supervisor
+from horae.cli.supervising import DRAINED, Death, Supervisor
 from horae.clock import Clock, SystemClock
 from horae.model.ids import instant
 from horae.model.reason import Reason
 from horae.model.run import Origin, Run, RunState, Span
 
 DIES = "import os, sys; os.write(int(sys.argv[1]), b'ready'); os._exit(1)"
+DRAINED_ONE = f"import os, sys; os.write(int(sys.argv[1]), b'ready'); os._exit({DRAINED})"
 REFUSES = "raise SystemExit(6)"
 OBEYS = "import os, signal, sys; os.write(int(sys.argv[1]), b'ready'); signal.pause()"
 
@@ -66,6 +67,14 @@ def test_after_a_time_of_health_it_is_quick_again() -> None:
 
 def test_who_refuses_to_begin_is_not_begun_again() -> None:
     assert supervised(REFUSES) == (6, [])
+
+
+def test_who_was_drained_is_not_begun_again() -> None:
+    assert supervised(DRAINED_ONE) == (0, [])
+
+
+def test_who_says_so_without_ever_having_been_ready_has_refused_to_begin() -> None:
+    assert supervised(f"raise SystemExit({DRAINED})") == (DRAINED, [])
 
 
 def test_it_ends_when_its_time_is_up_and_the_worker_with_it() -> None:

@@ -15,6 +15,7 @@ from horae.testing.factories import HOUR, NOON, SECOND
 from tests.unit.engine.stage import TERMS, Obedient, add, an_engine, runs_of, until, virtually
 
 AFTER = timedelta(milliseconds=20)
+HALF_A_MINUTE = timedelta(seconds=30)
 
 
 @pytest.mark.parametrize(
@@ -50,11 +51,11 @@ class OwnClock(MemoryStore):
     def now(self) -> datetime:
         return self.clock.now() + self.ahead
 
-    async def extend(self, node: str, now: datetime) -> Extension:
-        return (await super().extend(node, now))._replace(now=self.now)
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+        return (await super().extend(node, now, load, offset))._replace(now=self.now)
 
 
-@pytest.mark.parametrize("ahead", [HOUR, -HOUR])
+@pytest.mark.parametrize("ahead", [HALF_A_MINUTE, -HALF_A_MINUTE])
 def test_a_node_goes_by_the_clock_of_the_store(ahead: timedelta, caplog: pytest.LogCaptureFixture) -> None:
     async def scene(clock: VirtualClock) -> None:
         store, target = OwnClock(clock), Obedient()
@@ -68,6 +69,7 @@ def test_a_node_goes_by_the_clock_of_the_store(ahead: timedelta, caplog: pytest.
         await clock.pause(1)
         (run,) = await runs_of(store, task)
         assert run.started == run.due == begun + ahead + 10 * SECOND
+        assert [node.offset for node in await store.nodes()] == [ahead], "and everybody can see it"
         store.ahead = timedelta(0)
         await clock.pause(TERMS.renewal.total_seconds())
         assert engine.clock_offset == timedelta(0), "what was corrected is corrected again"

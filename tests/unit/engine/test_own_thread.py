@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -34,8 +34,8 @@ class Counting(MemoryStore):
         self.renewals = 0
         self.renewed = threading.Condition()
 
-    async def extend(self, node: str, now: object) -> Extension:
-        answer = await super().extend(node, now)  # type: ignore[arg-type]
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+        answer = await super().extend(node, now, load, offset)
         with self.renewed:
             self.renewals += 1
             self.renewed.notify_all()

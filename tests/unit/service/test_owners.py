@@ -21,19 +21,20 @@ from horae.service.edits import Edits
 from horae.service.feed import Events
 from horae.service.lanes import Lanes
 from horae.service.ledger import Ledger
+from horae.service.nodes import Nodes
 from horae.service.outages import Outages
 from horae.service.overview import Overviews
 from horae.service.runs import Runs
 from horae.service.secrets import SecretBox
 from horae.service.tasks import Tasks
 from horae.service.wishes import Wish
-from horae.testing.factories import HOUR, NOON
+from horae.testing.factories import HOUR, NOON, a_node
 
 from .stage import ADA, BOB, ROOT, TARGET, House, played
 
 ABSENT: Final = "tsk_000000000000"
 ABSENT_RUN: Final = "run_000000000000"
-SERVICES: Final = (Tasks, Runs, Ledger, Overviews, Events, Bulk, Code, Outages, SecretBox, Lanes)
+SERVICES: Final = (Tasks, Runs, Ledger, Overviews, Events, Bulk, Code, Outages, SecretBox, Lanes, Nodes)
 
 
 class Theirs(NamedTuple):
@@ -127,6 +128,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[House], Awaitable[object]]]] = {
     (Code, "found_again"): lambda house: house.service.code.found_again(BOB, "water"),
     (SecretBox, "names"): lambda house: house.service.secrets.names(BOB),
     (Lanes, "limit"): lambda house: house.service.lanes.limit(BOB, "garden", 1),
+    (Nodes, "all"): lambda house: house.service.nodes.all(BOB),
 }
 """What takes no id: it answers as in an empty house."""
 OTHERWISE: Final[dict[tuple[type, str], str]] = {
@@ -142,6 +144,8 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Outages, "stopped"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Outages, "all"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Outages, "at"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Nodes, "drain"): "test_only_an_admin_lets_nodes_go",
+    (Nodes, "drain_host"): "test_only_an_admin_lets_nodes_go",
     (Events, "last"): "test_what_is_the_operators_tells_nothing_of_owners",
 }
 """What no row of the tables above fits; the test that looks at it."""
@@ -318,6 +322,27 @@ def test_a_secret_of_somebody_else_is_not_there() -> None:
             assert foreign == told(await answer_to(secrets.remove(BOB, "absent", owner)), "absent")
         assert await secrets.reveal("bob", "token") is None
         assert await secrets.reveal("ada", "token") == "secret words"
+
+    played(scene)
+
+
+def test_only_an_admin_lets_nodes_go() -> None:
+    """Whoever is none learns not even that there is such a node."""
+
+    async def scene(house: House) -> None:
+        await house.store.join(a_node("nod_1a", host="north"))
+        nodes = house.service.nodes
+        asked: list[tuple[str, Callable[[str], Awaitable[object]]]] = [
+            ("nod_1a", lambda name: nodes.drain(BOB, name)),
+            ("nod_1", lambda name: nodes.drain(BOB, name)),
+            ("nod_1a", lambda name: nodes.drain(BOB, name, draining=False)),
+            ("north", lambda name: nodes.drain_host(BOB, name)),
+        ]
+        for theirs, ask in asked:
+            assert told(await answer_to(ask(theirs)), theirs) == told(await answer_to(ask("absent")), "absent")
+        assert (await nodes.all(BOB), house.told) == ((), [])
+        assert [node.draining for node in await house.store.nodes()] == [False]
+        assert (await nodes.drain(ROOT, "nod_1a")).draining
 
     played(scene)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ...errors import StoreError
 from ...model.change import Facts, FireDecision, RunDecision, SettleDecision
@@ -145,16 +145,18 @@ class MemoryAgenda:
         with self._data.writing():
             self._data.nodes.write(node.id, node)
 
-    async def extend(self, node: str, now: datetime) -> Extension:
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
         data = self._data
         with data.writing():
             mine = data.nodes.get(node)
             if mine is None:
                 return Extension(held=False)
-            data.nodes.write(node, mine._replace(renewals=mine.renewals + 1, renewed=now))
+            after = mine._replace(renewals=mine.renewals + 1, renewed=now, load=load, offset=offset)
+            data.nodes.write(node, after)
             orders = tuple(Order(run.id, run.cancel) for run in data.runs.asked_to_end(node) if run.cancel is not None)
             others = tuple(sorted(each for each in data.nodes if each.id != node))
-            return Extension(held=True, orders=orders, nodes=others, next_due=data.entries.next_due())
+            head = data.entries.next_due()
+            return Extension(held=True, orders=orders, nodes=others, next_due=head, draining=mine.draining)
 
     async def leave(self, node: str) -> None:
         with self._data.writing():

@@ -131,6 +131,13 @@ class MemoryBook:
         with self._data.lock:
             return tuple(sorted(self._data.nodes, key=lambda node: node.id))
 
+    async def drain(self, node: str, *, draining: bool = True) -> bool:
+        with self._data.writing():
+            known = self._data.nodes.get(node)
+            if known is not None:
+                self._data.nodes.write(node, known._replace(draining=draining))
+            return known is not None
+
     async def set_lane(self, name: str, limit: int) -> None:
         with self._data.writing():
             self._data.limits.write(name, limit)

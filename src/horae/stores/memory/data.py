@@ -130,12 +130,16 @@ class Data:
                 raise refuse("key_taken", key=task.key)
             if standing is None and task_id not in self.standings:
                 standing = FRESH
-            if task_id not in self.tasks:
-                self._added += 1
-                self.numbers.write(task_id, self._added)
+            self.enlist(task_id)
             self.tasks.write(task_id, task)
         if standing is not None:
             self.standings.write(task_id, standing)
+
+    def enlist(self, task_id: str) -> None:
+        """A task that is new comes after all others."""
+        if task_id not in self.numbers:
+            self._added += 1
+            self.numbers.write(task_id, self._added)
 
     def _carry_on(self, change: Change) -> None:
         for run in change.born:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from ..unshared import Unshared
 from .agenda import MemoryAgenda
 from .book import MemoryBook
 from .data import Data
 from .feed import MemoryFeed
 from .journal import MemoryJournal
+from .moving import MemoryMoving
 from .records import MemoryRecords
 from .upkeep import MemoryUpkeep
 
 
-class MemoryStore(MemoryAgenda, MemoryBook, MemoryFeed, MemoryUpkeep, MemoryRecords, MemoryJournal):
+class MemoryStore(
+    MemoryAgenda, MemoryBook, MemoryFeed, MemoryUpkeep, MemoryRecords, MemoryJournal, MemoryMoving, Unshared
+):
     """No call ever waits for anything, and any thread may make it: one lock makes each of them one transaction."""
 
     def __init__(self) -> None:

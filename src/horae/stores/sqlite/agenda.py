@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from ...model.change import FireDecision, RunDecision, SettleDecision
@@ -11,6 +11,7 @@ from ...model.ids import microseconds
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...ports.store import Claim, Extension, Node, Order
+from ..rows import node_from, node_values, span_microseconds
 from ..texts import decode, instants
 from .carry import Carrier
 from .claim import Claimer
@@ -80,12 +81,11 @@ class SQLiteAgenda:
         return tuple((run_id, token) for run_id, token in await self._readers.ask(_CARRIED_BY, (node,)))
 
     async def join(self, node: Node) -> None:
-        name, home, version, joined, renewed, renewals = node
-        row = (name, home, version, microseconds(joined), microseconds(renewed), renewals)
+        row = node_values(node)
         await self._writer.do(lambda link: link.query(_JOIN, row))
 
-    async def extend(self, node: str, now: datetime) -> Extension:
-        bindings = {"node": node, "now": microseconds(now)}
+    async def extend(self, node: str, now: datetime, load: int = 0, offset: timedelta = timedelta(0)) -> Extension:
+        bindings = {"node": node, "now": microseconds(now), "load": load, "offset": span_microseconds(offset)}
         return await self._writer.do(lambda link: _extension(link, bindings), single=True)
 
     async def leave(self, node: str) -> None:
@@ -105,13 +105,11 @@ def _extension(link: Link, bindings: dict[str, object]) -> Extension:
     rows = link.query(_EXTEND, bindings)
     if not rows:
         return Extension(held=False)
-    orders, nodes, timed, ready = rows[0]
+    draining, orders, nodes, timed, ready = rows[0]
     return Extension(
         held=True,
         orders=tuple(Order(run_id, Reason(reason)) for run_id, reason in decode(orders)),
-        nodes=tuple(
-            Node(name, home, version, instants[joined], instants[renewed], renewals)
-            for name, home, version, joined, renewed, renewals in decode(nodes)
-        ),
+        nodes=tuple(node_from(row) for row in decode(nodes)),
         next_due=_earlier(timed, ready),
+        draining=bool(draining),
     )

@@ -16,7 +16,7 @@ from ...model.run import Run
 from ...model.tally import EVERYBODY, Counts
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from ..familiar import Familiar
-from ..texts import instants
+from ..rows import node_from
 from .gather import everything_of, one_by_id, one_by_key, these
 from .ledger import read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
 from .link import Link, Row
@@ -31,6 +31,7 @@ _COUNTS: Final = sql("counts")
 _WAITING: Final = sql("waiting")
 _ALL_LANES: Final = sql("all_lanes")
 _ALL_NODES: Final = sql("all_nodes")
+_DRAIN: Final = sql("drain")
 _SET_LANE: Final = sql("set_lane")
 _BAR: Final = sql("bar")
 _UNBAR: Final = sql("unbar")
@@ -49,7 +50,7 @@ class SQLiteBook:
             sheets = await self._readers.work_out(lambda: _prepared(given))
             await self._writer.do(lambda link: _write(link, sheets), urgent=False)
         elif given:
-            await self._writer.do(lambda link: _add(link, self._familiar, given), urgent=False)
+            await self._writer.do(lambda link: add_all(link, self._familiar, given), urgent=False)
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         def work(link: Link) -> Facts | None:
@@ -69,7 +70,7 @@ class SQLiteBook:
                 change = decide(None)
                 if change.task is None:
                     raise StoreError(f"There is no task with the key {key}, and no new one was made.")
-                _add(link, self._familiar, [change])
+                add_all(link, self._familiar, [change])
                 made = one_by_id(link, change.task.id)
                 after = None if made is None else everything_of(link, self._familiar, made)[2]
             else:
@@ -131,10 +132,14 @@ class SQLiteBook:
         return tuple(LaneUse(name, DEFAULT_LIMIT if seats is None else seats, taken) for name, seats, taken in rows)
 
     async def nodes(self) -> tuple[Node, ...]:
-        return tuple(
-            Node(name, home, version, instants[joined], instants[renewed], renewals)
-            for name, home, version, joined, renewed, renewals in await self._readers.ask(_ALL_NODES)
-        )
+        return tuple(node_from(row) for row in await self._readers.ask(_ALL_NODES))
+
+    async def drain(self, node: str, *, draining: bool = True) -> bool:
+        def work(link: Link) -> bool:
+            link.query(_DRAIN, (int(draining), node))
+            return link.changed > 0
+
+        return await self._writer.do(work)
 
     async def set_lane(self, name: str, limit: int) -> None:
         def work(link: Link) -> None:
@@ -152,7 +157,7 @@ class SQLiteBook:
             await self._writer.do(lambda link: link.query(_BAR, (owner, reason)))
 
 
-def _add(link: Link, familiar: Familiar, changes: Sequence[Change]) -> None:
+def add_all(link: Link, familiar: Familiar, changes: Sequence[Change]) -> None:
     pending = Pending(link, familiar)
     for number, change in enumerate(changes, _next_task(link)):
         pending.note_new(number, change)

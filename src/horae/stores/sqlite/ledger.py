@@ -14,6 +14,7 @@ from ...model.task import TaskState
 from ...ports.store import RunFilter, TaskFilter
 from ..familiar import Familiar
 from ..rows import RUN_WIDTH, run_from
+from ..run_names import instants_in
 from ..texts import encode
 from .gather import Gathered
 from .link import Link, Row
@@ -46,9 +47,6 @@ _TROUBLED_RUNS: Final = frozenset(RunState) - LIVE - {RunState.SUCCEEDED}
 _ROWS_EACH: Final = 300
 """What it costs to look at all runs of one task, measured in rows of an index that are only passed by."""
 
-_PREFIX: Final = "run_"
-_DIGITS: Final = 12
-_EARLIEST: Final = -(2**63)
 _LATEST: Final = 2**63 - 1
 
 
@@ -148,18 +146,9 @@ def read_run(link: Link, run_id: str) -> Run | None:
     for statement in (_RUN_LIVE, _RUN_STRAY):
         for row in link.query(statement, (run_id,)):
             return run_from(row, row[RUN_WIDTH])
-    instants = _instants_in(run_id)
+    instants = instants_in(run_id)
     rows = [] if instants is None else link.query(_RUN_AT, (*instants, run_id))
     return run_from(rows[0], rows[0][RUN_WIDTH]) if rows else None
-
-
-def _instants_in(run_id: str) -> tuple[int, int] | None:
-    """The thousand microseconds that the id of a run names; what is planned before 1970 bears the first of them."""
-    digits = run_id[len(_PREFIX) : len(_PREFIX) + _DIGITS]
-    if not run_id.startswith(_PREFIX) or len(digits) < _DIGITS or not set(digits) <= set("0123456789abcdef"):
-        return None
-    start = int(digits, 16) * 1000
-    return (start or _EARLIEST), start + 999
 
 
 def read_runs(link: Link, wanted: RunFilter, after: str | None, limit: int) -> Page[Run]:

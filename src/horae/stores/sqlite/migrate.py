@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +13,7 @@ import apsw
 
 from ...clock import SystemClock
 from ...errors import StoreDamaged
+from ..named_sql import read_steps
 from .link import Link
 
 APPLICATION: Final = 0x486F7261
@@ -24,12 +24,7 @@ _BETWEEN_TRIES: Final = 0.01
 
 
 def steps() -> list[tuple[int, str]]:
-    files = resources.files(__package__).joinpath("migrations").iterdir()
-    return sorted(
-        (int(file.name.split("_", 1)[0]), file.read_text(encoding="utf-8"))
-        for file in files
-        if file.name.endswith(".sql")
-    )
+    return read_steps(__package__)
 
 
 def make_file(path: str) -> None:

@@ -118,7 +118,7 @@ class Pending:
         sheets.ended += row
         state = standing[0]
         went_on = known[3][0] is TaskState.ACTIVE and (state is TaskState.ACTIVE or state is TaskState.COMPLETED)
-        if went_on and row[1] is RunState.SUCCEEDED:
+        if went_on and row[1] is RunState.SUCCEEDED and row[3] is not None:
             sheets.count_success(run[2], row, numbers[run[5]], known[3], standing)
         else:
             sheets.count(run[2], known[3], change)

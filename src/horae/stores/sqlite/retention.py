@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from ...model.ids import microseconds
 from ...model.tally import NO_HOUR, STATE
 from ...ports.store import Trimmed
+from ..place import Place
 from ..texts import decode
 from .gather import these
 from .link import Link, Row
@@ -38,24 +39,6 @@ _DELETE_TASK: Final = sql("delete_task")
 
 _EVENTS_AT_ONCE: Final = 1_000
 _TASKS_AT_ONCE: Final = 16
-
-
-class Place(NamedTuple):
-    """How far the tasks have been counted: all of those that were told of up to the event `told`, and no more than that.
-
-    `task` is a number only during the first time, when every task is counted, whatever was told of it.
-    """
-
-    told: int
-    task: int | None = None
-
-    @classmethod
-    def parsed(cls, text: str) -> Self:
-        return cls(*map(int, text.split(".")))
-
-    @property
-    def text(self) -> str:
-        return ".".join(str(part) for part in self if part is not None)
 
 
 class Found(NamedTuple):

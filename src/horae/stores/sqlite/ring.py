@@ -51,6 +51,9 @@ class SocketRing:
             self._mouth.close()
             self._mouth = None
 
+    async def finish(self) -> None:
+        self.close()
+
     def _bound(self) -> socket.socket | None:
         """The last one to leave takes the folder with it, perhaps just now: then it is made again."""
         name = f"{os.getpid()}-{secrets.token_hex(4)}"

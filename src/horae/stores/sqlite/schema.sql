@@ -139,13 +139,19 @@ CREATE TABLE barred (
   reason TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- `clock_offset` is in microseconds. What has a default is new: a node of an older version may join without it.
 CREATE TABLE nodes (
-  id       TEXT NOT NULL PRIMARY KEY,
-  home     TEXT NOT NULL,
-  version  TEXT NOT NULL,
-  joined   INTEGER NOT NULL,
-  renewed  INTEGER NOT NULL,
-  renewals INTEGER NOT NULL
+  id           TEXT NOT NULL PRIMARY KEY,
+  home         TEXT NOT NULL,
+  version      TEXT NOT NULL,
+  joined       INTEGER NOT NULL,
+  renewed      INTEGER NOT NULL,
+  renewals     INTEGER NOT NULL,
+  host         TEXT NOT NULL DEFAULT '',
+  load         INTEGER NOT NULL DEFAULT 0,
+  capacity     INTEGER NOT NULL DEFAULT 0,
+  clock_offset INTEGER NOT NULL DEFAULT 0,
+  draining     INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 -- Numbers are given in commit order, since there is one writer at a time, and are never used twice.

@@ -12,18 +12,9 @@ from ...clock import SystemClock
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
 from ...model.refusals import refuse
-from ...model.tally import (
-    EVERYBODY,
-    KEPT_HOURS,
-    LATE,
-    NO_HOUR,
-    STATE,
-    SUCCEEDED,
-    added,
-    bucket_of_microseconds,
-    hour_of,
-)
-from ...model.task import FRESH, Standing, TaskState
+from ...model.tally import EVERYBODY, KEPT_HOURS, hour_of
+from ...model.task import FRESH
+from ..counting import Counting
 from ..rows import entry_values, event_values, standing_values, task_values
 from .gather import one_by_id, one_by_key, these
 from .link import Link, Row
@@ -46,14 +37,12 @@ _MOVE_RUN: Final = sql("move_run")
 _LEAVE_SEAT: Final = sql("leave_seat")
 _ASK_TO_END: Final = sql("ask_to_end")
 _DELETIONS: Final = tuple(sql(name) for name in ("delete_lines", "delete_runs", "delete_standing", "delete_task"))
-_HOUR: Final = 3_600_000_000
-_ACTIVE: Final = STATE + TaskState.ACTIVE
-_COMPLETED: Final = STATE + TaskState.COMPLETED
 _FRESH_VALUES: Final = standing_values(0, 1, FRESH)[2:]
 
 
-class Sheets:
+class Sheets(Counting):
     def __init__(self) -> None:
+        super().__init__()
         # The values of whole rows, one after the other, as the large statements take them.
         self.new_tasks: list[Any] = []
         self.standings: list[Any] = []
@@ -74,34 +63,6 @@ class Sheets:
         self.emptied: dict[int, None] = {}
         """Tasks of which nothing is on the agenda any more, but for what is put there later."""
         self.deleted: list[int] = []
-        self.counts: Counter[tuple[str, int, str]] = Counter()
-        """What is added to the running counts: owner, hour, name."""
-        self.succeeded: Counter[tuple[str, int, int]] = Counter()
-        """Owner, hour, bucket of lateness."""
-        self.completed: Counter[str] = Counter()
-        """Tasks of an owner that were active."""
-
-    def count(self, owner: str, before: Standing | None, change: Change) -> None:
-        counts = self.counts
-        for hour, name, number in added(before, change):
-            counts[owner, hour, name] += number
-
-    def count_success(self, owner: str, row: Row, due: int, before: Standing, after: Standing) -> None:
-        """The same for a run that simply succeeded, whose row is at hand. Nearly all that is counted is this, so it is
-        only noted here, by numbers, and gets its names when it is written."""
-        self.succeeded[owner, row[4] // _HOUR, bucket_of_microseconds(row[3] - due)] += 1
-        if before[0] is not after[0]:
-            self.completed[owner] += 1
-
-    def all_counts(self) -> Counter[tuple[str, int, str]]:
-        counts = self.counts
-        for (owner, hour, late), number in self.succeeded.items():
-            counts[owner, hour, SUCCEEDED] += number
-            counts[owner, hour, f"{LATE}{late}"] += number
-        for owner, number in self.completed.items():
-            counts[owner, NO_HOUR, _ACTIVE] -= number
-            counts[owner, NO_HOUR, _COMPLETED] += number
-        return counts
 
     def add(self, number: int, change: Change, live: Sequence[int] = ()) -> None:
         """A new task, with its entries and events; `live` are the numbers of its runs that go on."""
@@ -110,7 +71,7 @@ class Sheets:
         self.new_tasks += (number, *task_values(change.task))
         if change.standing is FRESH and not change.born:
             self.standings += (number, 1, *_FRESH_VALUES)
-            self.counts[change.task.owner, NO_HOUR, _ACTIVE] += 1
+            self.count_new(change.task.owner)
         else:
             self.standings += standing_values(number, 1, change.standing or FRESH, live)
             self.count(change.task.owner, None, change._replace(standing=change.standing or FRESH))

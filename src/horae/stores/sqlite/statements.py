@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from importlib import resources
 from typing import Final
 
-_NAME: Final = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-_COMMENT: Final = re.compile(r"^--.*$", re.MULTILINE)
-_SHARED: Final = re.compile(r"\{(\w+_(?:columns|filter))\}")
+from ..named_sql import filled, read_blocks
 
-
-def blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Every named block of a file, without its comments."""
-    pieces = _NAME.split(text)
-    for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
-        yield name, " ".join(_COMMENT.sub("", body).split())
-
-
-def _read_all() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for file in sorted(resources.files(__package__).joinpath("sql").iterdir(), key=lambda each: each.name):
-        for name, body in blocks(file.read_text(encoding="utf-8")):
-            if name in found:
-                raise LookupError(f"The statement {name} is defined twice.")
-            found[name] = body
-    return found
-
-
-STATEMENTS: Final = _read_all()
+STATEMENTS: Final = read_blocks(__package__)
 
 
 def sql(name: str) -> str:
     """One statement, with the column lists that it shares filled in."""
-    return _SHARED.sub(lambda shared: STATEMENTS[shared[1]], STATEMENTS[name])
+    return filled(name, STATEMENTS)
 
 
 class Bulk:

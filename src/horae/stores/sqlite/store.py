@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Final
 
 from ...errors import StoreUnavailable
@@ -17,9 +18,11 @@ from .journal import SQLiteJournal
 from .library import refuse_an_old_library
 from .link import Link
 from .migrate import bring_up_to_date, make_file
+from .moving import SQLiteMoving
 from .readers import Readers
 from .records import SQLiteRecords
 from .upkeep import SQLiteUpkeep
+from .using import SQLiteUsing, Watch
 from .writer import Writer
 
 _WRITER_CACHE: Final = 16_384
@@ -27,17 +30,21 @@ _READER_CACHE: Final = 4_096
 """Kilobytes."""
 
 
-class SQLiteStore(SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteRecords, SQLiteJournal):
+class SQLiteStore(
+    SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteRecords, SQLiteJournal, SQLiteMoving, SQLiteUsing
+):
     """Several processes may share the file; each has its own store object. Once closed, an object stays closed."""
 
     def __init__(self, path: str | PathLike[str], *, vfs: str | None = None) -> None:
         self.path: Final = fspath(path)
+        self._place = str(Path(self.path).absolute())
         self._vfs = vfs
         self._familiar = Familiar()
         self._claimer = Claimer(self._familiar)
         self._carrier = Carrier(self._familiar)
         self._writer = Writer(self._writing_link, self._familiar.forget)
         self._readers = Readers(self._reading_link)
+        self._watch = Watch(self._writer)
         self._opening = asyncio.Lock()
         self._opened = self._closed = False
 
@@ -69,8 +76,8 @@ class SQLiteStore(SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteReco
 
     def _writing_link(self) -> Link:
         try:
-            make_file(self.path)
-            link = Link(self.path, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE)
+            make_file(self._place)
+            link = Link(self._place, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE)
             try:
                 bring_up_to_date(link)
             except BaseException:
@@ -81,4 +88,4 @@ class SQLiteStore(SQLiteAgenda, SQLiteBook, SQLiteFeed, SQLiteUpkeep, SQLiteReco
         return link
 
     def _reading_link(self) -> Link:
-        return Link(self.path, vfs=self._vfs, cache_kilobytes=_READER_CACHE, read_only=True)
+        return Link(self._place, vfs=self._vfs, cache_kilobytes=_READER_CACHE, read_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...model.limits import CLAIM_SLICE
+from ..taking_turns import LONGEST_TURN, by_priority, one_of_each_task, taking_turns
 from .link import Link, Row
 from .statements import sql
 
@@ -18,8 +19,6 @@ _ONE_ORDER: Final = sql("one_order")
 
 _QUEUED_AT_ONCE: Final = 500
 """From each end of a backlog: who is on time must not wait until the oldest are done."""
-_LONGEST_TURN: Final = 16
-"""So many entries of one owner, and the next owner has its turn."""
 
 
 class Turns:
@@ -35,7 +34,7 @@ class Turns:
 
     def took(self, decided: int, offered: int) -> None:
         """So many of those that were offered could be decided in the time that there is for it."""
-        self.reach = min(CLAIM_SLICE, 2 * self.reach) if decided == offered else max(_LONGEST_TURN, decided)
+        self.reach = min(CLAIM_SLICE, 2 * self.reach) if decided == offered else max(LONGEST_TURN, decided)
 
     def slice(self, link: Link, now: int) -> list[Row]:
         """Rows of entries that are due, at most one of a task, best first."""
@@ -45,8 +44,8 @@ class Turns:
         else:
             rows = rows[: self.reach]
             if any(row[6] for row in rows):
-                rows.sort(key=_by_priority)
-        return _one_of_each_task(rows)
+                rows.sort(key=by_priority)
+        return one_of_each_task(rows)
 
     def _in_turn(self, link: Link, now: int) -> list[Row]:
         """More of what is due goes to its owners' queues, and owners have their turns, from the one after the last."""
@@ -56,7 +55,7 @@ class Turns:
         owners = self._owners(link)
         if not owners:
             return []
-        turn = max(1, min(_LONGEST_TURN, CLAIM_SLICE // len(owners)))
+        turn = max(1, min(LONGEST_TURN, CLAIM_SLICE // len(owners)))
         share = -(-CLAIM_SLICE // (len(owners) * turn)) * turn
         queues = [link.query(_READY_SLICE, (owner, share)) for owner in owners]
         if sum(map(len, queues)) < CLAIM_SLICE:
@@ -64,7 +63,7 @@ class Turns:
             for place, owner in enumerate(owners):
                 if len(queues[place]) == share:
                     queues[place] = link.query(_READY_SLICE, (owner, CLAIM_SLICE))
-        return _taking_turns(queues, turn)[: self.reach]
+        return taking_turns(queues, turn)[: self.reach]
 
     def _owners(self, link: Link) -> list[str]:
         """Whose turn it is, at most as many as a slice has places."""
@@ -75,26 +74,3 @@ class Turns:
             first = link.query(_OWNERS_IN_TURN, {"from": "", "most": CLAIM_SLICE + 1})
             found += [row for row in first if row not in found]
         return [owner for (owner,) in found[:CLAIM_SLICE]]
-
-
-def _one_of_each_task(rows: list[Row]) -> list[Row]:
-    if len({row[0] for row in rows}) == len(rows):
-        return rows
-    first_of_task: dict[int, Row] = {}
-    for row in rows:
-        first_of_task.setdefault(row[0], row)
-    return list(first_of_task.values())
-
-
-def _by_priority(row: Row) -> tuple[int, int, int, str]:
-    return -row[6], row[3], row[0], row[1]
-
-
-def _taking_turns(queues: list[list[Row]], turn: int) -> list[Row]:
-    taken: list[Row] = []
-    start = 0
-    while len(taken) < CLAIM_SLICE and any(len(queue) > start for queue in queues):
-        for queue in queues:
-            taken += queue[start : start + turn]
-        start += turn
-    return taken[:CLAIM_SLICE]

@@ -7,14 +7,17 @@ from .journal import JournalContract
 from .records import RecordsContract
 from .store import StoreContract
 from .targets import TargetContract, TargetKeysContract, TargetSecretsContract
+from .using import Guest, UsingContract
 
 __all__ = [
     "Contract",
+    "Guest",
     "JournalContract",
     "RecordsContract",
     "StoreContract",
     "TargetContract",
     "TargetKeysContract",
     "TargetSecretsContract",
+    "UsingContract",
     "WholeStore",
 ]

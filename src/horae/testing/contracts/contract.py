@@ -10,12 +10,13 @@ from inspect import iscoroutinefunction
 from typing import Any, Protocol, TypeAlias
 
 from ...ports.journal import Journal
+from ...ports.moving import Moving
 from ...ports.records import Records
 from ...ports.store import Store
 
 
-class WholeStore(Store, Records, Journal, Protocol):
-    """A store with its records and its journal: what a deployment opens."""
+class WholeStore(Store, Records, Journal, Moving, Protocol):
+    """A store with its records, its journal and a way out and in: what a deployment opens."""
 
 
 Scene: TypeAlias = Callable[["Contract", WholeStore], Awaitable[None]]

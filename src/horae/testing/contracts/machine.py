@@ -353,13 +353,17 @@ class StoreMachine(RuleBasedStateMachine):
         row = a_node(node, joined=self._now, renewed=self._now)
         self._ask(lambda side: side.store.join(row))
 
-    @rule(node=st.sampled_from(NODES))
-    def extend(self, node: str) -> None:
+    @rule(node=st.sampled_from(NODES), load=st.integers(0, 3), offset=backward_steps)
+    def extend(self, node: str, load: int, offset: timedelta) -> None:
         async def call(side: Side) -> Any:
             # Whether it has a clock of its own is up to the store.
-            return (await side.store.extend(node, self._now))._replace(now=None)
+            return (await side.store.extend(node, self._now, load, -offset))._replace(now=None)
 
         self._ask(call)
+
+    @rule(node=st.sampled_from(NODES), draining=st.booleans())
+    def drain(self, node: str, draining: bool) -> None:  # noqa: FBT001 - drawn by hypothesis
+        self._ask(lambda side: side.store.drain(node, draining=draining))
 
     @rule(node=st.sampled_from(NODES))
     def leave(self, node: str) -> None:

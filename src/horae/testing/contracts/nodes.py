@@ -10,7 +10,7 @@ from ...model.reason import Reason
 from ...model.run import RunState
 from ...ports.store import Order
 from ..decisions import cancelling, fail, lose, starting
-from ..factories import HOUR, NODE, NOON, SECOND, a_node, a_settlement, a_task, an_entry
+from ..factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node, a_settlement, a_task, an_entry
 from .contract import Contract, WholeStore
 from .scenes import a_running, claim, claim_all, facts_of, keep, run_of, settle
 
@@ -41,6 +41,50 @@ class NodesContract(Contract):
             assert [node.id for node in mine.nodes] == [_WATCHER]
             seen = (await store.extend(_WATCHER, at)).nodes
             assert seen == (joined._replace(renewals=renewals, renewed=at),)
+
+    async def test_what_a_node_says_of_itself_is_seen_by_the_others(self, store: WholeStore) -> None:
+        """All of it when it joins, and with every renewal what changes: its load, and what its clock lacks."""
+        joined = a_node(host="north", load=3, capacity=100, offset=-MICROSECOND, draining=True, renewals=2)
+        await store.join(joined)
+        await store.join(a_node(_WATCHER))
+        assert (await store.extend(_WATCHER, NOON)).nodes == (joined,)
+        for load, offset in ((7, HOUR + MICROSECOND), (0, -SECOND)):
+            assert (await store.extend(NODE, NOON, load, offset)).held
+            (seen,) = (await store.extend(_WATCHER, NOON)).nodes
+            assert (seen.load, seen.offset) == (load, offset)
+            assert (seen.host, seen.capacity, seen.draining) == ("north", 100, True)
+            assert seen in await store.nodes()
+
+    async def test_a_node_that_is_drained_is_told_with_every_renewal(self, store: WholeStore) -> None:
+        """By whomever, and until somebody takes it back; no other node hears of it."""
+        await store.join(a_node())
+        await store.join(a_node(_WATCHER))
+        assert not (await store.extend(NODE, NOON)).draining
+        async with self.another(store) as other:
+            assert await other.drain(NODE)
+        for _ in range(2):
+            assert (await store.extend(NODE, NOON)).draining
+        watching = await store.extend(_WATCHER, NOON)
+        assert (watching.draining, [node.draining for node in watching.nodes]) == (False, [True])
+        assert await store.drain(NODE, draining=False)
+        assert not (await store.extend(NODE, NOON)).draining
+
+    async def test_a_node_that_is_drained_still_holds_its_lease(self, store: WholeStore) -> None:
+        """What it carries it carries to the end; a drain is no renewal, and hides no death."""
+        await _carrying(store, 2)
+        await store.extend(NODE, NOON)
+        assert await store.drain(NODE)
+        (node,) = [each for each in await store.nodes() if each.id == NODE]
+        assert (node.renewals, len(await store.held(NODE))) == (1, 2)
+        assert await store.recover(NODE, 1, lose, 10) == 2
+
+    async def test_only_a_node_that_is_there_can_be_drained(self, store: WholeStore) -> None:
+        assert not await store.drain("nobody")
+        await store.join(a_node())
+        await store.leave(NODE)
+        assert not await store.drain(NODE)
+        assert not await store.drain(NODE, draining=False)
+        assert await store.nodes() == ()
 
     async def test_a_node_that_is_not_there_holds_nothing(self, store: WholeStore) -> None:
         assert not (await store.extend("nobody", NOON)).held

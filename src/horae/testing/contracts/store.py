@@ -16,11 +16,13 @@ from .glances import GlancesContract
 from .keys import KeysContract
 from .lanes import LanesContract
 from .ledger import LedgerContract
+from .moving import MovingContract
 from .nodes import NodesContract
 from .precision import PrecisionContract
 from .retention import RetentionContract
 from .tasks import TasksContract
 from .upkeep import UpkeepContract
+from .using import SharingContract
 
 
 class StoreContract(
@@ -43,5 +45,7 @@ class StoreContract(
     GlancesContract,
     CountsContract,
     UpkeepContract,
+    MovingContract,
+    SharingContract,
 ):
     """A subclass gives `make`, and `another` wherever data outlives an object."""

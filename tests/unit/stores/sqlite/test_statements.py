@@ -9,7 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from horae.stores.sqlite.statements import STATEMENTS, Bulk, blocks, sql
+from horae.stores.named_sql import blocks
+from horae.stores.sqlite.statements import STATEMENTS, Bulk, sql
 
 ROOM = Path(str(resources.files("horae.stores.sqlite")))
 COLUMNS = {name for name in STATEMENTS if name.endswith(("_columns", "_filter"))}
@@ -22,8 +23,9 @@ LOOKS_AT_EVERYTHING = {
     "forgotten_tasks",
     "miscounted_tasks",
     "miscounted_states",
+    "stock",
 }
-"""What an operator asks when in doubt; it may take its time."""
+"""What an operator asks when in doubt, or before a move; it may take its time."""
 SMALL = (
     "nodes",
     "tokens",

@@ -8,13 +8,14 @@ from pathlib import Path
 import apsw
 import pytest
 
+from horae.model.ids import microseconds
 from horae.model.tally import KEPT_HOURS, NO_HOUR, OUTCOME, STATE, hour_of
 from horae.model.task import Standing, TaskState
 from horae.ports.store import TaskFilter
 from horae.stores.sqlite.migrate import steps
-from horae.testing.contracts.scenes import keep
-from horae.testing.decisions import saying
-from horae.testing.factories import HOUR, NOON, a_new_task, a_task, an_ended_run
+from horae.testing.contracts.scenes import a_running, keep
+from horae.testing.decisions import lose, saying
+from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_ended_run
 from tests.unit.stores.sqlite.opening import opened
 
 NEW_IN_THREE = ("TABLE tallies", "INDEX tasks_by_name", "INDEX standings_in_trouble", "INDEX runs_in_trouble")
@@ -36,7 +37,11 @@ def as_schema_two_left_it(path: Path) -> None:
         for each in NEW_IN_THREE:
             connection.execute(f"DROP {each}")
         connection.execute("DROP INDEX tasks_by_owner; CREATE INDEX tasks_by_owner ON tasks (owner, id)")
-        connection.execute("PRAGMA user_version = 2")
+        (nodes,) = [text for text in shape(old) if text.startswith("CREATE TABLE nodes")]
+        connection.execute("ALTER TABLE nodes RENAME TO newer")
+        connection.execute(nodes)
+        connection.execute("INSERT INTO nodes SELECT id, home, version, joined, renewed, renewals FROM newer")
+        connection.execute("DROP TABLE newer; PRAGMA user_version = 2")
         assert shape(old) == {text for text in shape(connection) if "sqlite_stat" not in text}
 
 
@@ -82,6 +87,40 @@ def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path) -> N
             assert counts[NO_HOUR, STATE + "active"] == STATES.count(TaskState.ACTIVE) + 2
             assert counts[NO_HOUR, STATE + "failed"] == STATES.count(TaskState.FAILED) - 1
             assert await store.check() == ()
+
+    asyncio.run(play())
+
+
+def test_the_nodes_of_an_older_file_keep_what_they_carry(tmp_path: Path) -> None:
+    """With their rows would go the only trace of who carries what."""
+    path = tmp_path / "horae.db"
+
+    async def carry() -> None:
+        async with opened(path) as store:
+            await a_running(store)
+
+    async def take_over() -> None:
+        async with opened(path) as store:
+            assert await store.nodes() == (a_node(),)
+            assert await store.recover(NODE, 0, lose, 10) == 1
+            assert await store.nodes() == ()
+
+    asyncio.run(carry())
+    as_schema_two_left_it(path)
+    asyncio.run(take_over())
+
+
+def test_a_node_of_an_older_version_that_is_still_at_work_can_join_again(tmp_path: Path) -> None:
+    path = tmp_path / "horae.db"
+
+    async def play() -> None:
+        async with opened(path) as store:
+            with apsw.Connection(str(path)) as connection:
+                connection.execute(
+                    "REPLACE INTO nodes (id, home, version, joined, renewed, renewals) VALUES (?, ?, ?, ?, ?, ?)",
+                    (NODE, "machine/1", "1.0", microseconds(NOON), microseconds(NOON), 0),
+                )
+            assert await store.nodes() == (a_node(),)
 
     asyncio.run(play())
 

@@ -93,20 +93,22 @@ SELECT EXISTS (SELECT 1 FROM agenda INDEXED BY agenda_parked WHERE stand = 3 AND
 UPDATE agenda SET stand = 0, lane = NULL WHERE stand = 3 AND lane IN carray(?)
 
 -- name: join
-REPLACE INTO nodes (id, home, version, joined, renewed, renewals) VALUES (?, ?, ?, ?, ?, ?)
+REPLACE INTO nodes ({node_columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: renewals
 SELECT renewals FROM nodes WHERE id = ?
 
 -- name: extend
 -- One statement, because an idle node does nothing else.
-UPDATE nodes SET renewed = :now, renewals = renewals + 1 WHERE id = :node RETURNING
+UPDATE nodes SET renewed = :now, renewals = renewals + 1, load = :load, clock_offset = :offset
+WHERE id = :node RETURNING
+  draining,
   (
     SELECT json_group_array(json_array(id, cancel) ORDER BY id)
     FROM runs INDEXED BY runs_asked_to_end WHERE live = 1 AND cancel IS NOT NULL AND node = :node
   ),
   (
-    SELECT json_group_array(json_array(id, home, version, joined, renewed, renewals) ORDER BY id)
+    SELECT json_group_array(json_array({node_columns}) ORDER BY id)
     FROM nodes WHERE id <> :node
   ),
   (SELECT due FROM agenda INDEXED BY agenda_timed WHERE stand = 0 ORDER BY due LIMIT 1),

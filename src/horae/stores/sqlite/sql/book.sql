@@ -88,7 +88,10 @@ SELECT name, (SELECT seats FROM lanes WHERE lanes.name = named.name), (SELECT co
 FROM (SELECT name FROM lanes UNION SELECT lane FROM seats) AS named ORDER BY name
 
 -- name: all_nodes
-SELECT id, home, version, joined, renewed, renewals FROM nodes ORDER BY id
+SELECT {node_columns} FROM nodes ORDER BY id
+
+-- name: drain
+UPDATE nodes SET draining = ? WHERE id = ?
 
 -- name: run_live
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_live JOIN tasks ON tasks.seq = runs.task

@@ -19,6 +19,9 @@ runs.seq, runs.id, runs.task, runs.owner, runs.origin, runs.planned, runs.due, r
 runs.token, runs.node, runs.claimed, runs.started, runs.ended, runs.deadline, runs.span_first, runs.span_last,
 runs.span_count, runs.forgiven, runs.deaths, runs.alone, runs.in_order, runs.cancel, runs.lanes, runs.result, runs.error
 
+-- name: node_columns
+id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining
+
 -- name: task_filter
 -- Every condition that is given must hold.
 (:states IS NULL OR standings.state IN (SELECT value FROM json_each(:states)))

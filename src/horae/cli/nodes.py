@@ -1,0 +1,131 @@
+"""`horae nodes`: which processes run tasks and how they do; `horae nodes drain` lets one go without losing anything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import typer
+
+from ..ports.store import Node
+from ..service.nodes import NodeSeen, NodeState
+from ..service.wishes import read_duration
+from ..wire.overview import node_seen_json
+from . import words
+from .desk import Desk, at_desk
+from .frame import command
+from .out import Out
+from .pieces import Cell, Piece, Style
+from .refusals import refuse
+from .session import is_there
+from .signs import clock_time, full_time, short
+
+_DRAIN: Final = "drain"
+_BETWEEN_LOOKS: Final = 0.2
+_STYLES: Final[dict[NodeState, Style]] = {NodeState.LIVE: "good", NodeState.DRAINING: "odd", NodeState.SILENT: "bad"}
+
+
+class Wish(NamedTuple):
+    """Which nodes are to go, or to stay after all."""
+
+    node: str | None
+    host: str | None
+    undo: bool
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "nodes")(nodes)
+
+
+def nodes(
+    out: Out,
+    *,
+    deed: str | None = typer.Argument(None, metavar="[drain]", help="drain: claim nothing more, end, and go."),
+    node: str | None = typer.Argument(None, metavar="[NODE]", help="Its id, or how that begins."),
+    host: str | None = typer.Option(None, "--host", metavar="NAME", help="All nodes of this machine."),
+    undo: bool = typer.Option(False, "--undo", help="Let it claim again, if it has not gone yet."),
+    wait: bool = typer.Option(False, "--wait", "-w", help="Until it is gone."),
+    timeout: str | None = typer.Option(None, "--timeout", metavar="5m", help="Wait no longer than this."),
+) -> None:
+    """List the processes that run tasks, or let one go."""
+    wish = Wish(node, host, undo)
+    if deed is None and wish == Wish(None, None, undo=False) and not wait:
+        _list(out)
+        return
+    if deed != _DRAIN or (node is None) is (host is None) or (undo and wait):
+        raise refuse("nodes_usage", said=" ".join(each for each in (deed, node, host) if each))
+    _drain(out, wish, None if timeout is None else read_duration("timeout", timeout).total_seconds(), wait=wait)
+
+
+def _list(out: Out) -> None:
+    found, now, zone = at_desk(out.store, _seen) if is_there(out.store) else ((), None, "UTC")
+    if out.json:
+        out.data([node_seen_json(each) for each in found])
+    elif out.quiet:
+        out.ids([each.node.id for each in found])
+    elif now is not None and found:
+        out.table(out.told(words.NODE_TITLES).split("|"), [_row(out, each, now, zone) for each in found])
+    if not found:
+        out.note(words.NO_ENGINE)
+
+
+async def _seen(app: Desk) -> tuple[tuple[NodeSeen, ...], datetime | None, str]:
+    from ..engine.home import is_gone  # noqa: PLC0415 - few commands ask
+
+    return await app.service.nodes.all(app.who, is_gone), app.clock.now(), app.zone
+
+
+def _row(out: Out, seen: NodeSeen, now: datetime, zone: str) -> list[Cell]:
+    node = seen.node
+    renewed = out.told(words.RENEWED_AGO, at=clock_time(node.renewed, zone, now, out.language), ago=short(seen.ago))
+    return [
+        node.id,
+        node.host or "–",
+        node.version,
+        full_time(node.joined, zone, out.language),
+        renewed,
+        f"{node.load}/{node.capacity}" if node.capacity else str(node.load),
+        f"{node.offset.total_seconds():+.3f} s" if node.offset else "0",
+        Piece(out.told(words.NODE_STATES[seen.state]), _STYLES[seen.state]),
+    ]
+
+
+def _drain(out: Out, wish: Wish, seconds: float | None, *, wait: bool) -> None:
+    told = at_desk(out.store, lambda app: _told(app, wish))
+    if not wait:
+        _tell(out, told, words.CLAIMS_AGAIN if wish.undo else words.DRAINING)
+        return
+    if not (out.json or out.quiet):
+        _tell(out, told, words.DRAINING)
+    at_desk(out.store, lambda app: _until_gone(app, told, seconds))
+    _tell(out, told, words.NODE_GONE)
+
+
+async def _told(app: Desk, wish: Wish) -> tuple[Node, ...]:
+    if wish.host is not None:
+        return await app.service.nodes.drain_host(app.who, wish.host, draining=not wish.undo)
+    return (await app.service.nodes.drain(app.who, wish.node or "", draining=not wish.undo),)
+
+
+async def _until_gone(app: Desk, told: Sequence[Node], seconds: float | None) -> None:
+    left = [node.id for node in told]
+    try:
+        async with asyncio.timeout(seconds):
+            while left:
+                there = {node.id for node in await app.store.nodes()}
+                left = [each for each in left if each in there]
+                await app.clock.pause(_BETWEEN_LOOKS if left else 0)
+    except TimeoutError:
+        raise refuse("drain_timed_out", seconds=f"{seconds:g}", nodes=", ".join(left)) from None
+
+
+def _tell(out: Out, told: Sequence[Node], said: words.Words) -> None:
+    if out.json:
+        out.data([{"id": node.id, "host": node.host, "draining": node.draining} for node in told])
+    elif out.quiet:
+        out.ids([node.id for node in told])
+    else:
+        for node in told:
+            out.line(out.told(said, id=node.id, host=node.host or "?"), flush=True)

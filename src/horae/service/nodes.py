@@ -1,0 +1,90 @@
+"""Nodes: which there are, how they do, and which of them are to go. The operator's business, so an admin's only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, NamedTuple, Protocol
+
+from ..clock import Clock
+from ..model.principal import Principal
+from ..model.refusals import refuse
+from ..ports.agreed import agreed_lease
+from ..ports.records import Records
+from ..ports.store import Book, Node
+from .checks import check_id
+
+_FEW: Final = 5
+
+
+class NodeState(StrEnum):
+    LIVE = "live"
+    DRAINING = "draining"
+    """It claims nothing more, and goes when it carries nothing."""
+    SILENT = "silent"
+    """It has not renewed its lease in time: whoever lives recovers what it carried."""
+
+
+class NodeSeen(NamedTuple):
+    """`ago` is how long its last renewal lies back."""
+
+    node: Node
+    state: NodeState
+    ago: timedelta
+
+
+class Keeping(Book, Records, Protocol):
+    """What it asks of the store."""
+
+
+class Nodes:
+    def __init__(
+        self, store: Keeping, clock: Clock, told: Callable[[datetime | None], None] = lambda _due: None
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._told = told
+
+    async def all(self, who: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
+        """Every node that holds a lease, by id; `is_gone` may know of a process that it is certainly dead."""
+        if not who.admin:
+            return ()
+        lease = await agreed_lease(self._store)
+        now = self._clock.now()
+        return tuple(_seen(node, now - node.renewed, lease, is_gone) for node in await self._store.nodes())
+
+    async def drain(self, who: Principal, name: str, *, draining: bool = True) -> Node:
+        """Let a node claim nothing more, or take that back; a part of its id from the beginning is enough."""
+        node = await self._named(who, name)
+        return (await self._tell((node,), name, draining=draining))[0]
+
+    async def drain_host(self, who: Principal, host: str, *, draining: bool = True) -> tuple[Node, ...]:
+        """The same for all nodes of one machine."""
+        nodes = await self._store.nodes() if who.admin else ()
+        return await self._tell([node for node in nodes if node.host == host], host, draining=draining)
+
+    async def _tell(self, nodes: tuple[Node, ...] | list[Node], name: str, *, draining: bool) -> tuple[Node, ...]:
+        """Whoever has gone meanwhile needs to be told nothing."""
+        told = [node for node in nodes if await self._store.drain(node.id, draining=draining)]
+        if not told:
+            raise refuse("no_such_node", id=name)
+        # It hears of it at once, and so do those who are to take over what comes due.
+        self._told(None)
+        return tuple(node._replace(draining=draining) for node in told)
+
+    async def _named(self, who: Principal, name: str) -> Node:
+        check_id(name, "no_such_node")
+        found = [node for node in await self._store.nodes() if name and node.id.startswith(name)] if who.admin else []
+        exact = [node for node in found if node.id == name] or found
+        if not exact:
+            raise refuse("no_such_node", id=name)
+        if len(exact) > 1:
+            raise refuse("several_nodes", name=name, found=", ".join(node.id for node in exact[:_FEW]))
+        return exact[0]
+
+
+def _seen(node: Node, ago: timedelta, lease: timedelta, is_gone: Callable[[str], bool]) -> NodeSeen:
+    if ago > lease or is_gone(node.home):
+        return NodeSeen(node, NodeState.SILENT, ago)
+    return NodeSeen(node, NodeState.DRAINING if node.draining else NodeState.LIVE, ago)

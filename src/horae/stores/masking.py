@@ -1,0 +1,19 @@
+"""Addresses as they may be shown."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_SECRET: Final = re.compile(r"(?<=[?&])((?:ssl)?password|direct)=[^&]*", re.IGNORECASE)
+"""What stands behind a `?`: passwords, and addresses that have one of their own."""
+
+
+def masked(url: str) -> str:
+    """As it may be shown: without the name and password that may stand before an `@`, or behind a `?`."""
+    url = _SECRET.sub(r"\1=***", url)
+    before, found, after = url.rpartition("@")
+    if not found:
+        return url
+    scheme, found, _ = before.partition("://")
+    return f"{scheme}://***@{after}" if found else f"***@{after}"

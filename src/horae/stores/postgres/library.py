@@ -1,0 +1,12 @@
+"""The driver is an extra: whoever has no such store needs none."""
+
+from __future__ import annotations
+
+from ..refusals import refuse
+
+
+def library_or_refusal() -> None:
+    try:
+        import asyncpg  # noqa: F401, PLC0415 - only looked for
+    except ImportError:
+        raise refuse("store_library_missing", server="PostgreSQL", library="asyncpg", extra="postgres") from None

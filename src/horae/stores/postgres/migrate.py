@@ -1,0 +1,94 @@
+"""The schema is made, or brought up to this version, one numbered step after the other; by one node at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..named_sql import read_steps
+from ..refusals import refuse
+from .address import Address
+from .door import OLDEST, qualified
+
+if TYPE_CHECKING:
+    import asyncpg
+
+_LOCK: Final = 0x486F7261
+"""What whoever changes a schema of ours holds: the first four letters of the name."""
+_OURS: Final = frozenset({"migrations", "numbering", "standings", "agenda"})
+"""Names that no other program has together."""
+_TABLES: Final = (
+    "SELECT array_agg(relname::text) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
+    " WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f')"
+)
+"""From the catalogue itself: names that the server looks up by itself may come from before the lock was waited for."""
+
+
+async def bring_up_to_date(connection: asyncpg.Connection[Any], address: Address) -> None:
+    """Safe when several nodes do it at once: whoever finds it unfinished waits for its turn, and looks again."""
+    steps = read_steps(__package__)
+    await _refuse_what_will_not_do(connection, address)
+    if await _version(connection, address) != steps[-1][0]:
+        async with connection.transaction(isolation="read_committed"):
+            await connection.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", _LOCK, address.schema)
+            await _take_all(connection, address, steps)
+    await _go_on_numbering(connection, address.schema)
+
+
+async def _take_all(connection: asyncpg.Connection[Any], address: Address, steps: list[tuple[int, str]]) -> None:
+    known, newest = await _version(connection, address), steps[-1][0]
+    if known is None:
+        raise refuse("store_not_ours", place=address.shown, schema=address.schema)
+    if known > newest:
+        raise refuse("store_newer", place=address.shown, found=known, known=newest)
+    for number, script in steps[known:]:
+        await _take(connection, address.schema, number, script)
+
+
+async def _take(connection: asyncpg.Connection[Any], schema: str, number: int, script: str) -> None:
+    if number == 1:
+        if not await connection.fetchval("SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)", schema):
+            await connection.execute(f"CREATE SCHEMA {schema}")
+        await connection.execute(f"CREATE TABLE {schema}.migrations (number integer PRIMARY KEY)")
+    await connection.execute(qualified(script, schema))
+    await connection.execute(f"INSERT INTO {schema}.migrations (number) VALUES ($1)", number)  # noqa: S608
+
+
+async def _version(connection: asyncpg.Connection[Any], address: Address) -> int | None:
+    """The last step that was taken; None where the tables are another program's."""
+    tables: list[str] | None = await connection.fetchval(_TABLES, address.schema)
+    if not tables:
+        return 0
+    if not _OURS.issubset(tables):
+        return None
+    found: int | None = await connection.fetchval(f"SELECT max(number) FROM {address.schema}.migrations")  # noqa: S608
+    return found
+
+
+async def _refuse_what_will_not_do(connection: asyncpg.Connection[Any], address: Address) -> None:
+    place = address.shown
+    version = connection.get_server_version()
+    if version.major < OLDEST:
+        found, wanted = f"PostgreSQL {version.major}", f"PostgreSQL {OLDEST} or newer"
+        raise refuse("store_server_too_old", place=place, found=found, wanted=wanted)
+    standby, read_only, encoding, unsafe = await connection.fetchrow(  # type: ignore[misc]
+        "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only'), current_setting('server_encoding'),"
+        " (SELECT min(name) FROM pg_settings"
+        "  WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off')"
+    )
+    if standby or read_only == "on":
+        raise refuse("store_read_only", place=place)
+    if unsafe is not None:
+        raise refuse("store_not_durable", place=place, problem=f"its setting {unsafe} is off")
+    if encoding != "UTF8":
+        raise refuse("store_server_too_old", place=place, found=f"a {encoding} database", wanted="a UTF8 database")
+
+
+async def _go_on_numbering(connection: asyncpg.Connection[Any], schema: str) -> None:
+    """Where the server's own numbers are behind those of the transactions that are there, as after a restored dump, the
+    shift makes up for it: what is told next must come after all that a reader may have seen."""
+    await connection.execute(
+        f"UPDATE {schema}.numbering SET shift = told.last - told.now + 1 FROM ("  # noqa: S608 - no value of anybody's
+        f"  SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS now,"
+        f"    coalesce((SELECT max(tx) FROM {schema}.told), 0) AS last"
+        f") AS told WHERE told.last > told.now + shift"
+    )

@@ -1,0 +1,173 @@
+-- What the service asks, mostly reading.
+
+-- name: tasks_page
+SELECT tasks.seq, standings.version FROM @tasks JOIN @standings ON standings.task = tasks.seq
+WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
+
+-- name: tasks_page_in_trouble
+SELECT tasks.seq, standings.version FROM @standings JOIN @tasks ON tasks.seq = standings.task
+WHERE standings.state IN ('paused', 'failed') AND standings.task > $1 AND {task_filter}
+ORDER BY standings.task LIMIT $2
+
+-- name: upcoming
+SELECT agenda.task, standings.version, agenda.due
+FROM @agenda JOIN @standings ON standings.task = agenda.task
+WHERE (agenda.task, agenda.slot) IN (
+  (SELECT task, slot FROM @agenda WHERE stand = 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due, task, slot LIMIT $2)
+  UNION ALL
+  (SELECT task, slot FROM @agenda WHERE stand = 1 AND ($1::text IS NULL OR owner = $1) ORDER BY due LIMIT $2)
+)
+ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
+
+-- name: upcoming_of_owner
+-- By way of the owner's tasks: others may have a million entries before the first of these.
+SELECT agenda.task, standings.version, agenda.due
+FROM @tasks JOIN @agenda ON agenda.task = tasks.seq JOIN @standings ON standings.task = tasks.seq
+WHERE tasks.owner = $1 AND agenda.stand IN (0, 1) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
+
+-- name: tasks_of_owner_and_all
+SELECT
+  (
+    SELECT coalesce(sum(number), 0)::bigint FROM (
+      SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      UNION ALL
+      SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+    ) AS mine
+  ),
+  (
+    SELECT coalesce(sum(number), 0)::bigint FROM (
+      SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name LIKE 'state:%'
+      UNION ALL
+      SELECT number FROM @counted WHERE hour = 0 AND name LIKE 'state:%'
+    ) AS everybodys
+  )
+
+-- name: latest
+SELECT newest.*, tasks.id
+FROM @tasks CROSS JOIN LATERAL (
+  (SELECT {run_columns} FROM @runs AS run WHERE run.task = tasks.seq ORDER BY planned DESC, attempt DESC, id DESC LIMIT 1)
+  UNION ALL
+  (SELECT {run_columns} FROM @going AS run WHERE run.task = tasks.seq ORDER BY planned DESC, attempt DESC, id DESC LIMIT 1)
+) AS newest
+WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
+
+-- name: counts
+-- Hours that are older than those that are kept may still be there, and are not told any more.
+SELECT hour, name, sum(number)::bigint FROM (
+  SELECT hour, name, number FROM @tallies WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND owner = $2
+  UNION ALL
+  SELECT hour, name, number FROM @counted WHERE hour = ANY ((SELECT $1::text::bigint[])::bigint[]) AND ($2 = '' OR owner = $2)
+) AS both_kinds
+WHERE hour = 0 OR hour > least(
+  $3::bigint, greatest((SELECT max(hour) FROM @tallies), (SELECT max(hour) FROM @counted))
+) - $4::bigint
+GROUP BY hour, name HAVING sum(number) <> 0
+
+-- name: waiting
+SELECT
+  (SELECT count(*) FROM (
+    SELECT 1 FROM @agenda WHERE stand = 0 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS timed),
+  (SELECT count(*) FROM (
+    SELECT 1 FROM @agenda WHERE stand = 1 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS ready),
+  (SELECT count(*) FROM (
+    SELECT 1 FROM @agenda WHERE stand = 3 AND ($1::text IS NULL OR owner = $1)
+      AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS parked),
+  (SELECT count(*) FROM (
+    SELECT 1 FROM @agenda WHERE stand = 3 AND ($1::text IS NULL OR owner = $1)
+      AND (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS stranded)
+
+-- name: stranded
+SELECT DISTINCT agenda.task, standings.version
+FROM @agenda JOIN @standings ON standings.task = agenda.task
+WHERE agenda.stand = 3 AND agenda.lane >= $1 AND agenda.lane < $2 AND ($3::text IS NULL OR agenda.owner = $3)
+ORDER BY agenda.task LIMIT $4
+
+-- name: all_lanes
+SELECT name, seats, taken FROM (
+  SELECT
+    name, (SELECT seats FROM @lanes WHERE lanes.name = named.name) AS seats,
+    (SELECT count(*) FROM @seats WHERE lane = named.name) AS taken
+  FROM (SELECT name FROM @lanes UNION SELECT lane FROM @seats) AS named
+) AS used
+WHERE seats IS NOT NULL OR taken > 0 ORDER BY name
+
+-- name: all_nodes
+SELECT {node_columns} FROM @nodes ORDER BY id
+
+-- name: run_going
+SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks ON tasks.seq = run.task WHERE run.id = $1
+
+-- name: run_over
+SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task WHERE run.stray = 1 AND run.id = $1
+UNION ALL
+SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task
+WHERE run.planned + 0 BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
+
+-- name: runs_page
+SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task
+WHERE {run_filter} AND run.planned + 0 <= $1 ORDER BY run.planned + 0 DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: runs_page_of_task
+SELECT {run_columns}, tasks.id FROM @tasks JOIN @runs AS run ON run.task = tasks.seq
+WHERE tasks.id = $9 AND {run_filter} AND run.planned <= $1
+ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: runs_page_of_owner
+-- By way of the owner's tasks, each of which keeps so many runs: others may have millions between two of these.
+SELECT {run_columns}, tasks.id FROM @tasks JOIN @runs AS run ON run.task = tasks.seq
+WHERE tasks.owner = $5 AND {run_filter} ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: runs_page_going
+SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks ON tasks.seq = run.task
+WHERE {run_filter} AND ($9::text IS NULL OR tasks.id = $9)
+ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: runs_page_in_trouble
+SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task
+WHERE run.state <> 'succeeded' AND {run_filter} AND run.planned + 0 <= $1
+ORDER BY run.planned + 0 DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: set_lane
+INSERT INTO @lanes (name, seats) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET seats = excluded.seats
+
+-- name: bar
+INSERT INTO @barred (owner, reason) VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET reason = excluded.reason
+
+-- name: unbar
+DELETE FROM @barred WHERE owner = $1
+
+-- name: unnumbered
+SELECT EXISTS (SELECT 1 FROM @told WHERE first IS NULL AND {ended_filter})
+
+-- name: hold_numbering
+SELECT last FROM @numbering FOR UPDATE
+
+-- name: number_events
+WITH
+  fresh AS (
+    SELECT tx, $1::bigint + 1 + sum(size) OVER (ORDER BY tx) - size AS first, size
+    FROM @told WHERE first IS NULL AND {ended_filter}
+  ),
+  numbered AS (UPDATE @told SET first = fresh.first FROM fresh WHERE told.tx = fresh.tx)
+UPDATE @numbering SET last = greatest(last, (SELECT max(first + size - 1) FROM fresh))
+
+-- name: events
+SELECT {event_columns} FROM @told JOIN @events ON events.tx = told.tx
+WHERE told.first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
+  AND told.first + events.place > $1
+ORDER BY told.first, events.place LIMIT $2
+
+-- name: events_of_owner
+SELECT {event_columns} FROM @told JOIN @events ON events.tx = told.tx
+WHERE told.first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
+  AND told.first + events.place > $1 AND events.owner = $3
+ORDER BY told.first, events.place LIMIT $2
+
+-- name: last_event
+SELECT last FROM @numbering
+
+-- name: recall
+SELECT value FROM @remembered WHERE name = $1
+
+-- name: remember
+INSERT INTO @remembered (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value

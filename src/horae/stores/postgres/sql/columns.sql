@@ -1,0 +1,56 @@
+-- Lists of columns that several statements share, in the order in which rows are read.
+
+-- name: entry_columns
+agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.stand,
+agenda.origin, agenda.attempt, agenda.forgiven, agenda.deaths, agenda.through, agenda.span_first, agenda.span_last,
+agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
+
+-- name: standing_columns
+standings.version, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
+standings.last_result, standings.paused_since, standings.pause_cause, standings.pause_note, standings.pause_until,
+standings.reason, standings.ended
+
+-- name: task_columns
+tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec, tasks.payload,
+tasks.policies, tasks.created, tasks.key, tasks.lane, tasks.labels, tasks.version
+
+-- name: run_columns
+0, run.id, run.task, run.owner, run.origin, run.planned, run.due, run.attempt, run.state, run.reason, run.token,
+run.node, run.claimed, run.started, run.ended, run.deadline, run.span_first, run.span_last, run.span_count, run.forgiven,
+run.deaths, run.alone, run.in_order, run.cancel, run.lanes, run.result, run.error
+
+-- name: row_columns
+id, task, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started, ended, deadline,
+span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error
+
+-- name: node_columns
+id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining
+
+-- name: task_filter
+-- Every condition that is given must hold. Labels are compared as they are written: what is within a text has its quotes
+-- escaped, and one character that JSON can say is none that the server can keep.
+tasks.seq > $1
+AND ($3::text IS NULL OR standings.state = ANY ((SELECT $3::text::text[])::text[]))
+AND ($4::text IS NULL OR tasks.owner = $4)
+AND ($5::text IS NULL OR tasks.name = $5)
+AND ($6::text IS NULL OR tasks.lane = $6)
+AND ($7::text IS NULL OR tasks.target_kind = $7)
+AND ($8::text IS NULL OR position(lower($8) IN lower(tasks.name)) > 0)
+AND ($9::text IS NULL OR (tasks.id >= $9 AND tasks.id < $9 || '~'))
+AND ($10::text = '[]' OR NOT EXISTS (
+  SELECT 1 FROM json_array_elements($10::json) AS wanted WHERE position(wanted.value::text IN tasks.labels) = 0
+))
+
+-- name: run_filter
+(run.planned, run.attempt, run.id) < ($1::bigint, $2::integer, $3::text)
+AND ($5::text IS NULL OR run.owner = $5)
+AND ($6::text IS NULL OR run.state = ANY ((SELECT $6::text::text[])::text[]))
+AND ($7::bigint IS NULL OR coalesce(run.span_last, run.planned) >= $7)
+AND ($8::bigint IS NULL OR coalesce(run.span_first, run.planned) <= $8)
+
+-- name: ended_filter
+-- Transactions that have ended, and so have all before them.
+told.tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint + (SELECT shift FROM @numbering)
+
+-- name: event_columns
+told.first + events.place, events.kind, events.at, events.owner, events.task_id, events.run_id, events.detail

@@ -1,0 +1,137 @@
+-- Everything that the schema holds, on its way to another store; and everything of another one, on its way in.
+
+-- name: stock
+-- In the order of the parts.
+SELECT
+  (SELECT count(*) FROM @tokens WHERE is_called) + (SELECT count(*) FROM @numbering WHERE last > 0),
+  (SELECT count(*) FROM @remembered),
+  (SELECT count(*) FROM @records),
+  (SELECT count(*) FROM @lanes WHERE seats IS NOT NULL),
+  (SELECT count(*) FROM @barred),
+  (SELECT count(*) FROM @nodes),
+  (
+    SELECT count(*) FROM (
+      SELECT 1 FROM (
+        SELECT owner, hour, name, number FROM @tallies
+        UNION ALL
+        SELECT owner, hour, name, number FROM @counted
+        UNION ALL
+        SELECT '', hour, name, number FROM @counted
+      ) AS everything GROUP BY owner, hour, name HAVING sum(number) <> 0
+    ) AS tallied
+  ),
+  (SELECT count(*) FROM @tasks),
+  (SELECT count(*) FROM @runs),
+  (SELECT count(*) FROM @lines),
+  (SELECT count(*) FROM @events)
+
+-- name: marks
+SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM @tokens), (SELECT last FROM @numbering)
+
+-- name: remembered_page
+SELECT name, value FROM @remembered WHERE name > $1 ORDER BY name LIMIT $2
+
+-- name: all_records_page
+SELECT kind, key, owner, body, version FROM @records WHERE (kind, key) > ($1::text, $2::text) ORDER BY kind, key LIMIT $3
+
+-- name: limits_page
+SELECT name, seats FROM @lanes WHERE name > $1 AND seats IS NOT NULL ORDER BY name LIMIT $2
+
+-- name: barred_page
+SELECT owner, reason FROM @barred WHERE owner > $1 ORDER BY owner LIMIT $2
+
+-- name: tallies_page
+-- What was summed up, and what was not yet.
+WITH
+  fresh AS MATERIALIZED (
+    SELECT owner, hour, name, sum(number) AS number FROM (
+      SELECT owner, hour, name, number FROM @counted
+      UNION ALL
+      SELECT '', hour, name, number FROM @counted
+    ) AS twice GROUP BY owner, hour, name
+  ),
+  page AS (
+    (
+      SELECT hour, owner, name FROM @tallies
+      WHERE (hour, owner, name) > ($1::bigint, $2::text, $3::text) ORDER BY hour, owner, name LIMIT $4
+    )
+    UNION
+    SELECT hour, owner, name FROM fresh WHERE (hour, owner, name) > ($1::bigint, $2::text, $3::text)
+    ORDER BY hour, owner, name LIMIT $4
+  )
+SELECT owner, hour, name, (coalesce(tallies.number, 0) + coalesce(fresh.number, 0))::bigint
+FROM page LEFT JOIN @tallies USING (hour, owner, name) LEFT JOIN fresh USING (hour, owner, name)
+ORDER BY hour, owner, name
+
+-- name: ended_runs_page
+-- Task by task: of one instant there may be a million, and no index tells those apart.
+SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task
+WHERE (run.task, run.planned, run.attempt, run.origin) > ($1::bigint, $2::bigint, $3::integer, $4::text)
+ORDER BY run.task, run.planned, run.attempt, run.origin LIMIT $5
+
+-- name: all_lines_page
+SELECT number, run_id, at, level, text FROM @lines
+WHERE (run_id, number) > ($1::text, $2::integer) ORDER BY run_id, number LIMIT $3
+
+-- name: raise_token
+SELECT setval('@tokens', greatest($1::bigint, last_value)) FROM @tokens
+
+-- name: raise_event_number
+UPDATE @numbering SET last = greatest(last, $1)
+
+-- name: put_record
+INSERT INTO @records (kind, key, owner, body, version) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, body = excluded.body, version = excluded.version
+
+-- name: put_tallies
+INSERT INTO @tallies (owner, hour, name, number)
+SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::bigint[])
+ON CONFLICT (hour, owner, name) DO UPDATE SET number = excluded.number
+
+-- name: versions_by_id
+SELECT tasks.id, tasks.seq, standings.version FROM @tasks JOIN @standings ON standings.task = tasks.seq
+WHERE tasks.id = ANY ((SELECT $1::text::text[])::text[])
+
+-- name: make_room
+-- For tasks that come again: what was known of them goes, but for their history.
+WITH
+  these AS MATERIALIZED (SELECT unnest($1::text::bigint[]) AS number),
+  sat AS (DELETE FROM @seats WHERE run_id IN (SELECT id FROM @going JOIN these ON going.task = these.number)),
+  ran AS (DELETE FROM @going USING these WHERE going.task = these.number),
+  queued AS (DELETE FROM @agenda USING these WHERE agenda.task = these.number),
+  stood AS (DELETE FROM @standings USING these WHERE standings.task = these.number)
+DELETE FROM @tasks USING these WHERE tasks.seq = these.number
+
+-- name: carry_in_runs
+INSERT INTO @runs ({row_columns}, stray)
+SELECT * FROM unnest(
+  $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
+  $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::bigint[],
+  $17::text::bigint[], $18::text::bigint[], $19::text::integer[], $20::text::integer[], $21::text::smallint[], $22::text::smallint[], $23::text::text[],
+  $24::text::text[], $25::text::text[], $26::text::text[], $27::text::smallint[]
+) AS over ({row_columns}, stray)
+WHERE NOT EXISTS (SELECT 1 FROM @going WHERE going.id = over.id)
+ON CONFLICT DO NOTHING
+
+-- name: carry_in_lines
+INSERT INTO @lines (run_id, number, at, level, text)
+SELECT * FROM unnest($1::text::text[], $2::text::integer[], $3::text::bigint[], $4::text::text[], $5::text::text[])
+ON CONFLICT DO NOTHING
+
+-- name: carry_in_events
+-- They stand in blocks of 1024 numbers, each as if one transaction from before all others had told them: wherever a page
+-- begins, an event has one place.
+WITH
+  carried AS MATERIALIZED (
+    SELECT number / 1024 * 1024 AS first, (number % 1024)::integer AS place, kind, at, owner, task_id, run_id, detail
+    FROM unnest(
+      $1::text::bigint[], $2::text::text[], $3::text::bigint[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::text[]
+    ) AS event (number, kind, at, owner, task_id, run_id, detail)
+  ),
+  blocks AS (
+    INSERT INTO @told (tx, size, first) SELECT DISTINCT first - 4611686018427387904, 1024, first FROM carried
+    ON CONFLICT DO NOTHING
+  )
+INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id, detail)
+SELECT first - 4611686018427387904, place, kind, at, owner, task_id, run_id, detail FROM carried
+ON CONFLICT DO NOTHING

@@ -1,0 +1,32 @@
+"""One schema in a PostgreSQL database, shared by as many nodes as there are."""
+
+from __future__ import annotations
+
+from ..served.link import Link
+from ..served.store import ServedStore
+from .address import Address
+from .door import PostgresDoor
+from .migrate import bring_up_to_date
+from .using import PostgresUsing
+
+
+class PostgresStore(PostgresUsing, ServedStore):
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.address = Address.parsed(url)
+        self._postgres = PostgresDoor(self.address)
+        super().__init__(self._postgres, self.address.connections)
+
+    async def _prepare(self) -> None:
+        async with self._postgres.first() as connection:
+            await bring_up_to_date(connection, self.address)
+
+    async def _number_events(self) -> None:
+        if (await self._session.ask("unnumbered"))[0][0]:
+            await self._session.transact(_number)
+
+
+async def _number(link: Link) -> None:
+    """One at a time: whoever had to wait finds less to do."""
+    (last,) = (await link.query("hold_numbering"))[0]
+    await link.query("number_events", last)

@@ -1,0 +1,73 @@
+"""Every way in which a store refuses to join somebody else's transaction: code, sentence and hint in two languages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import Conflict, Refusal
+from ..model.refusals import Entry, refusal
+
+CATALOGUE: Final[dict[str, Entry]] = {
+    "no_shared_transaction": Entry(
+        Refusal,
+        "This store cannot take a task into a transaction of yours.",
+        "Leave 'using' out, or keep the tasks in SQLite or PostgreSQL, beside your own tables.",
+        "此存储无法把任务纳入你自己的事务。",
+        "请省略 using,或把任务与你自己的表一起放在 SQLite 或 PostgreSQL 中。",
+    ),
+    "wrong_connection": Entry(
+        Refusal,
+        "{came} has no transaction that this store could join.",
+        "Give it {wanted}.",
+        "{came} 没有此存储可以加入的事务。",
+        "请给出 {wanted}。",
+    ),
+    "no_transaction": Entry(
+        Conflict,
+        "The connection is in no transaction, so nothing would hold the task and your own writes together.",
+        "Begin one first, for example with {begin}.",
+        "该连接不在事务中,任务与你自己的写入无法同进退。",
+        "请先开始事务,例如 {begin}。",
+    ),
+    "failed_transaction": Entry(
+        Conflict,
+        "The transaction of the connection has failed before, and takes nothing more.",
+        "Roll it back, and begin again.",
+        "该连接的事务此前已失败,不再接受任何写入。",
+        "请回滚后重新开始。",
+    ),
+    "busy_transaction": Entry(
+        Conflict,
+        "Somebody else is writing, or has written since the transaction first read: it cannot write now.",
+        "Roll back and try again; on SQLite with BEGIN IMMEDIATE, on a connection with a busy timeout.",
+        "其他人正在写入,或在该事务首次读取之后已有写入:它现在无法写入。",
+        "请回滚后重试;在 SQLite 上请在设置了忙等待时间的连接上使用 BEGIN IMMEDIATE。",
+    ),
+    "another_database": Entry(
+        Conflict,
+        "The connection leads to another database than the tasks of this store.",
+        "Use a connection to {place}.",
+        "该连接指向的数据库不是此存储保存任务的数据库。",
+        "请使用连接到 {place} 的连接。",
+    ),
+    "another_library": Entry(
+        Refusal,
+        "sqlite3 and apsw have a copy of SQLite each in this process ({theirs} and {ours}): on one file, neither sees the "
+        "locks of the other, and writes get lost.",
+        "Open the connection with apsw.Connection(path), and keep sqlite3 away from this file.",
+        "此进程中 sqlite3 与 apsw 各带一份 SQLite({theirs} 与 {ours}):在同一文件上它们看不到对方的锁,写入会丢失。",
+        "请用 apsw.Connection(path) 打开连接,不要用 sqlite3 打开这个文件。",
+    ),
+    "another_thread": Entry(
+        Conflict,
+        "The connection belongs to another thread or event loop, and can only be used there.",
+        "{how}.",
+        "该连接属于另一个线程或事件循环,只能在那里使用。",
+        "{how_zh}。",
+    ),
+}
+
+
+def refuse(code: str, **facts: object) -> Refusal:
+    """Build the refusal for `code`; the caller raises it."""
+    return refusal(code, CATALOGUE[code], facts)

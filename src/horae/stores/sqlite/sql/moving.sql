@@ -1,0 +1,83 @@
+-- Everything that the file holds, on its way to another store; and everything of another one, on its way in.
+
+-- name: stock
+-- In the order of the parts.
+SELECT
+  ((SELECT last FROM tokens) > 0) + EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events' AND seq > 0),
+  (SELECT count(*) FROM remembered),
+  (SELECT count(*) FROM records),
+  (SELECT count(*) FROM lanes),
+  (SELECT count(*) FROM barred),
+  (SELECT count(*) FROM nodes),
+  (SELECT count(*) FROM tallies WHERE number <> 0),
+  (SELECT count(*) FROM tasks),
+  (SELECT count(*) FROM runs) - (SELECT count(*) FROM runs INDEXED BY runs_live WHERE live = 1),
+  (SELECT count(*) FROM lines),
+  (SELECT count(*) FROM events)
+
+-- name: marks
+SELECT (SELECT last FROM tokens), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
+
+-- name: remembered_page
+SELECT name, value FROM remembered WHERE name > ? ORDER BY name LIMIT ?
+
+-- name: all_records_page
+SELECT kind, key, owner, body, version FROM records WHERE (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?
+
+-- name: limits_page
+SELECT name, seats FROM lanes WHERE name > ? ORDER BY name LIMIT ?
+
+-- name: barred_page
+SELECT owner, reason FROM barred WHERE owner > ? ORDER BY owner LIMIT ?
+
+-- name: tallies_page
+SELECT owner, hour, name, number FROM tallies
+WHERE (hour, owner, name) > (?, ?, ?) AND number <> 0 ORDER BY hour, owner, name LIMIT ?
+
+-- name: ended_runs_page
+SELECT {run_columns}, tasks.id FROM runs NOT INDEXED JOIN tasks ON tasks.seq = runs.task
+WHERE runs.seq > ? AND runs.live = 0 ORDER BY runs.seq LIMIT ?
+
+-- name: all_lines_page
+SELECT number, run_id, at, level, text FROM lines WHERE (run_id, number) > (?, ?) ORDER BY run_id, number LIMIT ?
+
+-- name: raise_token
+UPDATE tokens SET last = max(last, ?)
+
+-- name: first_event_number
+INSERT INTO sqlite_sequence (name, seq)
+SELECT 'events', ? WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events')
+
+-- name: raise_event_number
+UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'events'
+
+-- name: replace_record
+REPLACE INTO records (kind, key, owner, body, version) VALUES (?, ?, ?, ?, ?)
+
+-- name: replace_tally
+REPLACE INTO tallies (owner, hour, name, number) VALUES (?, ?, ?, ?)
+
+-- name: numbers_by_id
+SELECT tasks.id, tasks.seq, standings.version
+FROM carray(?) AS wanted CROSS JOIN tasks ON tasks.id = wanted.value JOIN standings ON standings.task = tasks.seq
+
+-- name: leave_all_seats
+DELETE FROM seats WHERE run_id IN (SELECT id FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?))
+
+-- name: drop_live_runs
+DELETE FROM runs INDEXED BY runs_live WHERE live = 1 AND task IN carray(?)
+
+-- name: drop_definitions
+DELETE FROM tasks WHERE seq IN carray(?)
+
+-- name: carry_in_runs
+INSERT INTO runs (
+  seq, id, task, owner, origin, planned, due, attempt, live, stray, state, reason, token, node, claimed, started, ended,
+  deadline, span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error
+) VALUES {rows} ON CONFLICT DO NOTHING
+
+-- name: carry_in_lines
+INSERT INTO lines (run_id, number, at, level, text) VALUES {rows} ON CONFLICT DO NOTHING
+
+-- name: carry_in_events
+INSERT INTO events (number, kind, at, owner, task_id, run_id, detail) VALUES {rows} ON CONFLICT DO NOTHING

@@ -1,0 +1,265 @@
+"""`schedule(…, using=connection)`: the task comes and goes with the caller's own transaction, and starts soon after it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from horae import Conflict, Horae, InvalidSchedule, InvalidTask, NotFound, Refusal
+from horae.clock import SystemClock
+from horae.engine.settings import EngineSettings
+from horae.model.run import RunState
+from horae.ports.store import Terms
+
+PATIENCE = 120
+DEAF = EngineSettings(terms=Terms(lease=timedelta(hours=1), poll_ceiling=timedelta(hours=1)))
+"""An engine with these settings does not look again before an hour has passed, unless it is told to."""
+
+
+def played(scene: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(asyncio.wait_for(scene(), PATIENCE))
+
+
+def an_app(folder: Path, **options: Any) -> tuple[Horae, asyncio.Queue[int]]:
+    """An app, and the orders that it has shipped."""
+    app = Horae(f"sqlite:///{folder}/horae.db", zone="UTC", settings=DEAF, **options)
+    shipped: asyncio.Queue[int] = asyncio.Queue()
+
+    @app.task(name="ship")
+    async def ship(order: int) -> str:
+        shipped.put_nowait(order)
+        return f"shipped {order}"
+
+    return app, shipped
+
+
+@contextmanager
+def a_shop(folder: Path) -> Iterator[apsw.Connection]:
+    """Somebody's own tables, in the file that the tasks are in."""
+    with closing(apsw.Connection(f"{folder}/horae.db")) as shop:
+        shop.set_busy_timeout(PATIENCE * 1000)
+        shop.execute("CREATE TABLE IF NOT EXISTS orders (number INTEGER)")
+        yield shop
+
+
+def orders(shop: apsw.Connection) -> list[int]:
+    return [number for (number,) in shop.execute("SELECT number FROM orders ORDER BY number")]
+
+
+def test_it_starts_after_the_commit_and_not_before(tmp_path: Path) -> None:
+    async def scene() -> None:
+        app, shipped = an_app(tmp_path)
+        async with app:
+            with a_shop(tmp_path) as shop:
+                shop.execute("BEGIN IMMEDIATE")
+                shop.execute("INSERT INTO orders VALUES (7)")
+                task = await app.schedule("ship", "now", {"order": 7}, using=shop)
+                with pytest.raises(NotFound):
+                    await task.state()
+                assert await app.tasks() == []
+                assert await app.store.next_due() is None
+                assert shipped.empty()
+                shop.execute("COMMIT")
+                # Nobody is told to look but by the end of the transaction.
+                assert await shipped.get() == 7
+                assert (await task.wait(PATIENCE)).value == "shipped 7"
+
+    played(scene)
+
+
+def test_what_is_due_later_is_expected_as_all_else(tmp_path: Path) -> None:
+    async def scene() -> None:
+        app, shipped = an_app(tmp_path)
+        async with app:
+            with a_shop(tmp_path) as shop, shop:
+                task = await app.schedule("ship", "in 300ms", {"order": 8}, using=shop)
+            assert await shipped.get() == 8
+            (run,) = await task.runs()
+            assert run.started is not None
+            assert run.started >= run.due
+
+    played(scene)
+
+
+def test_what_is_rolled_back_never_runs(tmp_path: Path) -> None:
+    async def scene() -> None:
+        app, shipped = an_app(tmp_path)
+        async with app:
+            with a_shop(tmp_path) as shop:
+                shop.execute("BEGIN IMMEDIATE")
+                shop.execute("INSERT INTO orders VALUES (7)")
+                lost = await app.schedule("ship", "now", {"order": 7}, using=shop)
+                shop.execute("ROLLBACK")
+                shop.execute("BEGIN IMMEDIATE")
+                await app.schedule("ship", "now", {"order": 8}, using=shop)
+                shop.execute("COMMIT")
+                assert await shipped.get() == 8
+                assert orders(shop) == []
+            with pytest.raises(NotFound) as refusal:
+                await lost.wait(PATIENCE)
+            assert refusal.value.code == "no_such_task"
+
+    played(scene)
+
+
+def test_another_process_is_told_as_well(tmp_path: Path) -> None:
+    """Here: another app, which hears of it by the ring alone."""
+
+    async def scene() -> None:
+        app, shipped = an_app(tmp_path)
+        adder, _ = an_app(tmp_path, engine=False)
+        async with app, adder:
+            with a_shop(tmp_path) as shop, shop:
+                await adder.schedule("ship", "now", {"order": 7}, using=shop)
+            assert await shipped.get() == 7
+
+    played(scene)
+
+
+def test_a_key_that_is_taken_is_refused_and_nothing_is_edited(tmp_path: Path) -> None:
+    async def scene() -> None:
+        app, _ = an_app(tmp_path, engine=False)
+        async with app:
+            before = await app.schedule("ship", "in 1h", {"order": 1}, key="order 1")
+            with a_shop(tmp_path) as shop:
+                shop.execute("BEGIN IMMEDIATE")
+                with pytest.raises(Conflict) as refusal:
+                    await app.schedule("ship", "in 2h", {"order": 1}, key="order 1", using=shop)
+                assert refusal.value.code == "key_taken"
+                shop.execute("INSERT INTO orders VALUES (2)")
+                after = await app.schedule("ship", "in 2h", {"order": 2}, key="order 2", using=shop)
+                shop.execute("COMMIT")
+                assert orders(shop) == [2]
+            assert [task.id for task in await app.tasks()] == [before.id, after.id]
+            assert (await before.facts()).task.version == 1
+            assert (await app.get("order 2")).id == after.id
+
+    played(scene)
+
+
+def test_all_that_is_refused_otherwise_is_refused_here_too(tmp_path: Path) -> None:
+    async def scene() -> None:
+        app, _ = an_app(tmp_path, engine=False)
+        async with app:
+            with a_shop(tmp_path) as shop:
+                shop.execute("BEGIN IMMEDIATE")
+                wishes: list[tuple[type[Refusal], Any, Any, dict[str, Any]]] = [
+                    (InvalidSchedule, "every blue moon", {"order": 1}, {}),
+                    (InvalidTask, "now", {"order": "x"}, {}),
+                    (InvalidTask, "now", {"order": 1}, {"overlap": "dance"}),
+                    (InvalidTask, "now", {"order": 1}, {"key": "x" * 1_000}),
+                    (InvalidTask, "now", {"order": 1}, {"owner": ""}),
+                ]
+                for kind, when, payload, options in wishes:
+                    with pytest.raises(kind):
+                        await app.schedule("ship", when, payload, using=shop, **options)
+                await app.schedule("ship", "in 1h", {"order": 1}, owner="bob", labels={"a": "b"}, lane="x", using=shop)
+                shop.execute("COMMIT")
+            (task,) = await app.tasks()
+            facts = await task.facts()
+            assert (facts.task.owner, facts.task.labels, facts.task.lane) == ("bob", (("a", "b"),), "x")
+
+    played(scene)
+
+
+def test_a_store_in_memory_says_at_once_that_it_cannot() -> None:
+    async def scene() -> None:
+        async with Horae("memory://", engine=False) as app:
+            assert not app.store.shares_transactions
+            with pytest.raises(Refusal) as refusal:
+                await app.schedule("nothing of ours", "never", using=object())
+            assert refusal.value.code == "no_shared_transaction"
+
+    played(scene)
+
+
+def test_without_await(tmp_path: Path) -> None:
+    """The connection is this thread's, the engine another's; the commit is made where nobody waits for it."""
+    app, _ = an_app(tmp_path)
+    with app.sync() as horae, a_shop(tmp_path) as shop:
+        with shop:
+            shop.execute("INSERT INTO orders VALUES (7)")
+            task = horae.schedule("ship", "now", {"order": 7}, using=shop)
+        assert task.wait(PATIENCE).state is RunState.SUCCEEDED
+        shop.execute("BEGIN IMMEDIATE")
+        horae.schedule("ship", "now", {"order": 8}, using=shop)
+        shop.execute("ROLLBACK")
+        assert [each.id for each in horae.tasks()] == [task.id]
+        with pytest.raises(Refusal) as refusal:
+            horae.schedule("ship", "now", {"order": 9}, using=shop)
+        assert refusal.value.code == "no_transaction"
+
+
+_SELLS = """
+import asyncio, sys
+import apsw
+from itertools import count
+from horae import Horae
+
+async def sell(folder: str) -> None:
+    app = Horae(f"sqlite:///{folder}/horae.db", engine=False)
+    app.task(name="ship")(lambda order: None)
+    async with app:
+        shop = apsw.Connection(f"{folder}/horae.db")
+        shop.set_busy_timeout(60_000)
+        shop.execute("CREATE TABLE orders (number INTEGER)")
+        for number in count():
+            shop.execute("BEGIN IMMEDIATE")
+            shop.execute("INSERT INTO orders VALUES (?)", (number,))
+            await app.schedule("ship", "in 1h", {"order": number}, key=f"order {number}", using=shop)
+            print("sold", number, flush=True)
+            if sys.argv[2] == "hesitates":
+                await asyncio.Event().wait()
+            shop.execute("COMMIT")
+
+asyncio.run(sell(sys.argv[1]))
+"""
+
+
+def killed(folder: Path, manner: str, seconds: float) -> list[str]:
+    """What a shop said that it sold, until it was killed: the last of it may not have been committed."""
+    command = [sys.executable, "-c", _SELLS, str(folder), manner]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as shop:
+        assert shop.stdout is not None
+        said = [shop.stdout.readline()]
+        SystemClock().sleep(seconds)
+        shop.kill()
+        said += shop.stdout.readlines()
+    return said
+
+
+async def found(folder: Path) -> tuple[list[int], list[str | None]]:
+    """The orders and the keys of the tasks that are there."""
+    app, _ = an_app(folder, engine=False)
+    async with app:
+        keys = [(await task.facts()).task.key async for task in app.tasks()]
+        assert await app.store.check() == ()
+        with a_shop(folder) as shop:
+            return orders(shop), keys
+
+
+def test_killed_between_the_write_and_the_commit_nothing_is_there(tmp_path: Path) -> None:
+    assert killed(tmp_path, "hesitates", 0) == ["sold 0\n"]
+    assert asyncio.run(found(tmp_path)) == ([], [])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_killed_at_any_moment_there_is_a_task_for_each_order_and_an_order_for_each_task(
+    tmp_path: Path, seed: int
+) -> None:
+    said = killed(tmp_path, "goes on", random.Random(seed).random() * 0.3)
+    numbers, keys = asyncio.run(found(tmp_path))
+    assert keys == [f"order {number}" for number in numbers]
+    assert numbers == list(range(len(numbers)))
+    # What was said of last may or may not have been committed; all before it was.
+    assert len(said) - 1 <= len(numbers) <= len(said) + 1

@@ -1,0 +1,147 @@
+"""Several nodes on one store, as real processes: seen, drained one by one, and with one lease for all."""
+
+from __future__ import annotations
+
+import json
+import signal
+from itertools import pairwise
+from typing import Any, Final
+
+from horae.model.reason import Reason
+from horae.model.run import RunState
+from tests.cli.operating.deployment import Deployment, Up
+
+HOLDS: Final = """
+import threading
+from pathlib import Path
+from horae import Context, Horae
+
+app = Horae({store!r})
+GATE = Path({gate!r})
+
+@app.task
+def hold(ctx: Context):
+    print("holding", flush=True)
+    while not GATE.exists():
+        threading.Event().wait(0.02)
+    print("let go", flush=True)
+"""
+
+
+def jobs(deployment: Deployment) -> str:
+    text = HOLDS.format(store=deployment.url, gate=str(deployment.folder / "gate"))
+    return str(deployment.write("jobs.py", text))
+
+
+def node_of(up: Up) -> str:
+    return str(json.loads(up.expect('"node.ready"'))["node"])
+
+
+def seen(deployment: Deployment) -> dict[str, Any]:
+    return {node["id"]: node for node in deployment.answer("nodes")}
+
+
+def test_a_drained_node_ends_what_it_carries_and_is_not_begun_again(deployment: Deployment) -> None:
+    up = deployment.up(jobs(deployment), "--json")
+    node = node_of(up)
+    held = deployment.add(name="held", when="now", function="hold")
+    up.expect("holding")
+    told = deployment.horae("nodes", "drain", node[:12], "--wait", "--timeout", "1s")
+    assert (told.returncode, node in told.stdout) == (8, True)
+    assert "it still claims nothing more" in told.stderr
+    assert seen(deployment)[node]["state"] == "draining"
+    left = deployment.add(name="left", when="now", say="for others")
+    (deployment.folder / "gate").touch()
+    gone = deployment.horae("nodes", "drain", node, "--wait")
+    if gone.returncode:
+        assert "There is no node" in gone.stderr, "it may have been faster"
+    assert up.ends() == 0
+    kinds = [json.loads(line)["type"] for line in up.said if line.startswith("{")]
+    assert kinds[-3:] == ["node.drained", "node.stopping", "node.stopped"]
+    assert "worker.died" not in kinds
+    assert [run.state for run in deployment.runs(held)] == [RunState.SUCCEEDED]
+    assert deployment.runs(left) == ()
+    assert seen(deployment) == {}
+
+
+def test_a_rolling_restart_leaves_nothing_undone(deployment: Deployment) -> None:
+    """One node after the other goes, and another one comes: every instant of a task is accounted for, and no run is lost."""
+    old = [deployment.up("--json", command="worker") for _ in range(2)]
+    names = [node_of(up) for up in old]
+    beat = deployment.add(name="beat", when="every 1s", say="tick")
+    assert seen(deployment).keys() == set(names)
+    new = []
+    for up, name in zip(old, names, strict=True):
+        new.append(deployment.up("--json", "-v", command="worker"))
+        node_of(new[-1])
+        assert "is gone" in deployment.ok("nodes", "drain", name, "--wait")
+        assert up.ends() == 0
+    (host,) = {node["host"] for node in seen(deployment).values()}
+    deployment.ok("nodes", "drain", "--host", host, "--wait")
+    assert [up.ends() for up in new] == [0, 0]
+    runs = sorted(deployment.runs(beat), key=lambda run: run.planned)
+    # On a machine that is too busy for it, an instant may be merged into the next: that is an account, too.
+    assert {(run.state, run.reason) for run in runs} <= {(RunState.SUCCEEDED, None), (RunState.SKIPPED, Reason.MERGED)}
+    spans = [(run.planned, run.planned) if run.span is None else (run.span.first, run.span.last) for run in runs]
+    assert {(later[0] - earlier[1]).total_seconds() for earlier, later in pairwise(spans)} == {1.0}
+
+
+def test_a_drain_can_be_taken_back_and_all_nodes_of_a_machine_are_named_at_once(deployment: Deployment) -> None:
+    up = deployment.up(jobs(deployment), "--json")
+    node = node_of(up)
+    deployment.add(name="held", when="now", function="hold")
+    up.expect("holding")
+    host = seen(deployment)[node]["host"]
+    (told,) = deployment.answer("nodes", "drain", "--host", host)
+    assert told == {"id": node, "host": host, "draining": True}
+    assert "排空中" in deployment.ok("nodes", "--lang", "zh")
+    assert "claims again" in deployment.ok("nodes", "drain", node, "--undo")
+    assert seen(deployment)[node]["state"] == "live"
+    deployment.add(name="said", when="now", say="here again")
+    up.expect("here again")
+    (deployment.folder / "gate").touch()
+    up.expect("let go")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+def test_a_worker_takes_the_flags_of_a_poller(deployment: Deployment) -> None:
+    up = deployment.up("--poll", "0.3", "--batch", "3", "--lease", "120", command="worker")
+    assert "polling every 0.3 s (--poll)" in up.expect("Scheduler")
+    up.expect("Ends ")
+    (node,) = seen(deployment).values()
+    assert (node["capacity"], node["load"], node["state"]) == (3, 0, "live")
+    deployment.add(name="said", when="now", say="found by a look")
+    up.expect("found by a look")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+def test_all_nodes_have_one_lease_while_any_of_them_lives(deployment: Deployment) -> None:
+    first = deployment.up("--lease", "20", command="worker").ready()
+    for command in ("up", "worker"):
+        refused = deployment.up(command=command)
+        assert "those that run on this store have one of 20 s" in refused.expect("lease")
+        assert "--lease 20" in refused.expect("Start it with")
+        assert refused.ends() == 5
+    second = deployment.up("--lease", "20", "--seconds", "0.1")
+    assert second.ends() == 0
+    first.signal(signal.SIGTERM)
+    assert first.ends() == 0
+    assert deployment.up("--seconds", "0.1").ends() == 0
+
+
+def test_what_cannot_be_meant_is_refused(deployment: Deployment) -> None:
+    deployment.ok("add", "every 1h", "--say", "x")
+    for arguments in (
+        ("drain",),
+        ("drian", "nod_1"),
+        ("nod_1",),
+        ("--wait",),
+        ("drain", "nod_1", "--host", "here"),
+        ("drain", "nod_1", "--undo", "--wait"),
+    ):
+        assert deployment.horae("nodes", *arguments).returncode == 2
+    assert deployment.horae("nodes", "drain", "nod_1").returncode == 3
+    for arguments in (("--poll", "11"), ("--poll", "0"), ("--batch", "0"), ("--lease", "0.5")):
+        assert deployment.horae("worker", *arguments).returncode == 2

@@ -1,0 +1,208 @@
+"""`horae move` with real processes: killed in the middle and taken up again, and kept away from stores at work."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from horae.cli.store_move import _name_of
+from horae.model.run import RunState
+from horae.ports.journal import Line
+from horae.ports.moving import Parcel, Part
+from horae.stores.sqlite import SQLiteStore
+from horae.testing.contracts.moving import all_parcels
+from horae.testing.factories import HOUR, MINUTE, NOON, a_new_task, a_task, an_ended_run, an_entry
+from tests.cli.operating.deployment import Deployment
+
+TASKS = 1_500
+
+
+async def a_large_store(path: Path) -> None:
+    """Enough for many pages: tasks, each with runs, and lines of some of them."""
+    store = SQLiteStore(path)
+    await store.open()
+    tasks = [a_task(key=f"key {place}", owner=f"owner {place % 3}") for place in range(TASKS)]
+    runs = [[an_ended_run(task, planned=NOON - place * MINUTE) for place in range(2)] for task in tasks]
+    changes = [
+        a_new_task(task, entries=[an_entry(task, due=NOON + 10_000 * 24 * HOUR)], runs=some)
+        for task, some in zip(tasks, runs, strict=True)
+    ]
+    await store.add(changes)
+    await store.write_lines([Line(some[0].id, NOON, "info", f"line {place}") for some in runs for place in range(2)])
+    await store.close()
+
+
+def parcels_in(path: Path) -> dict[Part, list[Parcel]]:
+    async def read() -> dict[Part, list[Parcel]]:
+        store = SQLiteStore(path)
+        await store.open()
+        try:
+            assert await store.check() == ()
+            return await all_parcels(store, 1_000)
+        finally:
+            await store.close()
+
+    return asyncio.run(read())
+
+
+class Going:
+    """`horae move` in a process of its own, listened to while it goes."""
+
+    def __init__(self, deployment: Deployment, target: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "horae", "move", deployment.url, f"sqlite:///{target}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            cwd=deployment.folder,
+            env=deployment.environment,
+        )
+
+    def killed_at(self, words: str) -> None:
+        """As soon as it says this."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if words in line:
+                break
+        else:
+            raise AssertionError(f"it never said {words!r}")
+        self.process.kill()
+        self.process.communicate()
+        assert self.process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("moments", [["copying"], ["comparing"], ["copying", "copying", "comparing"]], ids=len)
+def test_a_move_that_is_killed_is_taken_up_again_and_comes_to_the_same(
+    deployment: Deployment, moments: list[str]
+) -> None:
+    asyncio.run(a_large_store(deployment.path))
+    target = deployment.folder / "target.db"
+    for moment in moments:
+        Going(deployment, target).killed_at(moment)
+    answer = deployment.answer("move", deployment.url, f"sqlite:///{target}")
+    assert answer["resumed"] is True
+    assert parcels_in(target) == parcels_in(deployment.path)
+    again = deployment.answer("move", deployment.url, f"sqlite:///{target}")
+    assert (again["moved_before"], again["parts"]) == (True, answer["parts"])
+    fresh = deployment.answer("move", deployment.url, f"sqlite:///{deployment.folder}/fresh.db")
+    assert fresh["parts"] == answer["parts"]
+    assert {each["part"]: each["number"] for each in fresh["parts"]}["tasks"] == TASKS
+
+
+def test_a_store_with_a_node_is_not_moved_and_not_moved_to(deployment: Deployment) -> None:
+    deployment.add(name="said", when="every 1h", say="hello")
+    up = deployment.up().ready()
+    fresh = f"sqlite:///{deployment.folder}/fresh.db"
+    for arguments in ((deployment.url, fresh), (deployment.url, fresh, "--dry-run")):
+        done = deployment.horae("move", *arguments)
+        assert (done.returncode, "A node is at work on" in done.stderr) == (5, True), done.stderr
+        assert not (deployment.folder / "fresh.db").exists()
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+    deployment.ok("move", deployment.url, fresh)
+    busy = deployment.up("--store", fresh).ready()
+    done = deployment.horae("move", deployment.url, fresh)
+    assert (done.returncode, "A node is at work on" in done.stderr) == (5, True), done.stderr
+    busy.signal(signal.SIGTERM)
+    assert busy.ends() == 0
+
+
+def test_what_was_running_when_its_node_was_killed_is_recovered_after_the_move(deployment: Deployment) -> None:
+    deployment.write(
+        "jobs.py",
+        "import asyncio, os\nfrom horae import Horae\napp = Horae(os.environ['HORAE_STORE'])\n\n\n"
+        "@app.task(name='once')\nasync def once() -> str:\n"
+        "    print('begun', flush=True)\n"
+        "    if os.environ.get('HANG'):\n        await asyncio.Event().wait()\n    return 'done'\n",
+    )
+    task_id = deployment.add(name="task", when="now", function="once")
+    up = deployment.up("jobs.py", environment={"HANG": "1"})
+    up.expect("begun")
+    up.kill_all()
+    target = deployment.folder / "target.db"
+    answer = deployment.answer("move", deployment.url, f"sqlite:///{target}")
+    assert {each["part"]: each["number"] for each in answer["parts"]}["nodes"] == 1
+    moved = Deployment(deployment.folder)
+    moved.path, moved.url = target, f"sqlite:///{target}"
+    again = moved.up("jobs.py", "-v")
+    try:
+        again.expect("begun")
+        again.expect("succeeded")
+        again.signal(signal.SIGTERM)
+        assert again.ends() == 0
+    finally:
+        moved.end()
+    assert [run.state for run in moved.runs(task_id)] == [RunState.SUCCEEDED, RunState.LOST]
+    assert [run.state for run in deployment.runs(task_id)] == [RunState.RUNNING]
+
+
+def test_secrets_move_with_their_key_file(deployment: Deployment) -> None:
+    deployment.ok("secret", "set", "token", "-", said="hush")
+    (deployment.folder / "there").mkdir()
+    target = f"sqlite:///{deployment.folder}/there/target.db"
+    said = deployment.horae("move", deployment.url, target)
+    assert said.returncode == 0
+    here, there = deployment.folder / "horae.key", deployment.folder / "there" / "horae.key"
+    assert f"Copy {here} to {there}" in said.stderr
+    assert f"start nodes on {target} only" in said.stderr
+    answer = deployment.answer("move", deployment.url, target)
+    assert (answer["key_file"], answer["key_file_wanted"]) == (str(here), str(there))
+    beside = deployment.answer("move", deployment.url, f"sqlite:///{deployment.folder}/beside.db")
+    assert (beside["key_file"], beside["key_file_wanted"]) == (None, None)
+    here.rename(there)
+    rotated = deployment.answer("secret", "rotate", "--store", target)
+    assert rotated["resealed"] == 1
+
+
+def refusal(deployment: Deployment, *arguments: str) -> tuple[int, Any]:
+    done = deployment.horae("move", *arguments, "--lang", "zh")
+    return done.returncode, done.stderr
+
+
+def test_what_cannot_be_moved_is_refused_in_both_languages(deployment: Deployment) -> None:
+    deployment.add(name="said", when="every 1h", say="hello")
+    other = Deployment(deployment.folder)
+    other.path, other.url = deployment.folder / "other.db", f"sqlite:///{deployment.folder}/other.db"
+    other.add(name="theirs", when="every 1h", say="hello")
+    code, said = refusal(deployment, deployment.url, other.url)
+    assert (code, "不是空的:其中有 1 个 tasks" in said) == (5, True)
+    code, said = refusal(deployment, deployment.url, f"sqlite:///{deployment.folder}/./horae.db")
+    assert (code, "不能迁移到它自己" in said) == (6, True)
+    assert refusal(deployment, f"sqlite:///{deployment.folder}/absent.db", other.url)[0] == 3
+    assert refusal(deployment, deployment.url, "nothing://at/all")[0] == 7
+    for urls in ((deployment.url, "memory://"), ("memory://", deployment.url)):
+        assert refusal(deployment, *urls)[0] not in (0, 1)
+    assert deployment.horae("move", deployment.url).returncode == 2
+
+
+def test_a_rehearsal_leaves_nothing_behind(deployment: Deployment) -> None:
+    deployment.add(name="said", when="every 1h", say="hello")
+    absent = deployment.folder / "absent.db"
+    answer = deployment.answer("move", deployment.url, f"sqlite:///{absent}", "--dry-run")
+    assert (answer["dry_run"], absent.exists()) == (True, False)
+    assert {each["digest"] for each in answer["parts"]} == {None}
+    said = deployment.horae("move", deployment.url, f"sqlite:///{absent}", "--dry-run")
+    assert "nothing was written" in said.stderr
+    before = parcels_in(deployment.path)
+    deployment.ok("move", deployment.url, f"sqlite:///{absent}")
+    assert parcels_in(deployment.path) == before
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("sqlite:////a/../b.db", "sqlite:////b.db"),
+        ("postgresql://ada:hush@db:5433/horae", "postgresql://db:5433/horae"),
+        ("postgresql://db/horae?schema=two&password=hush", "postgresql://db/horae?schema=two"),
+        ("postgresql:///horae?host=/run/postgresql&connections=9", "postgresql:///horae?host=/run/postgresql"),
+    ],
+)
+def test_the_name_of_a_store_says_which_it_is_and_no_password(url: str, name: str) -> None:
+    assert _name_of(url) == name

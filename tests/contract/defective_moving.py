@@ -1,0 +1,176 @@
+"""Stores that lose or bend something on the way out or in, and the tests of the contract that must notice it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from horae.model.change import Facts
+from horae.model.event import Numbered
+from horae.model.page import Page
+from horae.model.run import Run
+from horae.ports.moving import Parcel, Part, Tally, only
+from horae.ports.records import Record
+from horae.ports.store import TaskFilter
+from horae.stores.memory import MemoryStore
+
+
+class LeavesLiveRunsBehind(MemoryStore):
+    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+        page = await super().carry_out(part, after, limit)
+        return page._replace(
+            items=tuple(each._replace(live=()) if isinstance(each, Facts) else each for each in page.items)
+        )
+
+
+class LeavesDeadNodesBehind(MemoryStore):
+    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        if part is not Part.NODES:
+            await super().carry_in(part, parcels)
+
+
+class ForgetsTheLastNumbers(MemoryStore):
+    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        if part is not Part.MARKS:
+            await super().carry_in(part, parcels)
+
+
+class NumbersEventsAnew(MemoryStore):
+    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        if part is not Part.EVENTS:
+            await super().carry_in(part, parcels)
+            return
+        with self._data.writing():
+            for told in only(Numbered, parcels):
+                self._data.events.append(told.event)
+
+
+class ShowsItsQueues(MemoryStore):
+    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+        if part is not Part.TASKS:
+            return await super().carry_out(part, after, limit)
+        page = await self.tasks(TaskFilter(), after, limit)
+        return Page(tuple(facts._replace(lanes=(), barred=None) for facts in page.items), page.after)
+
+
+class LosesWhatIsBetweenPages(MemoryStore):
+    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+        page = await super().carry_out(part, after, limit)
+        return page if page.after is None or limit == 1 else page._replace(items=page.items[:-1])
+
+
+class TellsLinesOfEachRunOnce(MemoryStore):
+    """A page of lines that ends within a run goes on with the next run."""
+
+    async def carry_out(self, part: Part, after: str | None = None, limit: int = 500) -> Page[Parcel]:
+        page = await super().carry_out(part, after, limit)
+        if part is not Part.LINES or page.after is None:
+            return page
+        return page._replace(after=page.after.rpartition(",")[0] + ",1000]")
+
+
+class KeepsWhatIsReplaced(MemoryStore):
+    """The task is new, what was live of it before is still there."""
+
+    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        live = [run for facts in parcels if isinstance(facts, Facts) for run in self._data.runs.live(facts.task.id)]
+        await super().carry_in(part, parcels)
+        with self._data.writing():
+            for run in live:
+                self._data.runs.write(run.id, run)
+
+
+class KeepsTheFirst(MemoryStore):
+    """A task that is there stays as it is."""
+
+    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        new = [each for each in parcels if not (isinstance(each, Facts) and each.task.id in self._data.tasks)]
+        await super().carry_in(part, new)
+
+
+class PutsTasksInOrderOfTheirNames(MemoryStore):
+    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        tasks = sorted(only(Facts, parcels), key=lambda facts: facts.task.id) if part is Part.TASKS else []
+        await super().carry_in(part, tasks or parcels)
+
+
+class CountsWhatArrives(MemoryStore):
+    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        new = [each for each in parcels if isinstance(each, Facts) and each.task.id not in self._data.tasks]
+        await super().carry_in(part, parcels)
+        with self._data.writing():
+            for facts in new:
+                self._data.tallies.add(facts.task.owner, [(0, f"state:{facts.standing.state}", 1)])
+
+
+class AddsUpTallies(MemoryStore):
+    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        if part is not Part.TALLIES:
+            await super().carry_in(part, parcels)
+            return
+        with self._data.writing():
+            for owner, hour, name, number in only(Tally, parcels):
+                before = self._data.tallies.get((owner, hour, name)) or 0
+                self._data.tallies.write((owner, hour, name), before + number)
+
+
+class BeginsVersionsAnew(MemoryStore):
+    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        first = [each._replace(version=1) if isinstance(each, Record) else each for each in parcels]
+        await super().carry_in(part, first)
+
+
+class TakesRunsOfNobody(MemoryStore):
+    async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
+        if part is not Part.RUNS:
+            await super().carry_in(part, parcels)
+            return
+        with self._data.writing():
+            for run in only(Run, parcels):
+                self._data.runs.write(run.id, run)
+
+
+class ForgetsItsStock(MemoryStore):
+    async def stock(self) -> dict[Part, int]:
+        return {**await super().stock(), Part.RUNS: len(self._data.runs)}
+
+
+MOVING_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
+    LeavesLiveRunsBehind: (
+        "test_everything_arrives_as_it_was",
+        "test_what_a_dead_node_carried_is_recovered_where_it_went",
+        "test_seats_are_taken_where_it_went_and_free_when_their_runs_end",
+    ),
+    LeavesDeadNodesBehind: (
+        "test_everything_arrives_as_it_was",
+        "test_what_a_dead_node_carried_is_recovered_where_it_went",
+    ),
+    ForgetsTheLastNumbers: (
+        "test_numbers_of_events_that_are_gone_are_not_used_again",
+        "test_tokens_given_after_a_move_are_higher",
+    ),
+    NumbersEventsAnew: (
+        "test_what_is_carried_in_twice_is_there_once",
+        "test_everything_arrives_as_it_was",
+    ),
+    ShowsItsQueues: ("test_a_backlog_is_a_backlog_again",),
+    LosesWhatIsBetweenPages: ("test_pages_of_any_size_hold_the_same",),
+    TellsLinesOfEachRunOnce: ("test_pages_of_any_size_hold_the_same",),
+    KeepsWhatIsReplaced: ("test_a_task_that_has_changed_since_is_replaced",),
+    KeepsTheFirst: (
+        "test_a_task_that_has_changed_since_is_replaced",
+        "test_other_handles_see_what_was_carried_in",
+    ),
+    PutsTasksInOrderOfTheirNames: (
+        "test_everything_arrives_as_it_was",
+        "test_new_tasks_come_after_those_that_were_moved",
+    ),
+    CountsWhatArrives: ("test_everything_arrives_as_it_was", "test_a_moved_task_goes_on"),
+    AddsUpTallies: ("test_what_is_carried_in_twice_is_there_once",),
+    BeginsVersionsAnew: (
+        "test_everything_arrives_as_it_was",
+        "test_it_is_the_same_by_way_of_another_kind_of_store",
+    ),
+    TakesRunsOfNobody: ("test_a_run_goes_nowhere_without_its_task",),
+    ForgetsItsStock: ("test_pages_of_any_size_hold_the_same",),
+}

@@ -1,0 +1,170 @@
+"""A deployment goes from a file to a server and back, and is what it was; killed on the way, it is taken up again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from horae.model.change import Change
+from horae.ports.journal import Line
+from horae.ports.keeping import Keeping
+from horae.ports.moving import Part
+from horae.ports.store import TaskFilter
+from horae.runtime import make_store
+from horae.testing.contracts.busy_day import a_busy_day
+from horae.testing.contracts.moving import all_parcels, moved
+from horae.testing.contracts.scenes import everything
+from horae.testing.decisions import saying
+from horae.testing.factories import DAY, MINUTE, NOON, a_new_task, a_task, an_ended_run, an_entry, an_event
+from tests.servers.postgres import PostgresServer
+
+EVENTS = 2_500
+TASKS = 1_000
+
+
+@pytest.fixture
+def server_url(postgres_server: PostgresServer) -> Iterator[str]:
+    url = postgres_server.new_database()
+    yield url
+    postgres_server.drop_database(url)
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Keeping]:
+    store = make_store(url)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def tell(store: Keeping, number: int) -> None:
+    task = (await store.tasks(TaskFilter())).items[0].task
+    await store.change(task.id, None, saying(Change(events=(an_event(task),) * number)))
+
+
+def test_there_and_back_again(server_url: str, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with (
+            opened(f"sqlite:///{tmp_path}/one.db") as one,
+            opened(server_url) as server,
+            opened(f"sqlite:///{tmp_path}/two.db") as two,
+        ):
+            await a_busy_day(one)
+            await tell(one, EVENTS)
+            await moved(one, server)
+            assert await all_parcels(server) == await all_parcels(one)
+            assert await everything(server) == await everything(one)
+            await moved(server, two)
+            assert await all_parcels(two) == await all_parcels(one)
+            assert await server.check() == await two.check() == ()
+
+    asyncio.run(scene())
+
+
+def test_a_log_that_was_moved_is_read_from_any_number_trimmed_and_gone_on_with(server_url: str, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
+            await a_busy_day(one)
+            await tell(one, EVENTS)
+            await moved(one, server)
+            await tell(server, 3)
+            last = await one.last_event()
+            whole = [told.number for told in await server.events(0, 10_000)]
+            assert whole == list(range(1, last + 4))
+            for after in (0, 1, 1_022, 1_023, 1_024, 1_025, 2_047, 2_048, last - 1, last, last + 1, last + 3):
+                assert [told.number for told in await server.events(after, 10_000)] == whole[after:]
+                assert [told.number for told in await server.events(after, 7)] == whole[after : after + 7]
+            trimmed = await server.trim(NOON + DAY, 100, 1_500)
+            while trimmed.more:
+                trimmed = await server.trim(NOON + DAY, 100, 1_500, trimmed.after)
+            assert await server.events(0) == ()
+            await tell(server, 1)
+            assert [told.number for told in await server.events(0)] == [last + 4]
+
+    asyncio.run(scene())
+
+
+def test_a_character_that_is_none_keeps_nobody_from_moving(server_url: str, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
+            task = a_task()
+            run = an_ended_run(task, error="before\0after", result='"x"')
+            await one.add([a_new_task(task, runs=[run])])
+            await one.write_lines([Line(run.id, NOON, "output", "\0")])
+            await moved(one, server)
+            found = await server.run(run.id, None)
+            assert found == run._replace(error="before\ufffdafter")
+            assert [each.line.text for each in await server.lines(run.id)] == ["\ufffd"]
+
+    asyncio.run(scene())
+
+
+async def a_large_file(url: str) -> None:
+    async with opened(url) as store:
+        tasks = [a_task(key=f"key {place}") for place in range(TASKS)]
+        await store.add(
+            [
+                a_new_task(
+                    task,
+                    entries=[an_entry(task, due=NOON + 10_000 * DAY)],
+                    runs=[an_ended_run(task, planned=NOON - place * MINUTE) for place in range(2)],
+                )
+                for task in tasks
+            ]
+        )
+
+
+def command(folder: Path, source: str, target: str) -> subprocess.Popen[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "LC_"))}
+    homes = {name: str(folder) for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "horae", "move", source, target],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        env={**kept, **homes, "LANG": "C.UTF-8"},
+    )
+
+
+@pytest.mark.parametrize("towards", ["server", "file"])
+def test_killed_on_the_way_it_is_taken_up_again(server_url: str, tmp_path: Path, towards: str) -> None:
+    file, large = f"sqlite:///{tmp_path}/one.db", f"sqlite:///{tmp_path}/large.db"
+    source, target = (large, server_url) if towards == "server" else (server_url, file)
+    asyncio.run(a_large_file(large))
+    if towards == "file":
+        assert _ends(command(tmp_path, large, server_url))["tasks"] == TASKS
+    for words in ("copying", "comparing"):
+        process = command(tmp_path, source, target)
+        assert process.stderr is not None
+        assert any(words in line for line in process.stderr)
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+    assert _ends(command(tmp_path, source, target))["tasks"] == TASKS
+
+    async def compare() -> None:
+        async with opened(source) as one, opened(target) as two:
+            assert await all_parcels(one, 1_000) == await all_parcels(two, 1_000)
+            assert len((await all_parcels(two, 1_000))[Part.RUNS]) == 2 * TASKS
+            assert await two.check() == ()
+
+    asyncio.run(compare())
+
+
+def _ends(process: subprocess.Popen[str]) -> dict[str, int]:
+    """How many there were of each part, as it told at its end."""
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    rows = [line.split() for line in out.splitlines()]
+    return {row[0]: int(row[1]) for row in rows if len(row) == 3 and row[1].isdecimal()}

@@ -1,0 +1,115 @@
+"""The contract would notice: a store that joins a transaction with one plausible mistake fails the test that is about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import apsw
+import pytest
+
+from horae.errors import HoraeError
+from horae.model.change import Change
+from horae.stores.sqlite import SQLiteStore
+from horae.testing.contracts import UsingContract
+from tests.contract.test_sqlite_using import TestAttached as UsingAttached
+from tests.contract.test_sqlite_using import TestSQLiteUsing as UsingOnSQLite
+
+
+class CommitsByItself(SQLiteStore):
+    async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
+        await super().add_using(connection, changes, over)
+        connection.execute("COMMIT; BEGIN IMMEDIATE")
+
+
+class WritesBesideIt(SQLiteStore):
+    """The writer would wait for the transaction, so this one lets it end first."""
+
+    async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
+        connection.execute("COMMIT")
+        await self.add(changes)
+        connection.execute("BEGIN IMMEDIATE")
+        over()
+
+
+class RollsEverythingBack(SQLiteStore):
+    async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
+        try:
+            await super().add_using(connection, changes, over)
+        except HoraeError:
+            if isinstance(connection, apsw.Connection) and connection.in_transaction:
+                connection.execute("ROLLBACK; BEGIN IMMEDIATE")
+            raise
+
+
+class OneByOne(SQLiteStore):
+    async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
+        for change in changes:
+            await super().add_using(connection, [change], over)
+
+
+class BeginsByItself(SQLiteStore):
+    async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
+        if isinstance(connection, apsw.Connection) and not connection.in_transaction:
+            with connection:
+                return await super().add_using(connection, changes, over)
+        return await super().add_using(connection, changes, over)
+
+
+class GoesWhereItIsLed(SQLiteStore):
+    async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
+        if isinstance(connection, apsw.Connection):
+            self._place = connection.filename
+        await super().add_using(connection, changes, over)
+
+
+class TellsAtOnce(SQLiteStore):
+    async def add_using(self, connection: Any, changes: Sequence[Change], over: Callable[[], None]) -> None:
+        await super().add_using(connection, changes, over)
+        over()
+
+
+DEFECTS: dict[type[SQLiteStore], tuple[str, ...]] = {
+    CommitsByItself: (
+        "test_nobody_sees_it_before_the_commit",
+        "test_what_is_rolled_back_was_never_there",
+        "test_a_connection_that_is_lost_takes_it_along",
+    ),
+    WritesBesideIt: (
+        "test_what_is_rolled_back_was_never_there",
+        "test_a_savepoint_takes_back_what_came_after_it",
+        "test_a_savepoint_of_theirs_still_stands_after_it",
+    ),
+    RollsEverythingBack: (
+        "test_a_key_that_is_taken_is_refused_and_the_transaction_goes_on",
+        "test_keys_clash_within_one_transaction_too",
+    ),
+    OneByOne: ("test_a_key_that_is_taken_is_refused_and_the_transaction_goes_on",),
+    BeginsByItself: ("test_without_a_transaction_it_is_refused",),
+    GoesWhereItIsLed: ("test_a_connection_to_another_database_is_refused",),
+    TellsAtOnce: (
+        "test_whoever_added_it_hears_of_the_commit_and_not_before",
+        "test_whoever_added_it_hears_of_a_rollback_too",
+    ),
+}
+CASES = [(store, name) for store, names in DEFECTS.items() for name in names]
+
+
+@pytest.mark.parametrize(("store", "name"), CASES, ids=lambda case: case if isinstance(case, str) else case.__name__)
+def test_a_planted_defect_is_noticed(store: type[SQLiteStore], name: str) -> None:
+    contract = UsingOnSQLite()
+    contract.kind = store
+    with pytest.raises((AssertionError, HoraeError, apsw.Error)):
+        getattr(contract, name)()
+
+
+def test_names_without_their_schema_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("horae.stores.sqlite.borrowed._spelled", lambda statement, _schema: statement)
+    name = "test_what_is_committed_is_there_with_all_that_belongs_to_it"
+    getattr(UsingOnSQLite(), name)()
+    with pytest.raises((AssertionError, HoraeError)):
+        getattr(UsingAttached(), name)()
+
+
+def test_every_named_test_is_there() -> None:
+    assert all(hasattr(UsingContract, name) for _, name in CASES)

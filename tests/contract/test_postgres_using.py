@@ -1,0 +1,202 @@
+"""Tasks in the caller's own transaction, on PostgreSQL: with a connection from a pool, or of its own, however isolated."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import asyncpg
+import pytest
+
+from horae.errors import Refusal, StoreUnavailable
+from horae.model.task import Task
+from horae.ports.store import TaskFilter
+from horae.stores.postgres import PostgresStore
+from horae.stores.postgres.using import channel
+from horae.testing.contracts import Guest, UsingContract, WholeStore
+from horae.testing.factories import a_new_task, a_task
+from tests.contract.test_postgres import opened
+from tests.servers.postgres import PostgresServer
+
+PATIENCE = 60
+Connection: TypeAlias = "asyncpg.Connection[Any]"
+Scene: TypeAlias = Callable[[PostgresStore, Connection], Awaitable[None]]
+
+
+class PostgresGuest:
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    async def run(self, statement: str) -> None:
+        await self.connection.execute(statement)
+
+    async def notes(self) -> list[str]:
+        return [row["note"] for row in await self.connection.fetch("SELECT note FROM notes")]
+
+
+class TestPostgresUsing(UsingContract):
+    tells_of_the_end = False
+    _server: PostgresServer
+
+    @pytest.fixture(autouse=True)
+    def _at(self, postgres_server: PostgresServer) -> None:
+        self._server = postgres_server
+
+    @asynccontextmanager
+    async def make(self) -> AsyncIterator[WholeStore]:
+        url = self._server.new_database()
+        async with opened(url) as store:
+            yield store
+        self._server.drop_database(url)
+
+    @asynccontextmanager
+    async def guest(self, store: WholeStore) -> AsyncIterator[Guest]:
+        """From a pool, with tables that are called as ours are, and that are found first."""
+        assert isinstance(store, PostgresStore)
+        settings = {"search_path": "theirs,public"}
+        pool = asyncpg.create_pool(store.address.dsn, min_size=1, max_size=1, server_settings=settings)
+        async with pool, pool.acquire() as connection:
+            await connection.execute("CREATE SCHEMA IF NOT EXISTS theirs")
+            for name in ("notes", "tasks", "standings", "agenda", "events", "told", "counted", "numbering"):
+                await connection.execute(f"CREATE TABLE IF NOT EXISTS {name} (note text)")
+            yield PostgresGuest(connection)
+
+
+def played(server: PostgresServer, scene: Scene) -> None:
+    async def play(url: str) -> None:
+        async with opened(url) as store:
+            connection = await asyncpg.connect(store.address.dsn)
+            try:
+                await scene(store, connection)
+            finally:
+                connection.terminate()
+
+    url = server.new_database()
+    asyncio.run(asyncio.wait_for(play(url), PATIENCE))
+    server.drop_database(url)
+
+
+async def add(store: PostgresStore, connection: object, task: Task) -> None:
+    await store.add_using(connection, [a_new_task(task)], lambda: None)
+
+
+async def refused(store: PostgresStore, connection: object, task: Task | None = None) -> str:
+    with pytest.raises(Refusal) as refusal:
+        await add(store, connection, task or a_task())
+    assert refusal.value.hint
+    assert refusal.value.in_language("zh").hint
+    return refusal.value.code
+
+
+async def kept(store: PostgresStore) -> list[Task]:
+    return [facts.task for facts in (await store.tasks(TaskFilter())).items]
+
+
+def test_a_transaction_that_the_driver_has_begun_is_as_good(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore, connection: Connection) -> None:
+        first, second = a_task(key="report"), a_task()
+        async with connection.transaction():
+            await add(store, connection, first)
+            async with connection.transaction():
+                assert await refused(store, connection, a_task(key="report")) == "key_taken"
+                await add(store, connection, second)
+        assert await kept(store) == [first, second]
+
+    played(postgres_server, scene)
+
+
+def test_a_key_that_another_has_not_committed_yet_is_waited_for(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore, connection: Connection) -> None:
+        other = await asyncpg.connect(store.address.dsn)
+        await connection.execute("BEGIN")
+        await other.execute("BEGIN")
+        await add(store, connection, a_task(key="report"))
+        waiting = asyncio.create_task(refused(store, other, a_task(key="report")))
+        await waits_for_a_lock(connection, other.get_server_pid())
+        await connection.execute("COMMIT")
+        assert await waiting == "key_taken"
+        await add(store, other, a_task(key="another"))
+        await other.execute("COMMIT")
+        assert [task.key for task in await kept(store)] == ["report", "another"]
+        other.terminate()
+
+    played(postgres_server, scene)
+
+
+async def waits_for_a_lock(connection: Connection, pid: int) -> None:
+    while await connection.fetchval("SELECT cardinality(pg_blocking_pids($1))", pid) == 0:
+        await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+
+
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
+def test_a_key_that_was_taken_after_the_instant_that_is_seen_is_refused(
+    postgres_server: PostgresServer, level: str
+) -> None:
+    async def scene(store: PostgresStore, connection: Connection) -> None:
+        await connection.execute(f"BEGIN ISOLATION LEVEL {level}")
+        await connection.fetch("SELECT 1 FROM horae.tasks")
+        await store.add([a_new_task(a_task(key="report"))])
+        assert await refused(store, connection, a_task(key="report")) in ("key_taken", "busy_transaction")
+        assert await connection.fetchval("SELECT 1") == 1
+        await connection.execute("ROLLBACK")
+        assert len(await kept(store)) == 1
+
+    played(postgres_server, scene)
+
+
+def test_a_transaction_that_has_failed_is_told_apart(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore, connection: Connection) -> None:
+        await connection.execute("BEGIN")
+        with pytest.raises(asyncpg.PostgresError):
+            await connection.execute("SELECT nothing")
+        assert await refused(store, connection) == "failed_transaction"
+        await connection.execute("ROLLBACK")
+        assert await kept(store) == []
+
+    played(postgres_server, scene)
+
+
+def test_a_transaction_that_only_reads_is_told_so(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore, connection: Connection) -> None:
+        await connection.execute("BEGIN READ ONLY")
+        with pytest.raises(StoreUnavailable, match="read-only"):
+            await add(store, connection, a_task())
+        assert await connection.fetchval("SELECT 1") == 1
+
+    played(postgres_server, scene)
+
+
+def test_a_connection_of_another_event_loop_is_refused(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore, connection: Connection) -> None:
+        await connection.execute("BEGIN")
+
+        def elsewhere() -> str:
+            return asyncio.run(refused(store, connection))
+
+        assert await asyncio.to_thread(elsewhere) == "another_thread"
+        await add(store, connection, a_task())
+
+    played(postgres_server, scene)
+
+
+def test_all_who_listen_hear_of_the_commit_and_not_before(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore, connection: Connection) -> None:
+        listener = await asyncpg.connect(store.address.dsn)
+        heard: asyncio.Queue[str] = asyncio.Queue()
+        await listener.add_listener(channel(store.address.schema), lambda *_: heard.put_nowait("ring"))
+        await connection.execute("BEGIN")
+        await add(store, connection, a_task())
+        await connection.execute("ROLLBACK")
+        await connection.execute("BEGIN")
+        await add(store, connection, a_task())
+        # What was sent before this answer would have been heard with it.
+        await listener.execute("SELECT 1")
+        assert heard.empty()
+        await connection.execute("COMMIT")
+        assert await heard.get() == "ring"
+        assert len(await kept(store)) == 1
+        listener.terminate()
+
+    played(postgres_server, scene)

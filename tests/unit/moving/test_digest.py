@@ -1,0 +1,111 @@
+"""Two stores have the same digests exactly when they hold the same."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from horae.model.change import Facts
+from horae.model.task import FRESH
+from horae.moving import Carried, weigh
+from horae.ports.moving import Parcel, Part
+from horae.schedule import Every
+from horae.stores.memory import MemoryStore
+from horae.testing.contracts.busy_day import a_busy_day
+from horae.testing.contracts.moving import all_parcels
+from horae.testing.factories import HOUR, NOON, a_run, a_task, an_entry
+
+
+def all_of_a_day() -> dict[Part, list[Parcel]]:
+    async def scene() -> dict[Part, list[Parcel]]:
+        store = MemoryStore()
+        await a_busy_day(store)
+        return await all_parcels(store)
+
+    return asyncio.run(scene())
+
+
+def weight(part: Part, *parcels: Parcel) -> Carried:
+    return Carried().with_more(part, parcels)
+
+
+@pytest.mark.parametrize("part", [part for part in Part if part is not Part.TASKS])
+def test_the_order_does_not_matter_and_every_parcel_does(part: Part) -> None:
+    parcels = all_of_a_day()[part]
+    whole = weight(part, *parcels)
+    assert weight(part, *reversed(parcels)) == whole
+    for place in range(len(parcels)):
+        assert weight(part, *parcels[:place], *parcels[place + 1 :]).digest != whole.digest
+    assert weight(part, *parcels, parcels[0]).digest != whole.digest
+
+
+def test_of_tasks_the_order_does_matter() -> None:
+    tasks = all_of_a_day()[Part.TASKS]
+    assert weight(Part.TASKS, *tasks) == weight(Part.TASKS, *tasks[:3]).with_more(Part.TASKS, tasks[3:])
+    assert weight(Part.TASKS, *tasks) != weight(Part.TASKS, *reversed(tasks))
+
+
+@pytest.mark.parametrize("part", Part)
+def test_every_field_matters(part: Part) -> None:
+    for parcel in all_of_a_day()[part]:
+        for name, value in parcel._asdict().items():
+            other = parcel._replace(**{name: _another(value)})
+            assert weight(part, other).digest != weight(part, parcel).digest, name
+
+
+def _another(value: Any) -> Any:
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case str():
+            return value + "x"
+        case frozenset():
+            return value | {"x"}
+        case tuple():
+            return (*value, "x")
+        case None:
+            return "x"
+    return None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"task": a_task(id="t", name="other")},
+        {"task": a_task(id="t", schedule=Every(interval=2 * HOUR))},
+        {"task": a_task(id="t", priority=3)},
+        {"entries": ()},
+        {"live": ()},
+    ],
+)
+def test_what_is_deep_inside_a_task_matters_too(changed: dict[str, Any]) -> None:
+    task = a_task(id="t")
+    facts = Facts(task, FRESH, (an_entry(task),), (a_run(task, planned=NOON),))
+    assert weight(Part.TASKS, facts) == weight(Part.TASKS, facts._replace(task=a_task(id="t")))
+    assert weight(Part.TASKS, facts) != weight(Part.TASKS, facts._replace(**changed))
+
+
+def test_a_digest_is_the_same_for_ever() -> None:
+    """Written down once: a change of the encoding would make stores differ that hold the same."""
+    assert weight(Part.REMEMBERED).text == "0" * 32
+    run = a_run(a_task(id="tsk_1"), planned=NOON)
+    assert weight(Part.RUNS, run).text == "1c4d3cb67b2026c845d0fd91a4440dcd"
+
+
+def test_what_cannot_be_carried_is_an_error() -> None:
+    with pytest.raises(TypeError):
+        weight(Part.REMEMBERED, object())  # type: ignore[arg-type]
+
+
+def test_each_page_is_told() -> None:
+    async def scene() -> tuple[Carried, list[int]]:
+        store, told = MemoryStore(), list[int]()
+        await a_busy_day(store)
+        return await weigh(store, Part.EVENTS, told.append), told
+
+    carried, told = asyncio.run(scene())
+    assert sum(told) == carried.parcels > 0

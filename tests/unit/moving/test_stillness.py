@@ -1,0 +1,128 @@
+"""Who is at work is never taken for dead, and who is dead keeps nobody from moving."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from datetime import datetime
+
+import pytest
+
+from horae.clock import SystemClock
+from horae.engine.home import own_home
+from horae.errors import Conflict
+from horae.moving import Side
+from horae.moving.stillness import Watching, lives_here, see_still
+from horae.ports.store import STANDARD_TERMS
+from horae.stores.memory import MemoryStore
+from horae.testing.factories import NOON, a_node
+
+LEASE = STANDARD_TERMS.lease.total_seconds()
+RENEWAL = STANDARD_TERMS.renewal.total_seconds()
+
+
+class Hand(SystemClock):
+    """A clock that a pause moves on, with whatever happens at its instants."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self.store = store
+        self.seconds = 0.0
+        self.renewing: str | None = None
+        self.leaving: str | None = None
+        self.joining: str | None = None
+
+    def now(self) -> datetime:
+        return NOON
+
+    def steady(self) -> float:
+        return self.seconds
+
+    async def pause(self, seconds: float) -> None:
+        before, self.seconds = self.seconds, self.seconds + seconds
+        if before < RENEWAL <= self.seconds:
+            if self.renewing is not None:
+                await self.store.extend(self.renewing, NOON)
+            if self.leaving is not None:
+                await self.store.leave(self.leaving)
+            if self.joining is not None:
+                await self.store.join(a_node(self.joining))
+
+
+def watched(clock: Hand, *, gone: bool = False, here: bool = False) -> float:
+    """How long it took until the store was seen to be still."""
+    watching = Watching(clock, is_gone=lambda _: gone, lives_here=lambda _: here)
+    asyncio.run(see_still(Side("store", clock.store), watching, lambda _: None))
+    return clock.seconds
+
+
+def with_a_node() -> Hand:
+    store = MemoryStore()
+    asyncio.run(store.join(a_node("a")))
+    return Hand(store)
+
+
+def test_without_nodes_nothing_is_waited_for() -> None:
+    assert watched(Hand(MemoryStore())) == 0
+
+
+def test_a_process_that_is_gone_is_not_waited_for() -> None:
+    assert watched(with_a_node(), gone=True) == 0
+
+
+def test_a_process_that_runs_here_is_refused_at_once() -> None:
+    clock = with_a_node()
+    with pytest.raises(Conflict, match="A node is at work on store: a"):
+        watched(clock, here=True)
+    assert clock.seconds == 0
+
+
+def test_a_node_that_renews_is_refused_as_soon_as_that_is_seen() -> None:
+    clock = with_a_node()
+    clock.renewing = "a"
+    with pytest.raises(Conflict):
+        watched(clock)
+    assert RENEWAL <= clock.seconds < RENEWAL + 1
+
+
+def test_a_node_that_stands_still_for_a_whole_lease_is_dead() -> None:
+    assert LEASE <= watched(with_a_node()) < LEASE + 1
+
+
+def test_a_node_that_leaves_is_not_waited_for_any_longer() -> None:
+    clock = with_a_node()
+    clock.leaving = "a"
+    assert RENEWAL <= watched(clock) < RENEWAL + 1
+
+
+def test_a_node_that_comes_meanwhile_is_refused() -> None:
+    clock = with_a_node()
+    clock.joining = "b"
+    with pytest.raises(Conflict, match=r": b\."):
+        watched(clock)
+
+
+def test_dead_nodes_that_were_carried_over_are_not_waited_for_again() -> None:
+    clock = with_a_node()
+    watching = Watching(clock, is_gone=lambda _: False, lives_here=lambda _: False)
+    side = Side("store", clock.store)
+    still = asyncio.run(see_still(side, watching, lambda _: None, frozenset({("a", 0)})))
+    assert (clock.seconds, set(still.dead)) == (0.0, {("a", 0)})
+
+
+def test_this_very_process_lives_here_and_one_that_ended_does_not() -> None:
+    assert lives_here(own_home())
+    assert not lives_here("another-machine/4026531836/1/1")
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    home = own_home().rsplit("/", 2)[0]
+    ticks = _started(child.pid)
+    assert lives_here(f"{home}/{child.pid}/{ticks}")
+    child.communicate(b"\n")
+    assert not lives_here(f"{home}/{child.pid}/{ticks}")
+    assert not lives_here(f"{home}/{os.getpid()}/1")
+
+
+def _started(pid: int) -> str:
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:  # noqa: PTH123 - one line
+        return stat.read().rpartition(")")[2].split()[19]

@@ -1,0 +1,34 @@
+"""Every sentence and refusal of a move exists in two languages with the same places, and is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from string import Formatter
+
+import horae
+from horae.cli import store_move_words
+from horae.cli.words import Words
+from horae.moving.refusals import CATALOGUE
+
+ROOM = Path(horae.__file__).parent
+
+
+def places(text: str) -> set[str]:
+    return {field for _, field, _, _ in Formatter().parse(text) if field}
+
+
+def test_every_refusal_says_the_same_in_both_languages_and_is_raised_somewhere() -> None:
+    said = "".join(path.read_text(encoding="utf-8") for path in (ROOM / "moving").glob("*.py"))
+    for code, entry in CATALOGUE.items():
+        assert places(entry.message) == places(entry.message_zh), code
+        assert places(entry.hint) == places(entry.hint_zh), code
+        assert f'refuse("{code}"' in said, code
+
+
+def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
+    said = (ROOM / "cli" / "store_move.py").read_text(encoding="utf-8")
+    found = {name: value for name, value in vars(store_move_words).items() if isinstance(value, Words)}
+    assert found
+    for name, value in found.items():
+        assert places(value.en) == places(value.zh), name
+        assert f"words.{name}" in said, name

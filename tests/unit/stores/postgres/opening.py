@@ -1,0 +1,76 @@
+"""How these tests open stores: each in a schema of its own, which costs less than a database."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeAlias
+
+import asyncpg
+
+from horae.stores.postgres import PostgresStore
+from tests.servers.postgres import PostgresServer
+
+PATIENCE: Final = 60
+"""What hangs ends with an error; nothing is measured by this."""
+Connection: TypeAlias = "asyncpg.Connection[Any]"
+Scene: TypeAlias = Callable[[PostgresStore], Awaitable[None]]
+
+
+def new_schema(server: PostgresServer, **more: str | int) -> str:
+    """The address of a store that is not there yet."""
+    said = "".join(f"&{name}={value}" for name, value in more.items())
+    return f"{server.url}?schema=test_{secrets.token_hex(6)}{said}"
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[PostgresStore]:
+    store = PostgresStore(url)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def connected(store: PostgresStore) -> AsyncIterator[Connection]:
+    """By its own way, past the store."""
+    connection = await asyncpg.connect(store.address.dsn, server_settings={"search_path": store.address.schema})
+    try:
+        yield connection
+    finally:
+        connection.terminate()
+
+
+def played(url: str, scene: Scene) -> None:
+    async def play() -> None:
+        async with opened(url) as store:
+            await scene(store)
+
+    run(play())
+
+
+def run(scene: Awaitable[None]) -> None:
+    async def within_reason() -> None:
+        async with asyncio.timeout(PATIENCE):
+            await scene
+
+    asyncio.run(within_reason())
+
+
+async def until(holds: Callable[[], Awaitable[object]]) -> None:
+    """Ask until it is so; whoever waits for something that never comes ends with the patience of the test."""
+    while not await holds():
+        await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+
+
+async def waits_for_a_lock(connection: Connection, application: str = "horae") -> bool:
+    """Whether a session of ours stands before a lock that another one holds."""
+    return bool(
+        await connection.fetchval(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'", application
+        )
+    )

@@ -1,0 +1,59 @@
+"""An array that is written as text comes back as it was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import asyncpg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from horae.stores.postgres.arrays import array_text
+from tests.servers.postgres import PostgresServer
+
+AWKWARD = ["", " ", "NULL", "null", '"', '""', "\\", '\\"', ",", "{", "}", "{}", "\n", "\t", "'", "任务", "🌱", "None"]
+TEXTS = st.lists(
+    st.one_of(
+        st.none(),
+        st.sampled_from(AWKWARD),
+        st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=8),
+        st.lists(st.sampled_from(AWKWARD), max_size=4).map("".join),
+    ),
+    max_size=8,
+)
+NUMBERS = st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), max_size=8)
+
+
+@pytest.fixture(scope="module")
+def ask(postgres_server: PostgresServer) -> Iterator[Any]:
+    with asyncio.Runner() as runner:
+        connection = runner.run(asyncpg.connect(postgres_server.url))
+        yield lambda sql, value: runner.run(connection.fetchval(sql, value))
+        connection.terminate()
+
+
+@given(values=TEXTS)
+@settings(max_examples=200, deadline=None)
+def test_texts(ask: Any, values: list[str | None]) -> None:
+    assert ask("SELECT $1::text::text[]", array_text(values)) == values
+
+
+@given(values=NUMBERS)
+@settings(max_examples=100, deadline=None)
+def test_numbers(ask: Any, values: list[int | None]) -> None:
+    assert ask("SELECT $1::text::bigint[]", array_text(values)) == values
+
+
+@pytest.mark.parametrize("values", [[text, other] for text in AWKWARD for other in ("plain", None, '"')])
+def test_every_awkward_text_beside_others(ask: Any, values: list[str | None]) -> None:
+    assert ask("SELECT $1::text::text[]", array_text(values)) == values
+    assert ask("SELECT $1::text::text[]", array_text(tuple(values))) == values
+
+
+@pytest.mark.parametrize("values", [["a\0b"], ["\0", None], ['"\0"', "\\"]])
+def test_the_character_that_no_server_keeps_is_replaced(ask: Any, values: list[str | None]) -> None:
+    wanted = [None if value is None else value.replace("\0", "\ufffd") for value in values]
+    assert ask("SELECT $1::text::text[]", array_text(values)) == wanted

@@ -1,0 +1,141 @@
+"""What a statement costs does not grow with the tables, whatever the planner believes of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from horae.stores import named_sql
+from horae.stores.postgres.address import Address
+from horae.stores.postgres.door import PostgresDoor, qualified
+from tests.servers.postgres import PostgresServer
+from tests.unit.stores.postgres.opening import Connection, connected, new_schema, opened, run
+from tests.unit.stores.postgres.test_statements import KNOWN, STATEMENTS
+
+LOOKS_AT_EVERYTHING = {
+    "orphan_entries",
+    "orphan_runs",
+    "tasks_without_standing",
+    "wrong_seats",
+    "forgotten_tasks",
+    "miscounted_states",
+    "both_live_and_over",
+    "stock",
+    "tallies_page",
+    "fold_counts",
+    "all_lanes",
+    "all_nodes",
+}
+"""What an operator asks when in doubt or before a move, or what is summed up; it may take its time."""
+LISTS = {
+    name for name in STATEMENTS if re.match(r"(tasks|runs)_page|upcoming|stranded|latest|waiting|counts|tasks_of_owner|crowded", name)
+} - {"crowded_agendas"}
+"""Pages that people read: each is planned freely, for what was asked."""
+GROWING = {"tasks", "standings", "agenda", "runs", "events", "told", "lines", "records", "remembered"}
+"""The other tables hold what goes on just now: nodes, lanes, live runs and their seats, counts that are not summed up yet."""
+ONLY_THE_HEAD = {"agenda_timed", "agenda_ready", "agenda_ready_due", "agenda_prioritised", "tasks_by_owner", "told_in_order"}
+"""Indexes of which the first row, or as many as a LIMIT says, may be all that is wanted."""
+SMALL = {"told_unnumbered", "standings_over", "agenda_parked"}
+"""Indexes that hold only what waits."""
+HOT = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS]
+ROWS = 20_000
+
+
+@pytest.fixture(scope="module")
+def empty(postgres_server: PostgresServer) -> Iterator[dict[str, Any]]:
+    yield plans(postgres_server, rows=0, analysed=False)
+
+
+@pytest.fixture(scope="module")
+def filled(postgres_server: PostgresServer) -> Iterator[dict[str, Any]]:
+    yield plans(postgres_server, rows=ROWS, analysed=False)
+
+
+@pytest.fixture(scope="module")
+def analysed(postgres_server: PostgresServer) -> Iterator[dict[str, Any]]:
+    yield plans(postgres_server, rows=ROWS, analysed=True)
+
+
+def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[str, Any]:
+    """Of every hot statement, on a connection such as the store makes them."""
+    found: dict[str, Any] = {}
+
+    async def explain() -> None:
+        url = new_schema(server)
+        async with opened(url) as store:
+            async with connected(store) as connection:
+                if rows:
+                    await connection.execute(FILL.format(rows=rows))
+                if analysed:
+                    await connection.execute("ANALYZE")
+            session = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
+            for name in HOT:
+                found[name] = await plan(session, name, store.address.schema)
+            session.terminate()
+
+    run(explain())
+    return found
+
+
+async def plan(session: Connection, name: str, schema: str) -> Any:
+    text = qualified(named_sql.filled(name, KNOWN), schema)
+    count = max(map(int, re.findall(r"\$(\d+)", text)), default=0)
+    await session.execute(f"PREPARE {name} AS {text}")
+    given = f"({', '.join(['NULL'] * count)})" if count else ""
+    return json.loads(await session.fetchval(f"EXPLAIN (FORMAT json) EXECUTE {name}{given}"))[0]["Plan"]
+
+
+def steps(node: Any) -> Iterator[Any]:
+    yield node
+    for each in node.get("Plans", ()):
+        yield from steps(each)
+
+
+def costly(node: Any) -> list[str]:
+    """Every look at a growing table that does not begin at a place of an index."""
+    found: list[str] = []
+    for step in steps(node):
+        table, kind, index = step.get("Relation Name"), step["Node Type"], step.get("Index Name", "")
+        if kind == "Seq Scan" and table in GROWING:
+            found.append(f"all of {table}")
+        if kind in ("Index Scan", "Index Only Scan", "Bitmap Index Scan") and "Index Cond" not in step:
+            if index not in ONLY_THE_HEAD | SMALL and (table or index.split("_")[0]) in GROWING:
+                found.append(f"all of {index}")
+        if kind in ("Hash Join", "Merge Join"):
+            found.append(kind)
+    return found
+
+
+@pytest.mark.parametrize("name", HOT)
+@pytest.mark.parametrize("state", ["empty", "filled", "analysed"])
+def test_what_a_statement_costs_does_not_grow(request: pytest.FixtureRequest, state: str, name: str) -> None:
+    assert costly(request.getfixturevalue(state)[name]) == []
+
+
+def test_a_look_at_everything_is_noticed(postgres_server: PostgresServer) -> None:
+    async def scene() -> None:
+        url = new_schema(postgres_server)
+        async with opened(url) as store, connected(store) as connection:
+            for name in ("forgotten_tasks", "both_live_and_over"):
+                assert costly(await plan(connection, name, store.address.schema)) != []
+
+    run(scene())
+
+
+FILL = """
+INSERT INTO tasks SELECT n, 'tsk_' || n, 'owner ' || n % 50, 'name', '{{}}', 'function', '{{}}', '{{}}', '{{}}', n, NULL, NULL, '[]', 1
+FROM generate_series(1, {rows}) AS n;
+INSERT INTO standings SELECT n, 1, 'active', 0, 0, 0 FROM generate_series(1, {rows}) AS n;
+INSERT INTO agenda SELECT n, 'next', 'next', n, n, 'owner ' || n % 50, 0, n % 5, 'scheduled', 1, 0, 0, NULL, NULL, NULL, NULL, 0, 0
+FROM generate_series(1, {rows}) AS n;
+INSERT INTO runs SELECT
+  'run_' || n, n % 1000, 'ada', 'scheduled', n, n, 1, 'succeeded', NULL, n, 'node', n, n, n, NULL, NULL, NULL, NULL, 0, 0, 0, 0
+FROM generate_series(1, {rows}) AS n;
+INSERT INTO events SELECT n, 0, 'run.started', n, 'ada', 'tsk_' || n FROM generate_series(1, {rows}) AS n;
+INSERT INTO told SELECT n, 1, n FROM generate_series(1, {rows}) AS n;
+INSERT INTO lines SELECT 'run_' || n, 1, n, 'info', 'text' FROM generate_series(1, {rows}) AS n;
+"""

@@ -1,0 +1,73 @@
+"""Every statement has one name, is used, and is one that the server understands, with the types that it is given."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from pathlib import Path
+
+import asyncpg
+
+from horae.stores import named_sql
+from horae.stores.postgres import PostgresStore
+from horae.stores.postgres.door import qualified
+from tests.servers.postgres import PostgresServer
+from tests.unit.stores.postgres.opening import connected, new_schema, played
+
+ROOM = "horae.stores.postgres"
+KNOWN = named_sql.read_blocks(ROOM)
+SHARED = {name for name in KNOWN if name.endswith(("_columns", "_filter"))}
+STATEMENTS = sorted(set(KNOWN) - SHARED)
+ARRAY_AS_TEXT = re.compile(r"\$\d+::(?!text::)\w+\[\]")
+
+
+def code() -> str:
+    rooms = [Path(str(resources.files(room))) for room in (ROOM, "horae.stores.served")]
+    return "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.glob("*.py"))
+
+
+def test_every_statement_has_one_name() -> None:
+    files = (Path(str(resources.files(ROOM))) / "sql").glob("*.sql")
+    names = [name for file in files for name, _ in named_sql.blocks(file.read_text(encoding="utf-8"))]
+    assert sorted(names) == sorted(KNOWN)
+
+
+def test_every_statement_is_used_and_every_one_that_is_used_is_there() -> None:
+    text = code()
+    shared = "\n".join(KNOWN.values())
+    unused = {name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared}
+    assert unused == set()
+    called = set(re.findall(r"(?:\.query|\.ask|\.write_rows|_Shelf)\(\s*\"(\w+)\"", text))
+    assert called
+    assert called <= set(KNOWN)
+
+
+def test_arrays_come_as_text() -> None:
+    """The link writes every list as text; what the driver would make an array of itself would be refused."""
+    assert {name for name in STATEMENTS if ARRAY_AS_TEXT.search(named_sql.filled(name, KNOWN))} == set()
+
+
+def test_the_server_understands_every_statement(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore) -> None:
+        refused: dict[str, str] = {}
+        async with connected(store) as connection:
+            for name in STATEMENTS:
+                try:
+                    await connection.prepare(qualified(named_sql.filled(name, KNOWN), store.address.schema))
+                except asyncpg.PostgresError as error:
+                    refused[name] = str(error)
+        assert refused == {}
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_no_statement_reaches_beyond_its_schema(postgres_server: PostgresServer) -> None:
+    """Whatever the search path of a connection says: it may be somebody else's."""
+
+    async def scene(store: PostgresStore) -> None:
+        async with connected(store) as connection:
+            await connection.execute("SET search_path TO pg_temp")
+            for name in STATEMENTS:
+                await connection.prepare(qualified(named_sql.filled(name, KNOWN), store.address.schema))
+
+    played(new_schema(postgres_server), scene)

@@ -1,0 +1,93 @@
+"""Whatever a target or a person says can be kept: what the server cannot store is replaced, and nothing fails for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from horae.model.change import Change, Facts
+from horae.model.outcome import Settlement
+from horae.model.run import Run, RunState
+from horae.model.task import Pause, PauseCause, Standing, TaskState
+from horae.ports.journal import Line
+from horae.ports.records import Record
+from horae.ports.store import TaskFilter
+from horae.stores.postgres import PostgresStore
+from horae.testing.contracts.scenes import a_running, facts_of, keep, run_of, settle
+from horae.testing.decisions import saying
+from horae.testing.factories import NOON, a_node, a_task, an_event
+from tests.servers.postgres import PostgresServer
+from tests.unit.stores.postgres.opening import new_schema, played
+
+SAID = ["a\0b", "\0", "half \ud800 a character", "\0\udfff", "任务\0完成"]
+
+
+def kept(text: str) -> str:
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_what_a_run_says_never_keeps_it_from_ending(postgres_server: PostgresServer, text: str) -> None:
+    def end(facts: Facts, run: Run, report: Settlement) -> Change:
+        ended = run._replace(state=RunState.FAILED, ended=report.ended, result=text, error=text)
+        standing = facts.standing._replace(last_result=text, last_end=report.ended)
+        return Change(moved=(ended,), standing=standing, events=(an_event(facts.task, detail=text),))
+
+    async def scene(store: PostgresStore) -> None:
+        task = a_task()
+        run = await a_running(store, task)
+        await store.write_lines([Line(run.id, NOON, "info", text)])
+        assert await settle(store, run, decide=end) == frozenset()
+        now = await run_of(store, run)
+        assert (now.state, now.result, now.error) == (RunState.FAILED, kept(text), kept(text))
+        assert (await facts_of(store, task)).standing.last_result == kept(text)
+        assert (await store.events(0))[-1].event.detail == kept(text)
+        assert [each.line.text for each in await store.lines(run.id)] == [kept(text)]
+
+    played(new_schema(postgres_server), scene)
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_what_a_person_says_is_kept(postgres_server: PostgresServer, text: str) -> None:
+    async def scene(store: PostgresStore) -> None:
+        task = a_task()
+        await keep(store, task)
+        paused = Standing(TaskState.PAUSED, pause=Pause(NOON, PauseCause.REQUESTED, text, None))
+        facts = await store.change(task.id, None, saying(Change(standing=paused)))
+        assert facts is not None
+        assert facts.standing.pause is not None
+        assert facts.standing.pause.note == kept(text)
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_values_that_stand_alone_are_kept_too(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.remember("a\0", "b\0")
+        assert await store.recall("a\0") == "b\ufffd"
+        assert await store.put_record(Record("kind", "key\0", "", '"\0"'), replacing=None)
+        record = await store.get_record("kind", "key\0")
+        assert record is not None
+        assert record.body == '"\ufffd"'
+        await store.join(a_node("node\0", host="host\0"))
+        assert [node.host for node in (await store.extend("node\0", NOON)).nodes] == []
+        assert [node.host for node in await store.nodes()] == ["host\ufffd"]
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_a_label_with_any_character_is_found_and_spoils_no_list(postgres_server: PostgresServer) -> None:
+    """JSON can say the character that the server cannot keep."""
+
+    async def scene(store: PostgresStore) -> None:
+        labels = [("a", "\0"), ("b", 'x"],["c","y'), ("c", "y"), ("d", "\\u0000"), ("任务", "一")]
+        tasks = [a_task(labels=(label,)) for label in labels]
+        await keep(store, *tasks, a_task())
+        for task in tasks:
+            found = (await store.tasks(TaskFilter(labels=task.labels))).items
+            assert [facts.task for facts in found] == [task]
+        both = a_task(labels=(labels[1], labels[2]))
+        await keep(store, both)
+        found = (await store.tasks(TaskFilter(labels=both.labels))).items
+        assert [facts.task for facts in found] == [both]
+
+    played(new_schema(postgres_server), scene)

@@ -9,35 +9,29 @@ import pytest
 
 from horae.stores.postgres import PostgresStore
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
+from tests.contract.postgres_places import Places, opened
 from tests.servers.postgres import PostgresServer
 
 
+@pytest.fixture(scope="module")
+def places(postgres_server: PostgresServer) -> Places:
+    return Places(postgres_server)
+
+
 class TestPostgresStore(StoreContract, RecordsContract, JournalContract):
-    _server: PostgresServer
+    _places: Places
 
     @pytest.fixture(autouse=True)
-    def _at(self, postgres_server: PostgresServer) -> None:
-        self._server = postgres_server
+    def _at(self, places: Places) -> None:
+        self._places = places
 
     @asynccontextmanager
     async def make(self) -> AsyncIterator[WholeStore]:
-        url = self._server.new_database()
-        async with opened(url) as store:
+        async with self._places.empty() as url, opened(url) as store:
             yield store
-        self._server.drop_database(url)
 
     @asynccontextmanager
     async def another(self, store: WholeStore) -> AsyncIterator[WholeStore]:
         assert isinstance(store, PostgresStore)
         async with opened(store.url) as second:
             yield second
-
-
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[PostgresStore]:
-    store = PostgresStore(url)
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()

@@ -17,7 +17,7 @@ from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.using import channel
 from horae.testing.contracts import Guest, UsingContract, WholeStore
 from horae.testing.factories import a_new_task, a_task
-from tests.contract.test_postgres import opened
+from tests.contract.postgres_places import opened
 from tests.servers.postgres import PostgresServer
 
 PATIENCE = 60

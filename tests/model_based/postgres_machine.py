@@ -1,20 +1,25 @@
-"""The store in PostgreSQL, driven beside the store in memory: a database of its own for every life."""
+"""The store in PostgreSQL, driven beside the store in memory: an empty place for every life."""
 
 from __future__ import annotations
 
 from horae.stores.postgres import PostgresStore
 from horae.testing.contracts import WholeStore
 from horae.testing.contracts.machine import StoreMachine
+from tests.contract.postgres_places import Places
 from tests.servers.postgres import PostgresServer
 
 
 def machine_on(server: PostgresServer) -> type[StoreMachine]:
+    places = Places(server)
+
     class PostgresMachine(StoreMachine):
         def __init__(self) -> None:
             super().__init__()
-            self._url = server.new_database()
+            self._url = ""
 
         async def fresh(self) -> WholeStore:
+            if not self._url:
+                self._url = await places.take()
             return await _opened(self._url)
 
         async def another(self, store: WholeStore) -> WholeStore:
@@ -23,7 +28,8 @@ def machine_on(server: PostgresServer) -> type[StoreMachine]:
 
         def teardown(self) -> None:
             super().teardown()
-            server.drop_database(self._url)
+            if self._url:
+                places.give_back(self._url)
 
     return PostgresMachine
 

@@ -27,7 +27,7 @@ async def bring_up_to_date(connection: asyncpg.Connection[Any], address: Address
     """Safe when several nodes do it at once: whoever finds it unfinished waits for its turn, and looks again."""
     steps = read_steps(__package__)
     await _refuse_what_will_not_do(connection, address)
-    if await _version(connection, address) != steps[-1][0]:
+    if await version_of(connection, address) != steps[-1][0]:
         async with connection.transaction(isolation="read_committed"):
             await connection.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", _LOCK, address.schema)
             await _take_all(connection, address, steps)
@@ -35,7 +35,7 @@ async def bring_up_to_date(connection: asyncpg.Connection[Any], address: Address
 
 
 async def _take_all(connection: asyncpg.Connection[Any], address: Address, steps: list[tuple[int, str]]) -> None:
-    known, newest = await _version(connection, address), steps[-1][0]
+    known, newest = await version_of(connection, address), steps[-1][0]
     if known is None:
         raise refuse("store_not_ours", place=address.shown, schema=address.schema)
     if known > newest:
@@ -53,7 +53,7 @@ async def _take(connection: asyncpg.Connection[Any], schema: str, number: int, s
     await connection.execute(f"INSERT INTO {schema}.migrations (number) VALUES ($1)", number)  # noqa: S608
 
 
-async def _version(connection: asyncpg.Connection[Any], address: Address) -> int | None:
+async def version_of(connection: asyncpg.Connection[Any], address: Address) -> int | None:
     """The last step that was taken; None where the tables are another program's."""
     tables: list[str] | None = await connection.fetchval(_TABLES, address.schema)
     if not tables:

@@ -103,8 +103,9 @@ class Claimer:
     async def _gather(self, link: Link, rows: list[Row], begun: _Begun) -> Gathered:
         gathered = Gathered(self._familiar, {row[0]: row[_VERSION] for row in rows})
         await gathered.read_tasks(link)
-        numbers = [row[0] for row in rows]
-        crowded = [number for (number,) in await link.query("crowded_agendas", numbers)]
+        crowded = [number for number, queued in gathered.queued.items() if queued > 1]
+        if familiar := [row[0] for row in rows if row[0] not in gathered.queued]:
+            crowded += [number for (number,) in await link.query("crowded_agendas", familiar)]
         await gathered.read_entries(link, crowded)
         for row in rows:
             if row[0] not in gathered.entries:

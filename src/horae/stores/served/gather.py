@@ -27,6 +27,8 @@ class Gathered:
         self.versions = versions
         self.known = familiar.known(versions)
         self.entries: dict[int, tuple[Entry, ...]] = {}
+        self.queued: dict[int, int] = {}
+        """How many agenda entries those tasks have that had to be read."""
         self.surroundings = Surroundings()
 
     async def read_tasks(self, link: Link) -> None:
@@ -36,9 +38,10 @@ class Gathered:
             return
         going: list[int] = []
         for row in await link.query("tasks", numbers):
-            number, going_on = row[0], row[-1]
+            number, (going_on, queued) = row[0], row[-2:]
             parts = (number, row[TASK_WIDTH], task_from(row), standing_from(row, TASK_WIDTH + 1), (), ())
             self.known[number] = new(Known, parts)
+            self.queued[number] = queued
             if going_on:
                 going.append(number)
         if going:

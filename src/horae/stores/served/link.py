@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..rows import Row
+
+if TYPE_CHECKING:
+    from .sheets import Sheets
 
 
 class AlreadyMadeError(Exception):
@@ -23,6 +26,9 @@ class Link(Protocol):
 
     async def write_events(self, rows: Sequence[Row]) -> None:
         """Append to the log, numbered so that nothing with a lower number can appear after a higher one was read."""
+
+    async def write_at_once(self, sheets: Sheets) -> bool:
+        """All of an ordinary claim, or of an ordinary settlement; False where the server takes it only piece by piece."""
 
     async def begin(self) -> None: ...
 

@@ -96,6 +96,8 @@ class Sheets(Counting):
 
     async def write(self, link: Link) -> None:
         """Events last: on some servers their numbers are given out one transaction at a time."""
+        if self._is_ordinary and await link.write_at_once(self):
+            return
         await self._write_tasks(link)
         await self._write_entries(link)
         await self._write_runs(link)
@@ -105,6 +107,14 @@ class Sheets(Counting):
         await self._write_counts(link)
         if self.events:
             await link.write_events(self.events)
+
+    @property
+    def _is_ordinary(self) -> bool:
+        """Runs that begin, or runs that end, as nearly all do, and nothing else."""
+        if bool(self.started) is bool(self.ended) or not self.events:
+            return False
+        rest = (self.new_tasks, self.edited, self.entries, self.born, self.going, self.gone, self.over)
+        return not any(rest) and not self.taken and not self.left and not self.deleted
 
     async def _write_tasks(self, link: Link) -> None:
         if self.new_tasks or self.edited:
@@ -167,9 +177,13 @@ class Sheets(Counting):
             await link.write_rows("take_seats", 2, self.taken)
 
     async def _write_counts(self, link: Link) -> None:
-        rows = [value for key, number in self.all_counts().items() if number for value in (*key, number)]
+        rows = self.count_rows()
         if rows:
-            await link.write_rows("count", 4, rows)
+            await link.write_rows("count", 4, [value for row in rows for value in row])
+
+    def count_rows(self) -> list[Row]:
+        """Owner, hour, name, number."""
+        return [(*key, number) for key, number in self.all_counts().items() if number]
 
 
 def _taken(key: str) -> HoraeError:

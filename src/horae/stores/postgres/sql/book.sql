@@ -158,7 +158,9 @@ WHERE told.first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bi
 ORDER BY told.first, events.place LIMIT $2
 
 -- name: events_of_owner
-SELECT {event_columns} FROM @told JOIN @events ON events.tx = told.tx
+-- Transaction by transaction from that number on, and not by way of all that was ever told.
+SELECT {event_columns}
+FROM @told CROSS JOIN LATERAL (SELECT * FROM @events AS each WHERE each.tx = told.tx ORDER BY each.place) AS events
 WHERE told.first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
   AND told.first + events.place > $1 AND events.owner = $3
 ORDER BY told.first, events.place LIMIT $2

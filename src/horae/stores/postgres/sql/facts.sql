@@ -2,7 +2,8 @@
 
 -- name: tasks
 SELECT
-  {task_columns}, {standing_columns}, EXISTS (SELECT 1 FROM @going WHERE going.task = tasks.seq)
+  {task_columns}, {standing_columns}, EXISTS (SELECT 1 FROM @going WHERE going.task = tasks.seq),
+  (SELECT count(*) FROM @agenda WHERE agenda.task = tasks.seq)
 FROM @tasks JOIN @standings ON standings.task = tasks.seq WHERE tasks.seq = ANY ((SELECT $1::text::bigint[])::bigint[])
 
 -- name: entries

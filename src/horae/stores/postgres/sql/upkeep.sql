@@ -38,7 +38,8 @@ SELECT task FROM @runs WHERE task > $1 GROUP BY task HAVING count(*) > $2 ORDER 
 -- Up to which event the next so many tell of runs.
 SELECT coalesce(
   (
-    SELECT told.first + events.place FROM @told JOIN @events ON events.tx = told.tx
+    SELECT told.first + events.place
+    FROM @told CROSS JOIN LATERAL (SELECT * FROM @events AS each WHERE each.tx = told.tx ORDER BY each.place) AS events
     WHERE told.first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
       AND told.first + events.place > $1 AND events.run_id IS NOT NULL
     ORDER BY told.first, events.place LIMIT 1 OFFSET $2::bigint - 1

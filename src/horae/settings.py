@@ -65,8 +65,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_STORE",),
         "text",
         None,
-        "Where tasks are kept: sqlite:///file.db",
-        "任务的存储位置:sqlite:///文件.db",
+        "Where tasks are kept: sqlite:///file.db, postgresql://…, mysql://…",
+        "任务的存储位置:sqlite:///文件.db、postgresql://…、mysql://…",
     ),
     Setting(
         "zone", _ZONE_VARIABLES, "text", None, "The zone where a schedule names none", "计划未指明时区时使用的时区"

@@ -8,9 +8,10 @@ from typing import Final
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
 
-from .postgres_machine import machine_on
+from . import mariadb_machine, postgres_machine
 from .sqlite_machine import SQLiteMachine
 
 WANTED: Final = os.environ.get("HORAE_EXAMPLES")
@@ -33,4 +34,8 @@ def test_sqlite_answers_as_memory_does() -> None:
 
 
 def test_postgres_answers_as_memory_does(postgres_server: PostgresServer) -> None:
-    run_state_machine_as_test(machine_on(postgres_server), settings=lives(12))
+    run_state_machine_as_test(postgres_machine.machine_on(postgres_server), settings=lives(12))
+
+
+def test_mariadb_answers_as_memory_does(mariadb_server: MariaDBServer) -> None:
+    run_state_machine_as_test(mariadb_machine.machine_on(mariadb_server), settings=lives(12))

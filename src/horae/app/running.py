@@ -24,6 +24,7 @@ from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
 from ..runtime.choosing import chosen_settings, chosen_tolerance, chosen_wake
 from ..runtime.house import make_service, open_targets
 from ..runtime.kinds import FUNCTION, Kinds
+from ..runtime.stores import usual_look
 from ..service.service import Service
 from ..settings import Settings, default_zone, read_settings
 from ..targets.function.origin import being_loaded
@@ -163,6 +164,8 @@ class Running:
         if not chosen_wake(chosen, os.environ) and self._surroundings is None and self.settings.precise:
             self.settings = replace(self.settings, precise=False)
             self._wakeup = make_wakeup(self.url, precise=False)
+        if self.settings.precise and self.settings.look_every is None and self._surroundings is None:
+            self.settings = replace(self.settings, look_every=usual_look(self.url))
 
     def _tolerate_as(self, chosen: Settings) -> None:
         """What the code says of the clock comes before what a file or a variable does."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import words
 from .out import Out
+from .shown_store import option_for
 
 
 def offer_more(out: Out, command: str, said: Mapping[str, Any], after: object) -> None:
@@ -15,9 +16,8 @@ def offer_more(out: Out, command: str, said: Mapping[str, Any], after: object) -
     parts = ["horae", command]
     for name, value in said.items():
         parts += _option(name, value)
-    if out.store is not None:
-        parts += ["--store", out.store]
-    out.note(words.MORE, command=shlex.join([*parts, "--after", str(after)]))
+    told = shlex.join(parts) + option_for(out.store)
+    out.note(words.MORE, command=f"{told} --after {shlex.quote(str(after))}")
 
 
 def _option(name: str, value: Any) -> list[str]:

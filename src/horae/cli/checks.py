@@ -24,7 +24,15 @@ LITTLE_BYTES: Final = 1_000_000_000
 TOO_LITTLE_BYTES: Final = 100_000_000
 _DRIFT_MILLISECONDS: Final = 50
 _SYNCHRONISED: Final = Path("/run/systemd/timesync/synchronized")
-_LIBRARIES: Final = {"aiohttp": "http", "cryptography": "secrets", "yaml": "yaml", "redis": "redis"}
+_LIBRARIES: Final = {
+    "aiohttp": "http",
+    "cryptography": "secrets",
+    "yaml": "yaml",
+    "redis": "redis",
+    "asyncpg": "postgres",
+    "asyncmy": "mysql",
+    "uvloop": "fast",
+}
 
 
 class Check(NamedTuple):
@@ -41,7 +49,10 @@ def check(code: str, grade: Grade, said: Words, fix: Words | None = None, **fact
     return Check(code, grade, said, facts, fix)
 
 
-def about_python() -> Check:
+def about_python(driver: str | None = None) -> Check:
+    """`driver` is what speaks with a server; without one, the store is SQLite's."""
+    if driver is not None:
+        return check("python", "ok", words.PYTHON_AND_DRIVER, python=platform.python_version(), driver=driver)
     sqlite, apsw = library_versions()
     return check("python", "ok", words.PYTHON, python=platform.python_version(), sqlite=sqlite, apsw=apsw)
 
@@ -110,8 +121,11 @@ def about_libraries() -> Check:
     return check("libraries", "ok", whole, fix, present=", ".join(present) or "-", names=", ".join(absent))
 
 
-def about_key(path: Path, secrets: int) -> Check:
-    """Whoever can read the key can read every secret."""
+def about_key(path: Path | None, secrets: int) -> Check:
+    """Whoever can read the key can read every secret. None: it has to be named, and was not."""
+    if path is None:
+        missing = check("secrets", "error", words.KEY_NOT_NAMED, words.KEY_NOT_NAMED_FIX, number=secrets)
+        return missing if secrets else check("secrets", "ok", words.KEY_NONE)
     if not path.exists():
         if secrets:
             return check("secrets", "error", words.KEY_MISSING, words.KEY_MISSING_FIX, number=secrets, path=path)
@@ -131,8 +145,10 @@ def plain_words(said: Words) -> Words:
     return Words(*(text.replace("{", "{{").replace("}", "}}") for text in said))
 
 
-def of_this_machine(folder: Path) -> Iterator[Check]:
-    yield about_disk(folder)
+def of_this_machine(folder: Path | None) -> Iterator[Check]:
+    """`folder` is that of the store, if it is on this machine."""
+    if folder is not None:
+        yield about_disk(folder)
     yield about_libraries()
 
 

@@ -12,6 +12,7 @@ import typer
 from . import operating_words as words
 from .frame import command
 from .out import Out
+from .shown_store import shown_url
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -67,6 +68,8 @@ def masked(path: str, value: Any) -> Any:
     name = path.rpartition(".")[2]
     if _TELLING.search(name):
         return MASK
+    if path == "store" and isinstance(value, str):
+        return shown_url(value)
     if isinstance(value, str):
         return _plain_address(value, hides_path=name.lower().endswith(_ADDRESSES))
     if isinstance(value, Mapping):

@@ -1,8 +1,10 @@
-"""`horae db`: back the store up, bring a backup back, look for damage, bring it up to date."""
+"""`horae db`: back the store up, bring a backup back, look for damage, bring it up to date.
+
+A store on a server is looked at and brought up to date alike; its backups are the server's business.
+"""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +14,16 @@ from . import operating_words as words
 from .frame import command
 from .operating_refusals import refuse
 from .out import Out
+from .whereabouts import (
+    existing_file,
+    existing_place,
+    place,
+    place_json,
+    real_path,
+    schema_of,
+    server_address,
+    store_file,
+)
 from .words import Words
 
 if TYPE_CHECKING:
@@ -36,6 +48,9 @@ def backup(out: Out, path: Path = _PATH) -> None:
     from ..wire.moments import utc  # noqa: PLC0415 - `--help` does without
     from .session import look  # noqa: PLC0415
 
+    address = server_address(out)
+    if address is not None:
+        raise refuse("backup_on_server", place=address)
     here, there = existing_file(out), path.expanduser().absolute()
     if real_path(there) == real_path(here):
         raise refuse("same_file", path=there)
@@ -56,6 +71,9 @@ def restore(out: Out, path: Path = _PATH) -> None:
     """Put a backup in the place of the store; what was there is kept beside it."""
     from .restoring import check_backup, check_nobody_is_there, kept_name, put_in_place  # noqa: PLC0415
 
+    address = server_address(out)
+    if address is not None:
+        raise refuse("restore_on_server", place=address)
     # Where the store is a link, the file that it leads to is what is replaced and kept.
     here, there = real_path(store_file(out)), path.expanduser().absolute()
     if not there.is_file():
@@ -80,10 +98,10 @@ def check(out: Out) -> None:
     """Look for damage and contradictions; exit code 1 when there are any."""
     from .session import look  # noqa: PLC0415
 
-    here = existing_file(out)
+    here = existing_place(out)
     doubts = look(out.store, lambda app: app.store.check())
     if out.json:
-        out.data({"path": str(here), "doubts": list(doubts)})
+        out.data({**place_json(here), "doubts": list(doubts)})
     elif doubts:
         for doubt in doubts:
             out.line(doubt)
@@ -94,23 +112,26 @@ def check(out: Out) -> None:
 
 
 def upgrade(out: Out) -> None:
-    """Bring the file up to the schema of this version; opening it does the same."""
-    from ..runtime.condition import store_condition  # noqa: PLC0415
+    """Bring the store up to the schema of this version; opening it does the same."""
     from .session import look  # noqa: PLC0415
 
-    here = existing_file(out)
-    before = store_condition(str(here)).schema
+    here = existing_place(out)
+    before = schema_of(out, here)
     look(out.store, _nothing)
-    after = store_condition(str(here)).schema
-    said = words.UP_TO_DATE if before == after else words.UPGRADED
-    _tell(out, said, path=here, before=before, after=after)
+    after = schema_of(out, here)
+    if out.json:
+        out.data({**place_json(here), "before": before, "after": after})
+    else:
+        said = words.UP_TO_DATE if before == after else words.UPGRADED
+        out.line(("✓ ", out.told(said, path=here, before=before, after=after)))
 
 
 def path(out: Out) -> None:
     """Say where the store is."""
-    here = store_file(out)
+    here = place(out)
     if out.json:
-        out.data({"path": str(here), "exists": here.exists()})
+        # Whether anything is on a server is known only to the server.
+        out.data({**place_json(here), "exists": here.exists() if isinstance(here, Path) else None})
     else:
         out.line(str(here))
 
@@ -124,32 +145,6 @@ def _tell(out: Out, said: Words, **facts: object) -> None:
         out.data({name: value if isinstance(value, int | None) else str(value) for name, value in facts.items()})
     else:
         out.line(("✓ ", out.told(said, **facts)))
-
-
-def store_file(out: Out) -> Path:
-    """Where the store is, or would be; only one in a file is anywhere."""
-    from ..runtime.choosing import store_url  # noqa: PLC0415
-    from ..runtime.stores import sqlite_path  # noqa: PLC0415
-    from .session import settings_of  # noqa: PLC0415
-
-    url = store_url(settings_of(out.store))
-    found = sqlite_path(url)
-    if found is None:
-        raise refuse("only_a_file", url=url)
-    return Path(found).absolute()
-
-
-def real_path(path: Path) -> Path:
-    """Links followed, as far as they lead anywhere; one that leads to itself is left to whoever opens it."""
-    return Path(os.path.realpath(path))
-
-
-def existing_file(out: Out) -> Path:
-    from .session import opened_url  # noqa: PLC0415
-
-    here = store_file(out)
-    opened_url(out.store, create=False)
-    return here
 
 
 def confirm_replacing(out: Out, path: Path) -> None:

@@ -17,8 +17,8 @@ from ..model.principal import LOCAL, Principal
 from ..model.task import Target
 from ..ports.keeping import Keeping
 from ..runtime.choosing import chosen_wake
-from ..runtime.stores import make_store, make_wakeup, sqlite_path
-from ..sealing import sealing_for
+from ..runtime.sealed import sealing_of
+from ..runtime.stores import make_store, make_wakeup
 from ..service.secrets import SecretBox
 from ..service.service import Service
 from ..settings import Settings
@@ -37,7 +37,7 @@ class Desk:
         self.zone = home_zone(None, settings).name
         self.clock: Clock = SystemClock()
         self._ring = make_wakeup(url, precise=chosen_wake(settings, os.environ))
-        secrets = SecretBox(store, sealing_for(sqlite_path(url), settings.value("key_file")), self.clock)
+        secrets = SecretBox(store, sealing_of(url, settings.value("key_file")), self.clock)
         self.service = Service(store, self.clock, self.zone, secrets, check=_checked, told=self.told)
 
     def told(self, _due: datetime | None) -> None:

@@ -41,6 +41,9 @@ def doctor(out: Out) -> None:
 def _examined(out: Out) -> list[Check]:
     from ..clock import SystemClock  # noqa: PLC0415 - `--help` does without
     from ..errors import HoraeError  # noqa: PLC0415
+    from ..runtime.choosing import store_url  # noqa: PLC0415
+    from ..runtime.condition import driver_of  # noqa: PLC0415
+    from ..runtime.schemes import is_on_server  # noqa: PLC0415
     from .checks import Reading, about_clock, about_python, about_settings, about_zones, of_this_machine  # noqa: PLC0415
     from .session import home_zone, settings_of  # noqa: PLC0415
 
@@ -50,15 +53,36 @@ def _examined(out: Out) -> list[Check]:
         settings = settings_of(out.store)
     except HoraeError as error:
         return [about_python(), about_settings(error)]
-    folder, of_store = _about_store(out)
+    url = store_url(settings)
+    folder, of_store = (None, _about_server(out, url)) if is_on_server(url) else _about_store(out)
     return [
-        about_python(),
+        about_python(driver_of(url) if is_on_server(url) else None),
         about_settings(settings),
         *of_store,
         about_clock(before, Reading.of(clock)),
         about_zones(home_zone(None, settings)),
         *of_this_machine(folder),
     ]
+
+
+def _about_server(out: Out, url: str) -> list[Check]:
+    import asyncio  # noqa: PLC0415
+
+    from ..clock import SystemClock  # noqa: PLC0415
+    from ..errors import StoreError  # noqa: PLC0415
+    from ..runtime.condition import server_condition  # noqa: PLC0415
+    from .server_checks import about_refusal, about_server  # noqa: PLC0415
+    from .session import look, place_of, settings_of  # noqa: PLC0415
+    from .store_checks import about_store  # noqa: PLC0415
+
+    try:
+        server = asyncio.run(server_condition(url, SystemClock()))
+        found = [] if server is None else list(about_server(server, settings_of(out.store)))
+        if server is not None and server.schema:
+            found += look(out.store, lambda app: about_store(app, None, server))
+    except StoreError as error:
+        return [about_refusal(error, place_of(out.store))]
+    return found
 
 
 def _about_store(out: Out) -> tuple[Path, list[Check]]:
@@ -69,7 +93,8 @@ def _about_store(out: Out) -> tuple[Path, list[Check]]:
     from ..runtime.stores import sqlite_path  # noqa: PLC0415
     from .checks import check, plain_words  # noqa: PLC0415
     from .reaching import obstacle_to  # noqa: PLC0415
-    from .session import look, settings_of  # noqa: PLC0415
+    from .server_checks import about_refusal  # noqa: PLC0415
+    from .session import look, place_of, settings_of  # noqa: PLC0415
     from .store_checks import about_file, about_store  # noqa: PLC0415
     from .words import Words  # noqa: PLC0415
 
@@ -87,8 +112,10 @@ def _about_store(out: Out) -> tuple[Path, list[Check]]:
         before = [] if path is None else list(about_file(path))
         return path.parent if path else Path.cwd(), [*before, *look(out.store, lambda app: about_store(app, path))]
     except StoreError as error:
+        if path is None:
+            return Path.cwd(), [about_refusal(error, place_of(out.store))]
         damaged = check("store", "error", words.NOT_A_STORE, words.NOT_A_STORE_FIX, path=path, problem=error)
-        return path.parent if path else Path.cwd(), [damaged]
+        return path.parent, [damaged]
 
 
 def _shape(out: Out, found: Check) -> dict[str, Any]:

@@ -23,7 +23,10 @@ Said: TypeAlias = dict[str, Any]
 BEHIND: Final = "behind"
 
 _STORE: Final = typer.Option(
-    None, "--store", metavar="URL", help="Which store: sqlite:///file.db. Default: HORAE_STORE, horae.toml, ./horae.db."
+    None,
+    "--store",
+    metavar="URL",
+    help="Which store: sqlite:///file.db, postgresql://…, mysql://…. Default: HORAE_STORE, horae.toml, ./horae.db.",
 )
 _EVERYWHERE: Final[OptionGroup] = {
     "store": (str | None, _STORE),

@@ -12,13 +12,17 @@ from ..choices import Language
 from ..model.change import Facts
 from ..model.task import TaskState
 from ..runtime import sqlite_path
+from ..runtime.condition import ServerCondition, server_condition
 from ..schedule.preview import fires_in
 from ..version import __version__
 from ..wire.moments import local, utc
 from ..wire.tasks import next_due
 from . import operating_words as words
+from .fast_loop import loop_name
 from .out import Out
 from .pieces import Piece
+from .served_store import server_json, server_line
+from .shown_store import shown_url
 from .width import padded
 from .words import Words
 
@@ -35,6 +39,7 @@ class Start(NamedTuple):
     """How many workers went before this one."""
     tasks: Mapping[TaskState, int]
     upcoming: Facts | None
+    server: ServerCondition | None
 
     @property
     def due(self) -> datetime | None:
@@ -44,7 +49,8 @@ class Start(NamedTuple):
 async def gather(app: Horae, seconds: float, number: int) -> Start:
     overview = await app.service.overview.now(app.who)
     upcoming = overview.upcoming[0] if overview.upcoming else None
-    return Start(app, overview.at, seconds, number, overview.tasks, upcoming)
+    server = await server_condition(app.url, app.clock)
+    return Start(app, overview.at, seconds, number, overview.tasks, upcoming, server)
 
 
 def start_json(start: Start) -> dict[str, Any]:
@@ -55,8 +61,10 @@ def start_json(start: Start) -> dict[str, Any]:
         "ready_ms": round(start.seconds * 1000),
         "restarts": start.number,
         "node": None if app.engine is None else app.engine.node,
-        "store": app.url,
+        "store": shown_url(app.url),
         "path": None if path is None else str(Path(path).resolve()),
+        "server": None if start.server is None else server_json(start.server),
+        "loop": loop_name(),
         "zone": app.zone,
         "tasks": {state.value: number for state, number in start.tasks.items()},
         "scheduler": {
@@ -72,7 +80,7 @@ def start_json(start: Start) -> dict[str, Any]:
 def show_start(out: Out, start: Start) -> None:
     ready = words.READY if start.number == 0 else words.AGAIN
     out.line(("  ", Piece(f"horae {__version__}", "bold"), f"  {out.told(ready, seconds=f'{start.seconds:.1f}')}"))
-    labelled(out, words.DATA, _data(out, start.app))
+    labelled(out, words.DATA, _data(out, start))
     labelled(out, words.TASKS, _tasks(out, start.tasks))
     labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
 
@@ -81,8 +89,10 @@ def labelled(out: Out, label: Words, text: str) -> None:
     out.line(("  ", Piece(padded(out.told(label), _LABEL), "dim"), " ", text), flush=True)
 
 
-def _data(out: Out, app: Horae) -> str:
-    path = sqlite_path(app.url)
+def _data(out: Out, start: Start) -> str:
+    if start.server is not None:
+        return server_line(out, start.server)
+    path = sqlite_path(start.app.url)
     return out.told(words.IN_MEMORY) if path is None else out.told(words.SQLITE, path=Path(path).resolve())
 
 

@@ -66,6 +66,22 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "该操作只适用于文件存储,不适用于“{url}”。",
         "请用 --store sqlite:///文件.db 选择文件存储。",
     ),
+    "backup_on_server": Entry(
+        InvalidTask,
+        "{place} is backed up by the tools of its server, not by Horae.",
+        "Use pg_dump, mariadb-dump or mysqldump: 'horae doctor' prints the command. While no node runs, 'horae move' copies "
+        "everything into a file.",
+        "{place} 由服务器自带的工具备份,而不是由 Horae 备份。",
+        "请使用 pg_dump、mariadb-dump 或 mysqldump:“horae doctor”会给出命令。没有节点运行时,“horae move”可把全部数据复制到文件。",
+    ),
+    "restore_on_server": Entry(
+        InvalidTask,
+        "A file cannot be put in the place of {place}, which is on a server.",
+        "Bring a dump back with the tools of the server; what is in a file of Horae is brought there by: "
+        "horae move sqlite:///FILE TO_URL",
+        "{place} 位于服务器上,无法用文件替换。",
+        "请用服务器自带的工具恢复转储;Horae 的文件可这样迁入:horae move sqlite:///文件 目标地址",
+    ),
     "file_exists": Entry(
         BadUsage,
         "{path} exists already.",

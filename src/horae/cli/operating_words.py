@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..choices import Language
 from .words import Words
+
+LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 # --- up ------------------------------------------------------------------------------------------------------------
 
 READY: Final = Words("ready in {seconds} s", "就绪,用时 {seconds} 秒")
 AGAIN: Final = Words("running again after {seconds} s", "{seconds} 秒后恢复运行")
 DATA: Final = Words("Data", "数据")
+STORE: Final = Words("Store", "存储")
 TASKS: Final = Words("Tasks", "任务")
 SCHEDULER: Final = Words("Scheduler", "调度")
 OUTAGE: Final = Words("Outage", "中断")
@@ -25,6 +29,21 @@ QUEUED: Final = Words("{number} queued", "{number} 个排队")
 NEXT: Final = Words("next {at} ({ahead}) {name}", "下一个 {at}({ahead}){name}")
 NOTHING_NEXT: Final = Words("nothing to come", "没有待执行的任务")
 IN_MEMORY: Final = Words("in memory; gone when this process ends", "仅在内存中;进程结束后消失")
+ON_SERVER: Final = Words(
+    "{kind} {version} at {place}, database {database}, {kept}", "{kind} {version},{place},数据库 {database},{kept}"
+)
+KEPT_IN: Final = {
+    "schema": Words("schema {named}", "模式 {named}"),
+    "prefix": Words("tables {named}…", "表 {named}…"),
+}
+CLOCK_OFF: Final = {
+    True: Words("this machine's clock is {by} behind it", "本机时钟比它慢 {by}"),
+    False: Words("this machine's clock is {by} ahead of it", "本机时钟比它快 {by}"),
+}
+NAME_THE_STORE: Final = Words(
+    "put its address into HORAE_STORE for the commands below: it holds a password, which is not shown",
+    "请先把它的地址放入 HORAE_STORE,再执行下面的命令:地址含有密码,不显示",
+)
 SQLITE: Final = Words("{path}  (SQLite, WAL)", "{path}(SQLite,WAL)")
 NOTHING_RAN: Final = Words("Nothing ran {since}–{until} ({how}).", "{since}–{until} 期间没有运行({how})。")
 STOPPED_CLEANLY: Final = Words("stopped in good order", "正常停止")
@@ -106,6 +125,10 @@ REMOVE_SECRET: Final = Words(
 ROTATED: Final = Words(
     "{number} values are sealed with a new key in {path}", "{number} 个值已用新密钥重新加密,密钥位于 {path}"
 )
+SHARE_THE_KEY: Final = Words(
+    "Copy {path} to every machine with a node now: until then, the nodes there cannot open a secret.",
+    "请立即把 {path} 复制到每台有节点的机器:在此之前,那里的节点无法打开机密。",
+)
 SECRET_TITLES: Final = (Words("NAME", "名称"), Words("OWNER", "所有者"), Words("UPDATED", "更新时间"))
 
 # --- config --------------------------------------------------------------------------------------------------------
@@ -116,6 +139,7 @@ FROM_DEFAULT: Final = Words("default", "默认")
 # --- doctor --------------------------------------------------------------------------------------------------------
 
 PYTHON: Final = Words("Python {python}, SQLite {sqlite} (apsw {apsw})", "Python {python},SQLite {sqlite}(apsw {apsw})")
+PYTHON_AND_DRIVER: Final = Words("Python {python}, {driver}", "Python {python},{driver}")
 SETTINGS_FINE: Final = Words("Settings: {number} chosen, the rest as usual", "设置:已指定 {number} 项,其余为默认")
 NO_STORE: Final = Words("No store yet: {path}", "还没有存储:{path}")
 NO_STORE_FIX: Final = Words('horae add "every 10s" --say tick', 'horae add "every 10s" --say tick')
@@ -126,6 +150,28 @@ NOT_A_STORE_FIX: Final = Words(
 STORE_FINE: Final = Words(
     "Store: schema {schema}, journal {journal}, synchronous FULL, {size}, {path}",
     "存储:架构版本 {schema},日志 {journal},synchronous FULL,{size},{path}",
+)
+SERVER_FINE: Final = Words("Store: {where}; schema version {schema}, {size}", "存储:{where};架构版本 {schema},{size}")
+NO_TABLES: Final = Words("No tables yet: {where}", "还没有表:{where}")
+SERVER_FIX: Final = Words("look at the server's log", "查看服务器的日志")
+DURABLE: Final = Words("Durable: {settings}", "持久:{settings}")
+NOT_DURABLE: Final = Words(
+    "When the power fails, the server may lose what it has acknowledged: {settings}",
+    "断电时,服务器可能丢失已确认的数据:{settings}",
+)
+DURABLE_FIX: Final = Words("turn on or set to 1: {names}", "打开,或设为 1:{names}")
+DUMPED: Final = Words(
+    "Backups are made with the server's own tools: {dump}; horae move copies everything into a file",
+    "备份使用服务器自带的工具:{dump};horae move 可把全部数据复制到文件",
+)
+CLOCKS_AGREE: Final = Words("This machine's clock and the server's agree within {by}", "本机时钟与服务器时钟相差 {by}")
+CLOCK_IS_OFF: Final = Words("Against the server's, {off}; nodes correct for it", "与服务器相比,{off};节点会自行校正")
+CLOCK_TOO_FAR_OFF: Final = Words(
+    "Against the server's, {off}: more than {tolerance}, so no node starts here",
+    "与服务器相比,{off}:超过 {tolerance},此处不会启动节点",
+)
+NODE_CLOCKS: Final = Words(
+    "Clocks are off by up to {by} on {names}; nodes correct for it", "{names} 的时钟偏差最多 {by};节点会自行校正"
 )
 WRONG_JOURNAL: Final = Words("The journal mode is {journal}, not WAL", "日志模式为 {journal},而不是 WAL")
 INTACT: Final = Words("Database intact", "数据库完好")
@@ -200,6 +246,13 @@ KEY_FINE: Final = Words(
 KEY_NONE: Final = Words("Secrets: none kept", "机密:没有")
 KEY_MISSING: Final = Words(
     "{number} secrets are sealed, but the key {path} is not there", "有 {number} 个机密,但密钥 {path} 不存在"
+)
+KEY_NOT_NAMED: Final = Words(
+    "{number} secrets are sealed, but no key is named here", "有 {number} 个机密,但此处没有指明密钥"
+)
+KEY_NOT_NAMED_FIX: Final = Words(
+    "set HORAE_KEY_FILE to this machine's copy of the key that all nodes share",
+    "用 HORAE_KEY_FILE 指明本机上所有节点共用的密钥副本",
 )
 KEY_MISSING_FIX: Final = Words("bring the key file back, or set the secrets again", "恢复密钥文件,或重新设置机密")
 DISK_FINE: Final = Words("{free} free on the disk of the store", "存储所在磁盘剩余 {free}")

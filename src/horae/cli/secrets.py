@@ -44,7 +44,7 @@ def set_secret(
     if source not in (None, [], ["-"]):
         raise refuse("secret_as_argument", name=name)
     value = _value(out, name, from_file, piped=source == ["-"])
-    kept = act(out.store, lambda app: app.service.secrets.set(app.who, name, value, owner))
+    kept = act(out.store, lambda app: _set(app, name, value, owner))
     if out.json:
         out.data(_shape(kept))
     else:
@@ -82,17 +82,44 @@ def remove(out: Out, name: str = _NAME, owner: str | None = _OWNER) -> None:
 def rotate(out: Out) -> None:
     """Make a new key and seal everything with it; engines that run go on."""
     from ..sealing import KeyFile  # noqa: PLC0415
-    from ..sealing.place import key_path  # noqa: PLC0415
     from ..service.secrets import renew_key  # noqa: PLC0415
-    from .database import existing_file  # noqa: PLC0415
-    from .session import look, settings_of  # noqa: PLC0415
+    from .session import look  # noqa: PLC0415
+    from .whereabouts import existing_place  # noqa: PLC0415
 
-    path = key_path(str(existing_file(out)), settings_of(out.store).value("key_file"))
+    here = existing_place(out)
+    path = _key_of(out, here)
     number = look(out.store, lambda app: renew_key(app.service.secrets, KeyFile(path)))
     if out.json:
         out.data({"resealed": number, "key_file": str(path)})
     else:
         out.line(("✓ ", out.told(words.ROTATED, number=number, path=path)))
+    if isinstance(here, str):
+        out.note(words.SHARE_THE_KEY, path=path)
+
+
+def _key_of(out: Out, here: Path | str) -> Path:
+    """Beside a file, unless it is named; for a store on a server it has to be."""
+    from ..sealing.place import key_path, named_path  # noqa: PLC0415
+    from ..sealing.refusals import refuse as refuse_key  # noqa: PLC0415
+    from .session import settings_of  # noqa: PLC0415
+
+    named = settings_of(out.store).value("key_file")
+    path = named_path(named) if isinstance(here, str) else key_path(str(here), named)
+    if path is None:
+        raise refuse_key("key_file_not_named")
+    return path
+
+
+async def _set(app: Horae, name: str, value: str, owner: str | None) -> SecretName:
+    """To set a secret may make the key. Of what is on a server, another machine may have made it already: two keys would
+    be one too many."""
+    from ..runtime.sealed import key_is_elsewhere  # noqa: PLC0415
+    from .session import settings_of  # noqa: PLC0415
+
+    missing = key_is_elsewhere(app.url, settings_of(None).value("key_file"))
+    if missing is not None and (await app.service.secrets.names(app.who, limit=1)).items:
+        raise missing
+    return await app.service.secrets.set(app.who, name, value, owner)
 
 
 async def _names(app: Horae, owner: str | None) -> list[SecretName]:

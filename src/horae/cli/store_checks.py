@@ -12,15 +12,17 @@ from ..engine.home import is_gone
 from ..engine.janitor import ZONE_DATA
 from ..model.page import LARGEST_PAGE
 from ..model.task import PauseCause, TaskState
-from ..ports.store import Node, TaskFilter
-from ..runtime.condition import store_condition
+from ..ports.agreed import agreed_lease
+from ..ports.store import TaskFilter
+from ..runtime.condition import ServerCondition, store_condition
 from ..schedule import TZDATA_VERSION
 from ..schedule.preview import in_words
-from ..sealing.place import key_path
+from ..sealing.place import key_path, named_path
 from ..service.overview import Overview
 from . import operating_words as words
 from .checks import Check, about_key, check
 from .database import LAST_BACKUP, in_bytes
+from .server_checks import about_clocks
 from .session import settings_of
 from .words import Words
 
@@ -41,15 +43,25 @@ def about_file(path: Path) -> Iterator[Check]:
         yield check("journal", "error", words.WRONG_JOURNAL, words.DAMAGED_FIX, journal=found.journal)
 
 
-async def about_store(app: Horae, path: Path | None) -> list[Check]:
+async def about_store(app: Horae, path: Path | None, server: ServerCondition | None = None) -> list[Check]:
     overview = await app.service.overview.now(app.who)
-    found = [await _about_integrity(app), await _about_backup(app, overview), *await _about_time(app, overview)]
-    found += [_about_lateness(overview), *_about_waiting(overview), *_about_nodes(overview.nodes, overview)]
+    # What is on a server is told by the server's clock.
+    now = overview.at if server is None else overview.at + server.offset
+    found = [await _about_integrity(app)]
+    if server is None:
+        found.append(await _about_backup(app, overview))
+    found += [*await _about_time(app, overview, now), _about_lateness(overview), *_about_waiting(overview)]
+    found += [*_about_nodes(overview, now, await agreed_lease(app.store)), *about_clocks(overview.nodes)]
     found += [*_about_lanes(overview), *await _about_tasks(app, overview)]
-    if path is not None:
-        secrets = len((await app.service.secrets.names(app.who, limit=LARGEST_PAGE)).items)
-        found.append(about_key(key_path(str(path), settings_of(None).value("key_file")), secrets))
+    if path is not None or server is not None:
+        found.append(await _about_secrets(app, path))
     return found
+
+
+async def _about_secrets(app: Horae, path: Path | None) -> Check:
+    named = settings_of(None).value("key_file")
+    secrets = len((await app.service.secrets.names(app.who, limit=LARGEST_PAGE)).items)
+    return about_key(named_path(named) if path is None else key_path(str(path), named), secrets)
 
 
 async def _about_integrity(app: Horae) -> Check:
@@ -71,7 +83,7 @@ async def _about_backup(app: Horae, overview: Overview) -> Check:
     return _filled(check("backup", "ok", words.BACKED_UP_AT), ago)
 
 
-async def _about_time(app: Horae, overview: Overview) -> list[Check]:
+async def _about_time(app: Horae, overview: Overview, now: datetime) -> list[Check]:
     """What has happened cannot lie ahead of us: where it does, the clock was set back."""
     found: list[Check] = []
     seen = await app.store.recall(ZONE_DATA)
@@ -80,9 +92,9 @@ async def _about_time(app: Horae, overview: Overview) -> list[Check]:
         found.append(check("zone_data", "warning", words.ZONES_OLDER, words.ZONES_FIX, **facts))
     last = await app.store.last_event()
     events = await app.store.events(max(0, last - 1), 1)
-    newest = max([event.event.at for event in events] + [node.renewed for node in overview.nodes], default=overview.at)
-    if newest - overview.at > _LITTLE_BEHIND:
-        behind = Words(in_words(overview.at - newest, "en"), in_words(overview.at - newest, "zh"))
+    newest = max([event.event.at for event in events] + [node.renewed for node in overview.nodes], default=now)
+    if newest - now > _LITTLE_BEHIND:
+        behind = Words(in_words(now - newest, "en"), in_words(now - newest, "zh"))
         found.append(_filled(check("clock_behind", "error", words.CLOCK_BEHIND, words.CLOCK_FIX), behind, "{behind}"))
     return found
 
@@ -114,9 +126,9 @@ def _about_waiting(overview: Overview) -> Iterator[Check]:
         yield check("waiting", "ok", words.NOTHING_WAITS)
 
 
-def _about_nodes(nodes: tuple[Node, ...], overview: Overview) -> Iterator[Check]:
-    gone = [node.id for node in nodes if is_gone(node.home)]
-    alive = len(nodes) - len(gone)
+def _about_nodes(overview: Overview, now: datetime, lease: timedelta) -> Iterator[Check]:
+    gone = [node.id for node in overview.nodes if is_gone(node.home) or now - node.renewed > lease]
+    alive = len(overview.nodes) - len(gone)
     if alive:
         yield check("nodes", "ok", words.NODES, number=alive)
     elif overview.tasks[TaskState.ACTIVE]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MANY: Final = 1_000
 """Fewer are moved before a bar could be read."""
-_WHICH: Final = frozenset({"host", "port", "schema"})
+_WHICH: Final = frozenset({"host", "port", "schema", "prefix", "socket"})
 """What else an address may say of which store it is."""
 
 

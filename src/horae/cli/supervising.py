@@ -49,8 +49,16 @@ class Supervisor:
     Workers live in a session of their own, so that Ctrl-C on a terminal reaches us alone.
     """
 
-    def __init__(self, command: Command, told: Callable[[Death], None], clock: Clock) -> None:
+    def __init__(
+        self,
+        command: Command,
+        told: Callable[[Death], None],
+        clock: Clock,
+        order: Callable[[int], bytes] = lambda _number: b"",
+    ) -> None:
+        """`order` is what each worker hears on the line, by how many went before it."""
         self._command = command
+        self._order = order
         self._told = told
         self._clock = clock
         self._worker: asyncio.subprocess.Process | None = None
@@ -113,6 +121,7 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
+                ours.sendall(self._order(number))
                 self._worker = await asyncio.create_subprocess_exec(
                     *self._command(theirs.fileno(), number),
                     stdin=asyncio.subprocess.DEVNULL,

@@ -94,14 +94,16 @@ def _supervised(order: WorkOrder, out: Out, clock: SystemClock) -> int:
 
     prepare_streams()
 
-    def start(line: int, number: int) -> list[str]:
-        began = order.began if number == 0 else clock.steady()
-        told = replace(order, line=line, number=number, began=began).written()
+    def start(line: int, _number: int) -> list[str]:
         # Nothing in the folder that we happen to be in may take the place of a module that the worker needs.
-        return [sys.executable, "-P", "-m", "horae.cli.worker", told]
+        return [sys.executable, "-P", "-m", "horae.cli.worker", str(line)]
+
+    def ordered(number: int) -> bytes:
+        began = order.began if number == 0 else clock.steady()
+        return replace(order, supervised=True, number=number, began=began).sent()
 
     async def run() -> int:
-        return await Supervisor(start, lambda death: _tell(out, death), clock).run(order.seconds)
+        return await Supervisor(start, lambda death: _tell(out, death), clock, ordered).run(order.seconds)
 
     return asyncio.run(run())
 

@@ -1,13 +1,20 @@
-"""What the supervisor tells the worker that it starts: one value, as text on its command line."""
+"""What the supervisor tells the worker that it starts: one value, as text on the line between the two.
+
+Not as an argument: everybody on the machine can read those, and the address of a store may hold a password.
+"""
 
 from __future__ import annotations
 
 import json
+import socket
 from dataclasses import asdict, dataclass
+from typing import Final
 
 from ..choices import Language
 from .operating_refusals import refuse
 from .out import Colour, Out
+
+_PART: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,8 @@ class WorkOrder:
     batch: int | None = None
     lease: float | None = None
     number: int = 0
-    line: int | None = None
+    supervised: bool = False
+    """Whether somebody stands behind it who ends it when it does not."""
     json: bool = False
     quiet: bool = False
     language: Language = "en"
@@ -33,15 +41,19 @@ class WorkOrder:
     program: str = "horae"
     """What to type for another command."""
 
-    def written(self) -> str:
-        return json.dumps(asdict(self))
+    def sent(self) -> bytes:
+        """One line: whoever reads it knows where it ends."""
+        return json.dumps(asdict(self)).encode() + b"\n"
 
     @classmethod
-    def read(cls, text: str) -> WorkOrder:
+    def heard(cls, line: socket.socket) -> WorkOrder:
+        text = b""
+        while not text.endswith(b"\n") and (part := line.recv(_PART)):
+            text += part
         try:
             return cls(**json.loads(text))
         except (ValueError, TypeError):
-            raise refuse("not_supervised_here", value=text) from None
+            raise refuse("not_supervised_here", value="?") from None
 
     @property
     def out(self) -> Out:

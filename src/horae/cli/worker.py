@@ -1,8 +1,7 @@
-"""The process that carries the runs: `python -m horae.cli.worker ORDER`, started by `horae up` and by nobody else."""
+"""The process that carries the runs: `python -m horae.cli.worker LINE`, started by `horae up` and by nobody else."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import socket
@@ -12,6 +11,8 @@ from typing import Final, NoReturn
 
 from ..errors import HoraeError
 from .failure import Manner, end_with, environment_language
+from .fast_loop import run_fast
+from .operating_refusals import refuse
 from .streams import prepare_streams
 from .supervising import READY
 from .work_order import WorkOrder
@@ -25,8 +26,9 @@ def main() -> None:
     prepare_streams()
     order: WorkOrder | None = None
     try:
-        order = WorkOrder.read(sys.argv[1] if len(sys.argv) == 2 else "")
-        code = run(order)
+        line = _line(sys.argv[1:])
+        order = WorkOrder.heard(line)
+        code = run(order, line)
     except HoraeError as error:
         language = environment_language() if order is None else order.language
         sys.exit(end_with(error, Manner(language, as_json=order is not None and order.json)))
@@ -35,13 +37,22 @@ def main() -> None:
     sys.exit(code)
 
 
-def run(order: WorkOrder) -> int:
-    if order.line is None:
-        return asyncio.run(work(order))
-    line = socket.socket(fileno=order.line)
-    line.set_inheritable(False)
+def run(order: WorkOrder, line: socket.socket | None = None) -> int:
+    """`line` leads to the process that started us, if one did."""
+    if line is None:
+        return run_fast(work(order))
     threading.Thread(target=_end_with_parent, args=(line,), daemon=True, name="horae-parent").start()
-    return asyncio.run(work(order, lambda: _tell_ready(line)))
+    return run_fast(work(order, lambda: _tell_ready(line)))
+
+
+def _line(arguments: list[str]) -> socket.socket:
+    try:
+        (number,) = map(int, arguments)
+        line = socket.socket(fileno=number)
+    except (ValueError, OSError):
+        raise refuse("not_supervised_here", value=" ".join(arguments)) from None
+    line.set_inheritable(False)
+    return line
 
 
 def _tell_ready(line: socket.socket) -> None:

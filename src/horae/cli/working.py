@@ -10,13 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 from ..app import Horae
 from ..engine.settings import EngineSettings
-from ..runtime import sqlite_path
-from ..runtime.choosing import chosen_settings, store_url
+from ..runtime.stores import has_secret
 from ..wire.moments import utc
 from . import operating_words as words
 from .demo_tasks import know_demo, put_demo
@@ -27,6 +25,7 @@ from .loading import load_app
 from .out import Out
 from .pieces import Piece
 from .same_file import SameFile
+from .shown_store import flag_for, is_found
 from .supervising import DRAINED, STORE_LOST
 from .words import Words
 from .work_order import WorkOrder
@@ -36,7 +35,7 @@ _STOPPERS: Final = (signal.SIGINT, signal.SIGTERM)
 
 async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> int:
     """`ready` is called when the engine runs. Ends in good order when SIGINT or SIGTERM comes; the exit code."""
-    stop = _stop_on_signal(force=order.line is None)
+    stop = _stop_on_signal(force=not order.supervised)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     app, out = _made(order), order.out
     following = Following(app, out, verbose=order.verbose)
@@ -54,7 +53,7 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> in
             following.watch_what_waits(), _stop_when_lost(out, app, file, stop), _stop_when_drained(out, app, stop)
         )
         try:
-            await _until(stop, order.seconds if order.line is None else None)
+            await _until(stop, None if order.supervised else order.seconds)
         finally:
             looking.cancel()
             with suppress(asyncio.CancelledError):
@@ -145,7 +144,9 @@ async def _greet(out: Out, order: WorkOrder, start: Start, opened: datetime, dem
 
 
 def _show_hints(out: Out, order: WorkOrder, app: Horae, demos: int) -> None:
-    horae = order.program if _found_by_itself(app.url) else f"{order.program} --store {app.url}"
+    if not is_found(app.url) and has_secret(app.url):
+        labelled(out, words.STORE, out.told(words.NAME_THE_STORE))
+    horae = order.program + flag_for(app.url)
     if demos:
         remove = out.told(words.REMOVE_DEMO, command=f"{horae} rm --label demo=yes --yes")
         labelled(out, words.DEMO, f"{out.told(words.DEMO_HERE, number=demos)}; {remove}")
@@ -155,13 +156,6 @@ def _show_hints(out: Out, order: WorkOrder, app: Horae, demos: int) -> None:
     else:
         labelled(out, words.ENDS, out.told(words.ENDS_ALONE, seconds=order.seconds))
     out.line(flush=True)
-
-
-def _found_by_itself(url: str) -> bool:
-    """Whether the next command, typed in the same folder, opens the same store without being told."""
-    usual = sqlite_path(store_url(chosen_settings(os.environ)))
-    here = sqlite_path(url)
-    return None not in (usual, here) and Path(str(usual)).resolve() == Path(str(here)).resolve()
 
 
 def _say(out: Out, said: Words, kind: str) -> None:

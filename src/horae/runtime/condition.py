@@ -1,11 +1,18 @@
-"""What an operator asks of a store in a file before it is opened."""
+"""What an operator asks of a store before it is opened."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Final
+
+from ..clock import Clock
+from ..stores.served.condition import ServerCondition as ServerCondition  # noqa: PLC0414 - shown here too
+from .schemes import MYSQL, POSTGRES
 
 if TYPE_CHECKING:
     from ..stores.sqlite.condition import Condition
+
+_DRIVERS: Final = {POSTGRES: "asyncpg", MYSQL: "asyncmy"}
 
 
 def store_condition(path: str) -> Condition:
@@ -13,6 +20,28 @@ def store_condition(path: str) -> Condition:
     from ..stores.sqlite.condition import condition_of  # noqa: PLC0415 - each store loads only where it is used
 
     return condition_of(path)
+
+
+async def server_condition(url: str, clock: Clock) -> ServerCondition | None:
+    """Which server it is, and how it keeps what it is given; None where the store is on none."""
+    if url.startswith(POSTGRES):
+        from ..stores.postgres.condition import condition_of as of_postgres  # noqa: PLC0415
+
+        return await of_postgres(url, clock)
+    if url.startswith(MYSQL):
+        from ..stores.mysql.condition import condition_of as of_mysql  # noqa: PLC0415
+
+        return await of_mysql(url, clock)
+    return None
+
+
+def driver_of(url: str) -> str:
+    """The library that speaks with the server, and its version where it is installed."""
+    name = next(driver for schemes, driver in _DRIVERS.items() if url.startswith(schemes))
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:
+        return name
 
 
 def library_versions() -> tuple[str, str]:

@@ -12,11 +12,10 @@ from ..clock import Clock
 from ..ports.keeping import Keeping
 from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
-from ..sealing import sealing_for
 from ..service.secrets import SecretBox
 from ..service.service import Service
 from .kinds import Kinds, usable
-from .stores import sqlite_path
+from .sealed import sealing_of
 
 _CALLBACK_KEY: Final = "callback_key"
 _KEPT: Final = ("callback", "key")
@@ -30,7 +29,7 @@ def make_service(
     kinds: Kinds,
     told: Callable[[datetime | None], None] = lambda _due: None,
 ) -> Service:
-    secrets = SecretBox(store, sealing_for(sqlite_path(url), kinds.settings.value("key_file")), clock)
+    secrets = SecretBox(store, sealing_of(url, kinds.settings.value("key_file")), clock)
     return Service(store, clock, zone, secrets, check=kinds.check, told=told)
 
 

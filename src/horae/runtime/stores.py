@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -10,9 +11,12 @@ from urllib.parse import unquote
 from ..model.refusals import refuse
 from ..ports.keeping import Keeping
 from ..ports.wakeup import Wakeup
-from ..stores.masking import masked as masked  # noqa: PLC0414 - shown here too
+from ..stores.masking import has_secret as has_secret  # noqa: PLC0414 - shown here too
+from ..stores.masking import masked as masked  # noqa: PLC0414
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
+_WITHOUT_A_RING: Final = ("mysql:", "mariadb:")
+_LOOK_EVERY: Final = timedelta(seconds=1)
 
 
 class NoRing:
@@ -28,7 +32,8 @@ class NoRing:
 
 
 def make_store(url: str) -> Keeping:
-    """`memory://`, `sqlite:///relative.db` and `sqlite:////absolute.db`, or `postgresql://user:password@host/database`."""
+    """`memory://`, `sqlite:///relative.db` and `sqlite:////absolute.db`, or `postgresql://user:password@host/database`, and
+    the same with `mysql://` or `mariadb://`."""
     if url == "memory://":
         from ..stores.memory import MemoryStore  # noqa: PLC0415 - each store loads only where it is used
 
@@ -37,6 +42,10 @@ def make_store(url: str) -> Keeping:
         from ..stores.postgres import PostgresStore  # noqa: PLC0415
 
         return PostgresStore(url)
+    if url.startswith(_WITHOUT_A_RING):
+        from ..stores.mysql import MySQLStore  # noqa: PLC0415
+
+        return MySQLStore(url)
     path = sqlite_path(url)
     if path is None:
         raise refuse("unknown_store", url=masked(url))
@@ -56,6 +65,11 @@ def make_wakeup(url: str, *, precise: bool) -> Wakeup:
     from ..stores.sqlite.ring import SocketRing  # noqa: PLC0415
 
     return SocketRing(os.path.realpath(path))
+
+
+def usual_look(url: str) -> timedelta | None:
+    """How often the agenda is looked at where processes that share a store cannot ring each other; None: they can."""
+    return _LOOK_EVERY if url.startswith(_WITHOUT_A_RING) else None
 
 
 def sqlite_path(url: str) -> str | None:

@@ -34,6 +34,10 @@ class KeyFile:
     def origin(self) -> str:
         return str(self.path)
 
+    @property
+    def is_there(self) -> bool:
+        return self.path.exists() or self._next.exists()
+
     def seal(self, value: bytes, about: bytes) -> bytes:
         """The first use makes the key."""
         self._last = self._sealing_key() or make_key(self.path)

@@ -71,6 +71,20 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "无法使用密钥文件 {path}:{why}。",
         "请让当前用户可以写入其目录,或用 HORAE_KEY_FILE 指定其他位置。",
     ),
+    "key_file_not_named": Entry(
+        Conflict,
+        "No key is named for the secrets of this store: on a server, no file lies beside it, and all nodes need the same key.",
+        "Set HORAE_KEY_FILE to a file that is on every machine; the first secret that is set makes it.",
+        "尚未指明此存储的机密所用的密钥:服务器上的存储旁边没有文件,且所有节点需要同一个密钥。",
+        "请用 HORAE_KEY_FILE 指明一个每台机器上都有的文件;设置第一个机密时会创建它。",
+    ),
+    "key_file_missing": Entry(
+        Conflict,
+        "There is no key file {path} on this machine, and secrets are sealed with one that is elsewhere.",
+        "Copy it from a machine that has it, readable by this user alone, or name its place in HORAE_KEY_FILE.",
+        "本机没有密钥文件 {path},而机密是用别处的密钥封存的。",
+        "请从拥有它的机器复制过来,只允许当前用户读取,或用 HORAE_KEY_FILE 指明其位置。",
+    ),
     "secrets_library_missing": Entry(
         Conflict,
         "Secrets need a library that is not installed.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from urllib.parse import urlsplit
 
 _SECRET: Final = re.compile(r"(?<=[?&])((?:ssl)?password|direct)=[^&]*", re.IGNORECASE)
 """What stands behind a `?`: passwords, and addresses that have one of their own."""
@@ -17,3 +18,11 @@ def masked(url: str) -> str:
         return url
     scheme, found, _ = before.partition("://")
     return f"{scheme}://***@{after}" if found else f"***@{after}"
+
+
+def has_secret(url: str) -> bool:
+    """Whether the address would give away a password where it is shown."""
+    try:
+        return urlsplit(url).password is not None or _SECRET.search(url) is not None
+    except ValueError:
+        return True

@@ -25,7 +25,7 @@ from horae.cli.config import MASK, masked
         ("targets.event.webhook", "https://hooks.example/services/T0/B0/xyz", "https://hooks.example/…"),
         ("targets.event.webhook", "https://hooks.example", "https://hooks.example"),
         ("targets.event.redis", "redis://:pw@cache:6379/0", "redis://cache:6379/…"),
-        ("store", "postgres://ada:pw@db/horae", "postgres://db/…"),
+        ("store", "postgres://ada:pw@db/horae?schema=x", "postgres://***@db/horae?schema=x"),
         ("store", "sqlite:////var/lib/horae.db", "sqlite:////var/lib/horae.db"),
         ("targets.x.places", ["https://a.example/x?sig=1", "plain"], ["https://a.example/…", "plain"]),
         ("targets.x.place", "https://a.example/x", "https://a.example/x"),

@@ -202,6 +202,7 @@ def test_a_rehearsal_leaves_nothing_behind(deployment: Deployment) -> None:
         ("postgresql://ada:hush@db:5433/horae", "postgresql://db:5433/horae"),
         ("postgresql://db/horae?schema=two&password=hush", "postgresql://db/horae?schema=two"),
         ("postgresql:///horae?host=/run/postgresql&connections=9", "postgresql:///horae?host=/run/postgresql"),
+        ("mysql://ada:hush@db/horae?prefix=two_&connections=9", "mysql://db/horae?prefix=two_"),
     ],
 )
 def test_the_name_of_a_store_says_which_it_is_and_no_password(url: str, name: str) -> None:

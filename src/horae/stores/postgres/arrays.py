@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 _NO_CHARACTER: Final = "\0"
@@ -26,6 +26,15 @@ def array_text(values: Sequence[Any]) -> str:
             text = '","'.join([_quoted(value) for value in values])
         return storable(f'{{"{text}"}}')
     return f"{{{','.join(map(str, values))}}}"
+
+
+def strides(values: list[Any], width: int) -> list[str]:
+    """Of rows that stand one after the other, the columns."""
+    return [array_text(values[place::width]) for place in range(width)]
+
+
+def columns(rows: Iterable[tuple[Any, ...]]) -> list[str]:
+    return [array_text(column) for column in zip(*rows, strict=True)]
 
 
 def _with_nulls(values: Sequence[Any]) -> str:

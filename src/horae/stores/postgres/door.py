@@ -79,7 +79,7 @@ class PostgresDoor:
             connection = await self._patiently()
             yield connection
         except Exception as error:
-            told = at_the_door(error, self.address)
+            told = at_the_door(error, self.address) or translated(error)
             if told is None:
                 raise
             raise told from error

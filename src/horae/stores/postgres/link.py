@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import asyncpg
 
 from ..rows import Row
 from ..served.link import AlreadyMadeError
-from ..served.sheets import ENDED_COLUMNS, STARTED_COLUMNS, Sheets
-from .arrays import array_text, storable
-
-if TYPE_CHECKING:
-    import asyncpg
+from ..served.sheets import Sheets
+from .arrays import array_text, columns, storable, strides
+from .at_once import ends_at_once, starts_at_once
 
 _BIRTHS: Final = frozenset({"start_runs", "bear_runs", "insert_runs"})
 """What the ledger has already is left out of these, and whoever asked sees that by the number of rows."""
@@ -37,12 +37,12 @@ class PostgresLink:
         return await self._connection.fetch(self._statements[name], *values)
 
     async def write_rows(self, name: str, width: int, values: list[Any]) -> None:
-        rows = await self._run(name, *_strides(values, width))
+        rows = await self._run(name, *strides(values, width))
         if name in _BIRTHS and len(rows) * width < len(values):
             raise AlreadyMadeError
 
     async def write_events(self, rows: Sequence[Row]) -> None:
-        await self._run("insert_events", self._told, *_columns(rows))
+        await self._run("insert_events", self._told, *columns(rows))
         self._told += len(rows)
 
     async def join(self) -> None:
@@ -50,22 +50,24 @@ class PostgresLink:
         self._told = (await self.query("told_so_far"))[0][0]
 
     async def write_at_once(self, sheets: Sheets) -> bool:
-        standings, events = _columns(sheets.standings.values()), _columns(sheets.events)
+        values = starts_at_once(sheets, self._told) if sheets.started else ends_at_once(sheets, self._told)
+        if values is None:
+            return False
         if sheets.started:
-            counts = sheets.count_rows()
-            if counts or len(sheets.standings) * STARTED_COLUMNS != len(sheets.started):
-                return False
-            runs = _strides(sheets.started, STARTED_COLUMNS)
-            rows = await self._run("write_starts", *standings, *runs, self._told, *events)
-            if rows[0][0] < len(sheets.standings):
-                raise AlreadyMadeError
+            await self._write_starts(values, len(sheets.standings))
         else:
-            runs, counts = _strides(sheets.ended, ENDED_COLUMNS), sheets.count_rows()
-            if not counts:
-                return False
-            await self._run("write_ends", *standings, *runs, *_columns(counts), self._told, *events)
+            await self._run("write_ends", *values)
         self._told += len(sheets.events)
         return True
+
+    async def _write_starts(self, values: list[Any], expected: int) -> None:
+        """What the ledger has is left out, and what goes on already is refused by the server."""
+        try:
+            (row,) = await self._run("write_starts", *values)
+        except asyncpg.UniqueViolationError as error:
+            raise AlreadyMadeError from error
+        if row[0] < expected:
+            raise AlreadyMadeError
 
     async def begin(self) -> None:
         self._told = 0
@@ -98,11 +100,3 @@ def _given(value: Any) -> Any:
     if value.__class__ is list:
         return array_text(value)
     return storable(value) if value.__class__ is str else value
-
-
-def _strides(values: list[Any], width: int) -> list[str]:
-    return [array_text(values[place::width]) for place in range(width)]
-
-
-def _columns(rows: Iterable[Row]) -> list[str]:
-    return [array_text(column) for column in zip(*rows, strict=True)]

@@ -34,6 +34,7 @@ class Carrier:
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
         started: set[str] = set()
+        drafts: list[Draft] = []
 
         def begin(_: Facts, run: Run, __: None) -> Change:
             if run.state is not RunState.CLAIMED or run.cancel is not None:
@@ -41,8 +42,14 @@ class Carrier:
             started.add(run.id)
             return Change(moved=(run._replace(state=RunState.RUNNING, started=now),))
 
-        stale = await self._carry([(*claim, None) for claim in claims], begin)
-        return frozenset(started - stale)
+        async def work(link: Link) -> None:
+            # What began in a transaction that was tried again did not.
+            started.clear()
+            await self._carry_in(link, [(*claim, None) for claim in claims], begin, drafts)
+
+        await self._session.transact(work)
+        self._learn(drafts)
+        return frozenset(started)
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
         drafts: list[Draft] = []

@@ -137,6 +137,8 @@ class Claimer:
                 change = await _only_new(link, draft, number, partial(_again, decide, entry, token), facts)
             else:
                 change = decide(facts, entry, token)
+                if facts.live and _is_born_again(change, facts):
+                    raise AlreadyMadeError
             if row[1] not in change.dropped:
                 _must_move(entry, change)
             draft.note(known, entries, change)
@@ -155,6 +157,12 @@ async def _only_new(link: Link, draft: Draft, number: int, decide: Callable[[Fac
     if made := await draft.made(link, number, change):
         change = decide(facts._replace(made=made))
     return await draft.only_new(link, number, change)
+
+
+def _is_born_again(change: Change, facts: Facts) -> bool:
+    """One that goes on, and that this same change may end: the ledger alone would not tell."""
+    going = {run.id for run in facts.live}
+    return any(run.id in going for run in change.born)
 
 
 def _again(decide: FireDecision, entry: Entry, token: int, facts: Facts) -> Change:

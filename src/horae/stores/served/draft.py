@@ -85,7 +85,7 @@ class Draft:
     def _note_start(self, known: Known, entries: tuple[Entry, ...], change: Change) -> bool:
         """The ordinary case in one breath: the only entry of a quiet task has become a run. False if it is another."""
         task, standing, born, moved, cancelled, put, dropped, _, deleted = change
-        number, version, known_task, _, live, _ = known
+        number, version, known_task, before, live, _ = known
         if standing is None or live or len(born) != 1 or len(entries) != 1 or len(dropped) != 1:
             return False
         entry = entries[0]
@@ -96,6 +96,8 @@ class Draft:
             return False
         sheets = self.sheets
         sheets.started += row[1:]
+        if standing[2:] != before[2:] or standing[0] is not before[0]:
+            sheets.alike = False
         sheets.standings[number] = standing_values(number, version + 1, standing)[:-1]
         sheets.emptied[number] = None
         self._learn(new(Known, (number, version + 1, known_task, standing, born, (0,))))
@@ -115,6 +117,8 @@ class Draft:
             return False
         sheets = self.sheets
         sheets.ended += (run[0], *row[1:])
+        if standing[3] != before_standing[3] or standing[6:8] != before_standing[6:8]:
+            sheets.alike = False
         state = standing[0]
         went_on = before_standing[0] is TaskState.ACTIVE and state in (TaskState.ACTIVE, TaskState.COMPLETED)
         if went_on and row[1] is RunState.SUCCEEDED and row[3] is not None:

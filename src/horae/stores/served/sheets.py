@@ -39,6 +39,8 @@ class Sheets(Counting):
         """Runs that end as nearly all of them do."""
         self.born: dict[str, Row] = {}
         """Runs that begin in any other way."""
+        self.alike = True
+        """Whether those that begin or end so change of their tasks' standings only what nearly all change."""
         self.going: dict[str, Row] = {}
         """Runs that went on before, as they are now."""
         self.gone: dict[str, None] = {}
@@ -111,7 +113,7 @@ class Sheets(Counting):
     @property
     def _is_ordinary(self) -> bool:
         """Runs that begin, or runs that end, as nearly all do, and nothing else."""
-        if bool(self.started) is bool(self.ended) or not self.events:
+        if not self.alike or bool(self.started) is bool(self.ended) or not self.events:
             return False
         rest = (self.new_tasks, self.edited, self.entries, self.born, self.going, self.gone, self.over)
         return not any(rest) and not self.taken and not self.left and not self.deleted

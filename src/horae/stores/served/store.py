@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from typing import Final
 
 from ...errors import StoreUnavailable
-from ...model.limits import CLAIM_SLICE
 from ..familiar import Familiar
 from .agenda import ServedAgenda
 from .book import ServedBook
@@ -19,11 +19,14 @@ from .records import ServedRecords
 from .session import Session
 from .upkeep import ServedUpkeep
 
+SLICE: Final = 256
+"""Nobody waits for a claim here but those who want the same tasks, so it may take more at once than in a file."""
+
 
 class ServedStore(ServedAgenda, ServedBook, ServedUpkeep, ServedRecords, ServedJournal, ServedMoving, ABC):
     """Any number of processes on any number of machines may share it. Once closed, an object stays closed."""
 
-    def __init__(self, door: Door, connections: int, slice_size: int = CLAIM_SLICE) -> None:
+    def __init__(self, door: Door, connections: int, slice_size: int = SLICE) -> None:
         self._door = door
         self._familiar = Familiar()
         self._session = Session(door, connections)

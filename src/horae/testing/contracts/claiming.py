@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from ...model.change import Change, Facts
 from ...model.entry import Entry, Stand
-from ...model.limits import CLAIM_SLICE
 from ..decisions import drop, postpone, saying, skip, start_everything, starting
 from ..factories import (
     HOUR,
@@ -110,15 +109,15 @@ class ClaimingContract(Contract):
     async def test_a_slice_is_bounded_however_much_room_there_is(self, store: WholeStore) -> None:
         await store.join(a_node())
         for owners in (1, 9):
-            await keep(store, *(a_task(owner=f"owner-{place % owners}") for place in range(2 * CLAIM_SLICE)))
+            await keep(store, *(a_task(owner=f"owner-{place % owners}") for place in range(2 * self.slice_size)))
             first = await claim(store, decide=drop)
-            assert 1 <= first.decided <= CLAIM_SLICE
+            assert 1 <= first.decided <= self.slice_size
             assert first.more
             decided = first.decided
             while (slice_ := await claim(store, decide=drop)).decided:
-                assert slice_.decided <= CLAIM_SLICE
+                assert slice_.decided <= self.slice_size
                 decided += slice_.decided
-            assert decided == 2 * CLAIM_SLICE
+            assert decided == 2 * self.slice_size
             assert not slice_.more
 
     async def test_at_most_one_entry_of_a_task_is_decided_in_a_slice(self, store: WholeStore) -> None:

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from inspect import iscoroutinefunction
 from typing import Any, Protocol, TypeAlias
 
+from ...model.limits import CLAIM_SLICE
 from ...ports.journal import Journal
 from ...ports.moving import Moving
 from ...ports.records import Records
@@ -28,6 +29,9 @@ class Contract(ABC):
     With pytest, name the subclass `Test…`, and call `pytest.register_assert_rewrite("horae.testing.contracts")` in a
     conftest.py, so that a failure shows what was compared.
     """
+
+    slice_size: int = CLAIM_SLICE
+    """The most that the store takes in one claim; one that does not keep others from writing meanwhile may take more."""
 
     @abstractmethod
     def make(self) -> AbstractAsyncContextManager[WholeStore]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from ...model.change import Change
 from ...model.entry import Stand
 from ...model.lane import LaneUse
-from ...model.limits import CLAIM_SLICE
 from ...model.reason import Reason
 from ...model.run import Origin, RunState, Span
 from ...model.task import Task
@@ -86,14 +85,14 @@ class GlancesContract(Contract):
 
     async def test_what_stands_in_an_owners_queue_comes_before_what_is_still_to_come(self, store: WholeStore) -> None:
         """A backlog is overdue: nothing comes sooner."""
-        late, soon = [a_task() for _ in range(3 * CLAIM_SLICE)], a_task()
+        late, soon = [a_task() for _ in range(3 * self.slice_size)], a_task()
         await store.join(a_node())
         await keep(store, *late)
         await keep(store, soon, due=NOON + HOUR)
         await claim(store, decide=drop)
         for owner in (None, "ada"):
             found = await _coming(store, owner, limit=1_000)
-            assert len(found) == 2 * CLAIM_SLICE + 1
+            assert len(found) == 2 * self.slice_size + 1
             assert found[-1] == soon.id
             assert set(found[:-1]) < set(_ids(*late))
 

@@ -67,10 +67,12 @@ async def until(holds: Callable[[], Awaitable[object]]) -> None:
         await asyncio.get_running_loop().run_in_executor(None, lambda: None)
 
 
-async def waits_for_a_lock(connection: Connection, application: str = "horae") -> bool:
-    """Whether a session of ours stands before a lock that another one holds."""
-    return bool(
-        await connection.fetchval(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'", application
-        )
+async def waiting_for_locks(connection: Connection) -> int:
+    """How many sessions of ours stand before a lock that another one holds."""
+    # Within a transaction, what was seen once would be seen for ever.
+    await connection.execute("SELECT pg_stat_clear_snapshot()")
+    found: int = await connection.fetchval(
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE application_name = 'horae' AND datname = current_database() AND wait_event_type = 'Lock'"
     )
+    return found

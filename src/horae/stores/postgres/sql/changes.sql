@@ -178,97 +178,80 @@ FROM mine, unnest($2::text::text[], $3::text::bigint[], $4::text::text[], $5::te
 INSERT INTO @counted (owner, hour, name, number) SELECT * FROM unnest($1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::bigint[])
 
 -- name: write_starts
--- All that an ordinary claim writes, in one round trip: standings, agenda, runs, events.
+-- All that an ordinary claim writes, in one round trip: standings, agenda, runs, events. What differs from run to run
+-- comes in arrays, what they share comes once. The limit keeps the planner from joining where it should look up.
 WITH
+  one AS MATERIALIZED (
+    SELECT * FROM unnest(
+      $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::text[]
+    ) WITH ORDINALITY AS each (task, counted, id, owner, planned, task_id, place)
+  ),
   stood AS (
-    UPDATE @standings SET
-      version = put.version, state = put.state, counted = put.counted, failures = put.failures,
-      skips_left = put.skips_left, last_end = put.last_end, last_result = put.last_result,
-      paused_since = put.paused_since, pause_cause = put.pause_cause, pause_note = put.pause_note,
-      pause_until = put.pause_until, reason = put.reason, ended = put.ended
-    FROM unnest(
-      $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::bigint[], $5::text::bigint[], $6::text::bigint[], $7::text::bigint[], $8::text::text[],
-      $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::bigint[], $13::text::text[], $14::text::bigint[]
-    ) AS put (
-      task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
-      pause_until, reason, ended
-    )
-    WHERE standings.task = put.task
+    UPDATE @standings SET version = standings.version + 1, counted = one.counted FROM one WHERE standings.task = one.task
   ),
   taken AS (DELETE FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])),
   born AS (
     INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
-    SELECT * FROM unnest(
-      $15::text::text[], $16::text::bigint[], $17::text::text[], $18::text::text[], $19::text::bigint[], $20::text::bigint[], $21::text::integer[], $22::text::text[],
-      $23::text::bigint[], $24::text::text[], $25::text::bigint[], $26::text::bigint[]
-    ) AS born (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
-    WHERE NOT EXISTS (
-      SELECT 1 FROM @runs WHERE runs.task = born.task AND runs.planned = born.planned AND runs.attempt = born.attempt
-        AND runs.origin = born.origin
-    )
-    ON CONFLICT DO NOTHING
+    SELECT id, task, owner, $7::text, planned, planned, $8::integer, $9::text, $10::bigint, $11::text, $12::bigint, $13::bigint
+    FROM one WHERE (
+      SELECT 1 FROM @runs
+      WHERE runs.task = one.task AND runs.planned = one.planned AND runs.attempt = $8 AND runs.origin = $7 LIMIT 1
+    ) IS NULL
     RETURNING 1
   ),
   mine AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
   sum AS (
-    INSERT INTO @told (tx, size) SELECT tx, $27::integer + cardinality($28::text::text[]) FROM mine
+    INSERT INTO @told (tx, size) SELECT tx, $14::integer + (SELECT count(*) FROM one) FROM mine
     ON CONFLICT (tx) DO UPDATE SET size = excluded.size
   ),
   events_told AS (
-    INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id, detail)
-    SELECT mine.tx, $27::integer + place - 1, kind, at, owner, task_id, run_id, detail
-    FROM mine, unnest(
-      $28::text::text[], $29::text::bigint[], $30::text::text[], $31::text::text[],
-      $32::text::text[], $33::text::text[]
-    ) WITH ORDINALITY AS event (kind, at, owner, task_id, run_id, detail, place)
+    INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
+    SELECT mine.tx, $14::integer + place - 1, 'run.started', $12, owner, task_id, id FROM mine, one
   )
 SELECT count(*) FROM born
 
 -- name: write_ends
 -- All that an ordinary settlement writes: standings, runs that move to the ledger, counts, events.
 WITH
+  one AS MATERIALIZED (
+    SELECT * FROM unnest(
+      $1::text::bigint[], $2::text::text[], $3::text::bigint[], $4::text::bigint[], $5::text::bigint[], $6::text::text[],
+      $7::text::bigint[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::bigint[],
+      $12::text::bigint[], $13::text::bigint[], $14::text::text[], $15::text::text[]
+    ) AS each (
+      task, task_state, counted, failures, last_end, last_result, task_ended, id, state, reason, started, ended,
+      deadline, result, error
+    )
+  ),
   stood AS (
     UPDATE @standings SET
-      version = put.version, state = put.state, counted = put.counted, failures = put.failures,
-      skips_left = put.skips_left, last_end = put.last_end, last_result = put.last_result,
-      paused_since = put.paused_since, pause_cause = put.pause_cause, pause_note = put.pause_note,
-      pause_until = put.pause_until, reason = put.reason, ended = put.ended
-    FROM unnest(
-      $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::bigint[], $5::text::bigint[], $6::text::bigint[], $7::text::bigint[], $8::text::text[],
-      $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::bigint[], $13::text::text[], $14::text::bigint[]
-    ) AS put (
-      task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
-      pause_until, reason, ended
-    )
-    WHERE standings.task = put.task
+      version = standings.version + 1, state = one.task_state, counted = one.counted, failures = one.failures,
+      last_end = one.last_end, last_result = one.last_result, ended = one.task_ended
+    FROM one WHERE standings.task = one.task
   ),
   gone AS (
-    DELETE FROM @going USING unnest(
-      $15::text::text[], $16::text::text[], $17::text::text[], $18::text::bigint[], $19::text::bigint[], $20::text::bigint[], $21::text::text[], $22::text::text[]
-    ) AS last (id, state, reason, started, ended, deadline, result, error)
-    WHERE going.id = last.id
+    DELETE FROM @going USING one WHERE going.id = one.id
     RETURNING
-      going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, last.state, last.reason,
-      going.token, going.node, going.claimed, last.started, last.ended, last.deadline, going.span_first, going.span_last,
-      going.span_count, going.forgiven, going.deaths, going.alone, going.in_order, going.cancel, going.lanes, last.result,
-      last.error
+      going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, one.state, one.reason,
+      going.token, going.node, going.claimed, one.started, one.ended, one.deadline, going.span_first, going.span_last,
+      going.span_count, going.forgiven, going.deaths, going.alone, going.in_order, going.cancel, going.lanes, one.result,
+      one.error
   ),
   over AS (INSERT INTO @runs ({row_columns}) SELECT * FROM gone),
   counts AS (
     INSERT INTO @counted (owner, hour, name, number)
-    SELECT * FROM unnest($23::text::text[], $24::text::bigint[], $25::text::text[], $26::text::bigint[])
+    SELECT * FROM unnest($16::text::text[], $17::text::bigint[], $18::text::text[], $19::text::bigint[])
   ),
   mine AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
   sum AS (
-    INSERT INTO @told (tx, size) SELECT tx, $27::integer + cardinality($28::text::text[]) FROM mine
+    INSERT INTO @told (tx, size) SELECT tx, $20::integer + cardinality($21::text::text[]) FROM mine
     ON CONFLICT (tx) DO UPDATE SET size = excluded.size
   ),
   events_told AS (
     INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id, detail)
-    SELECT mine.tx, $27::integer + place - 1, kind, at, owner, task_id, run_id, detail
+    SELECT mine.tx, $20::integer + place - 1, kind, at, owner, task_id, run_id, detail
     FROM mine, unnest(
-      $28::text::text[], $29::text::bigint[], $30::text::text[], $31::text::text[],
-      $32::text::text[], $33::text::text[]
+      $21::text::text[], $22::text::bigint[], $23::text::text[], $24::text::text[], $25::text::text[], $26::text::text[]
     ) WITH ORDINALITY AS event (kind, at, owner, task_id, run_id, detail, place)
   )
 SELECT 1

@@ -1,0 +1,32 @@
+"""`python -m bench --only postgres`: Horae beside its peers, all on one PostgreSQL that is started for the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bench.counts import Counts
+from bench.postgres.crowd import crowd
+from bench.postgres.lateness import RATES, lateness
+from bench.postgres.stage import Stage, stage
+from bench.postgres.throughput import throughput
+from bench.results import Section
+
+
+def postgres(counts: Counts) -> Iterator[Section]:
+    """One after the other: what was measured is told even when something later fails."""
+    with stage(counts.postgres) as here:
+        first = throughput(here)
+        yield replace(first, notes=(*first.notes, *_facts(here)))
+        for rate, margin in RATES:
+            yield lateness(here, rate, margin)
+        yield from crowd(here)
+
+
+def _facts(here: Stage) -> tuple[str, ...]:
+    versions = ", ".join(f"{peer.name} {peer.version}" for peer in here.peers)
+    return (
+        f"{here.facts()}. Everybody in Python is on uvloop where it is installed.",
+        *((f"{versions}.",) if versions else ()),
+        *here.found.missing,
+    )

@@ -1,0 +1,112 @@
+"""The peers, each installed into a folder of its own: what they depend on does not go together."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from bench.postgres.contender import HOME, Contender
+
+_HERE: Final = Path(__file__).resolve().parent
+_MODULE_PATH: Final = os.pathsep.join((str(HOME), str(HOME / "src")))
+_COMMON: Final = ("uvloop", "tzdata")
+
+
+class Found(NamedTuple):
+    """Those that could be installed, and a sentence for each that could not."""
+
+    peers: tuple[Contender, ...]
+    missing: tuple[str, ...]
+
+
+def install() -> Found:
+    peers, missing = [], []
+    for name, make in _RECIPES.items():
+        try:
+            peers.append(make())
+        except (OSError, subprocess.CalledProcessError) as problem:
+            missing.append(f"{name} could not be installed, and is left out: {problem}.")
+    return Found(tuple(peers), tuple(missing))
+
+
+def _python_peer(name: str, module: str, packages: tuple[str, ...], *, slow: bool = False) -> Contender:
+    folder = _folder(module, packages)
+    interpreter = str(folder / "bin" / "python")
+    if not _is_ready(folder):
+        print(f"installing {name}", file=sys.stderr, flush=True)
+        venv.create(folder, with_pip=True, clear=True)
+        _run(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages, *_COMMON)
+        _make_ready(folder)
+    package = packages[0].partition(">")[0]
+    version = _run(interpreter, "-c", f"import importlib.metadata as m; print(m.version({package!r}))")
+    command = (interpreter, "-m", "bench.engine.child", f"bench.postgres.{module}")
+    return Contender(name, command, {"PYTHONPATH": _MODULE_PATH}, slow, version)
+
+
+def _node_peer(name: str, script: str, package: str) -> Contender:
+    folder = _folder(script, (package,))
+    if not _is_ready(folder):
+        print(f"installing {name}", file=sys.stderr, flush=True)
+        _run(_program("npm"), "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder), package)
+        _make_ready(folder)
+    modules = folder / "node_modules"
+    version = json.loads((modules / package / "package.json").read_text(encoding="utf-8"))["version"]
+    command = (_program("node"), str(_HERE / script))
+    return Contender(name, command, {"NODE_PATH": str(modules)}, version=version)
+
+
+_RECIPES: Final[dict[str, Callable[[], Contender]]] = {
+    name: partial(make, name)
+    for name, make in {
+        "Graphile Worker": partial(_node_peer, script="graphile.cjs", package="graphile-worker"),
+        "PgQueuer": partial(_python_peer, module="peer_pgqueuer", packages=("pgqueuer", "asyncpg")),
+        "Procrastinate": partial(
+            _python_peer, module="peer_procrastinate", packages=("procrastinate", "psycopg[binary,pool]"), slow=True
+        ),
+        "APScheduler 4": partial(
+            _python_peer,
+            module="peer_apscheduler4",
+            packages=("apscheduler>=4.0.0a6,<5", "asyncpg", "sqlalchemy[asyncio]", "sniffio"),
+            slow=True,
+        ),
+    }.items()
+}
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise FileNotFoundError(f"there is no program called {name}")
+    return found
+
+
+def _run(*command: str) -> str:
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def _folder(name: str, packages: tuple[str, ...]) -> Path:
+    """Among temporary files, so that the next run finds it; nobody else may write there."""
+    root = Path(tempfile.gettempdir()) / f"horae-bench-{os.getuid()}"
+    root.mkdir(mode=0o700, exist_ok=True)
+    if root.is_symlink() or root.stat().st_uid != os.getuid():
+        raise PermissionError(f"{root} belongs to somebody else")
+    mark = hashlib.sha256(repr((sys.version_info[:3], packages, _COMMON)).encode()).hexdigest()[:12]
+    return root / f"{name.partition('.')[0]}-{mark}"
+
+
+def _is_ready(folder: Path) -> bool:
+    return (folder / "ready").exists()
+
+
+def _make_ready(folder: Path) -> None:
+    (folder / "ready").touch()

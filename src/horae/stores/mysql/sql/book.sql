@@ -1,0 +1,163 @@
+-- What the service asks, mostly reading.
+
+-- name: tasks_page
+SELECT tasks.seq, standings.version FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq
+WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
+
+-- name: tasks_page_in_trouble
+SELECT tasks.seq, standings.version
+FROM @standings AS standings JOIN @tasks AS tasks ON tasks.seq = standings.task
+WHERE standings.trouble IN ('paused', 'failed') AND standings.task > $1 AND {task_filter}
+ORDER BY standings.task LIMIT $2
+
+-- name: upcoming
+SELECT agenda.task, standings.version, agenda.due
+FROM (
+  (
+    SELECT task, slot, due FROM @agenda WHERE stand = 0 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
+  )
+  UNION ALL
+  (
+    SELECT task, slot, due FROM @agenda WHERE stand = 1 AND (NOT $1? OR owner = $1) ORDER BY due, task, slot LIMIT $2
+  )
+) AS agenda
+JOIN @standings AS standings ON standings.task = agenda.task
+ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
+
+-- name: upcoming_of_owner
+-- By way of the owner's tasks: others may have a million entries before the first of these.
+SELECT agenda.task, standings.version, agenda.due
+FROM @tasks AS tasks STRAIGHT_JOIN @agenda AS agenda ON agenda.task = tasks.seq
+STRAIGHT_JOIN @standings AS standings ON standings.task = tasks.seq
+WHERE tasks.owner = $1 AND agenda.stand IN (0, 1) ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
+
+-- name: tasks_of_owner_and_all
+SELECT
+  (
+    SELECT CAST(COALESCE(SUM(number), 0) AS SIGNED) FROM (
+      SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      UNION ALL
+      SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+    ) AS mine
+  ),
+  (
+    SELECT CAST(COALESCE(SUM(number), 0) AS SIGNED) FROM (
+      SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name LIKE 'state:%'
+      UNION ALL
+      SELECT number FROM @counted WHERE hour = 0 AND name LIKE 'state:%'
+    ) AS everybodys
+  )
+
+-- name: latest
+-- All runs at the last planned instant of each task, of which whoever asked takes the newest.
+SELECT {run_columns}, tasks.id
+FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq AND run.planned = (
+  SELECT newest.planned FROM @runs AS newest WHERE newest.task = tasks.seq
+  ORDER BY newest.planned DESC, newest.attempt DESC, newest.origin DESC LIMIT 1
+)
+WHERE tasks.id IN ($1)
+UNION ALL
+SELECT {run_columns}, tasks.id
+FROM @tasks AS tasks STRAIGHT_JOIN @going AS run ON run.task = tasks.seq
+WHERE tasks.id IN ($1)
+
+-- name: counts
+-- Hours that are older than those that are kept may still be there, and are not told any more.
+SELECT hour, name, CAST(SUM(number) AS SIGNED) FROM (
+  SELECT hour, name, number FROM @tallies WHERE hour IN ($1) AND owner = $2
+  UNION ALL
+  SELECT hour, name, number FROM @counted WHERE hour IN ($1) AND ($2 = '' OR owner = $2)
+) AS both_kinds
+WHERE hour = 0 OR hour > LEAST(
+  $3, GREATEST(COALESCE((SELECT MAX(hour) FROM @tallies), 0), COALESCE((SELECT MAX(hour) FROM @counted), 0))
+) - $4
+GROUP BY hour, name HAVING SUM(number) <> 0
+
+-- name: waiting
+SELECT
+  (SELECT COUNT(*) FROM (
+    SELECT 1 FROM @agenda WHERE stand = 0 AND due <= $2 AND (NOT $1? OR owner = $1) LIMIT $3) AS timed),
+  (SELECT COUNT(*) FROM (
+    SELECT 1 FROM @agenda WHERE stand = 1 AND due <= $2 AND (NOT $1? OR owner = $1) LIMIT $3) AS ready),
+  (SELECT COUNT(*) FROM (
+    SELECT 1 FROM @agenda WHERE stand = 3 AND (NOT $1? OR owner = $1)
+      AND NOT (line >= 'function:' AND line < 'function;' OR line >= 'target:' AND line < 'target;') LIMIT $3) AS parked),
+  (SELECT COUNT(*) FROM (
+    SELECT 1 FROM @agenda WHERE stand = 3 AND (NOT $1? OR owner = $1)
+      AND (line >= 'function:' AND line < 'function;' OR line >= 'target:' AND line < 'target;') LIMIT $3) AS stranded)
+
+-- name: stranded
+SELECT DISTINCT agenda.task, standings.version
+FROM @agenda AS agenda JOIN @standings AS standings ON standings.task = agenda.task
+WHERE agenda.stand = 3 AND agenda.line >= $1 AND agenda.line < $2 AND (NOT $3? OR agenda.owner = $3)
+ORDER BY agenda.task LIMIT $4
+
+-- name: all_lanes
+SELECT used.name, used.places, used.taken FROM (
+  SELECT
+    named.name, (SELECT seats FROM @lanes AS lanes WHERE lanes.name = named.name) AS places,
+    (SELECT COUNT(*) FROM @seats AS seats WHERE seats.lane = named.name) AS taken
+  FROM (SELECT name FROM @lanes UNION SELECT lane FROM @seats) AS named
+) AS used
+WHERE used.places IS NOT NULL OR used.taken > 0 ORDER BY used.name
+
+-- name: all_nodes
+SELECT {node_columns} FROM @nodes ORDER BY id
+
+-- name: run_going
+SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks AS tasks ON tasks.seq = run.task WHERE run.id = $1
+
+-- name: run_over
+SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks AS tasks ON tasks.seq = run.task WHERE run.stray_id = $1
+UNION ALL
+SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks AS tasks ON tasks.seq = run.task
+WHERE run.planned BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
+
+-- name: runs_page
+SELECT {run_columns}, tasks.id FROM @runs AS run STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = run.task
+WHERE {run_filter} AND run.planned <= $1 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: runs_page_of_task
+SELECT {run_columns}, tasks.id FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq
+WHERE tasks.id = $9 AND {run_filter} AND run.planned <= $1
+ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: runs_page_of_owner
+-- By way of the owner's tasks, each of which keeps so many runs: others may have millions between two of these.
+SELECT {run_columns}, tasks.id FROM @tasks AS tasks STRAIGHT_JOIN @runs AS run ON run.task = tasks.seq
+WHERE tasks.owner = $5 AND {run_filter} ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: runs_page_going
+SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks AS tasks ON tasks.seq = run.task
+WHERE {run_filter} AND (NOT $9? OR tasks.id = $9)
+ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: runs_page_in_trouble
+SELECT {run_columns}, tasks.id FROM @runs AS run STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = run.task
+WHERE run.trouble = 1 AND {run_filter} AND run.planned <= $1
+ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
+
+-- name: set_lane
+INSERT INTO @lanes (name, seats) VALUES ($1, $2) ON DUPLICATE KEY UPDATE seats = VALUES(seats)
+
+-- name: bar
+INSERT INTO @barred (owner, reason) VALUES ($1, $2) ON DUPLICATE KEY UPDATE reason = VALUES(reason)
+
+-- name: unbar
+DELETE FROM @barred WHERE owner = $1
+
+-- name: events
+SELECT number, kind, at, owner, task_id, run_id, detail FROM @events WHERE number > $1 ORDER BY number LIMIT $2
+
+-- name: events_of_owner
+SELECT number, kind, at, owner, task_id, run_id, detail FROM @events
+WHERE number > $1 AND owner = $3 ORDER BY number LIMIT $2
+
+-- name: last_event
+SELECT last FROM @numbering
+
+-- name: recall
+SELECT value FROM @remembered WHERE name = $1
+
+-- name: remember
+INSERT INTO @remembered (name, value) VALUES ($1, $2) ON DUPLICATE KEY UPDATE value = VALUES(value)

@@ -1,0 +1,124 @@
+-- What a decision says, written down: many rows in one statement.
+
+-- name: task_numbers
+-- Rows of one statement have numbers that follow each other, and only the first of them is told.
+INSERT INTO @task_numbers (number) VALUES $nulls;
+SELECT number FROM @task_numbers WHERE number >= LAST_INSERT_ID() ORDER BY number LIMIT $1
+
+-- name: insert_tasks
+INSERT INTO @tasks (
+  seq, id, owner, name, schedule, target_kind, target_spec, payload, policies, created, natural_key, lane, labels, version
+) VALUES {rows}
+
+-- name: update_task
+UPDATE @tasks SET
+  id = $1, owner = $2, name = $3, schedule = $4, target_kind = $5, target_spec = $6, payload = $7, policies = $8,
+  created = $9, natural_key = $10, lane = $11, labels = $12, version = $13
+WHERE seq = $14
+
+-- name: insert_standings
+INSERT INTO @standings (
+  task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
+  pause_until, reason, ended
+) VALUES {rows}
+
+-- name: put_standings
+-- They are there, and held.
+INSERT INTO @standings (
+  task, version, state, counted, failures, skips_left, last_end, last_result, paused_since, pause_cause, pause_note,
+  pause_until, reason, ended
+) VALUES {rows}
+ON DUPLICATE KEY UPDATE
+  version = VALUES(version), state = VALUES(state), counted = VALUES(counted), failures = VALUES(failures),
+  skips_left = VALUES(skips_left), last_end = VALUES(last_end), last_result = VALUES(last_result),
+  paused_since = VALUES(paused_since), pause_cause = VALUES(pause_cause), pause_note = VALUES(pause_note),
+  pause_until = VALUES(pause_until), reason = VALUES(reason), ended = VALUES(ended)
+
+-- name: put_entries
+INSERT INTO @agenda (
+  task, slot, kind, due, planned, owner, priority, stand, origin, attempt, forgiven, deaths, through, span_first,
+  span_last, span_count, waited, in_order, lane, run_id
+) VALUES {rows}
+ON DUPLICATE KEY UPDATE
+  kind = VALUES(kind), due = VALUES(due), planned = VALUES(planned), owner = VALUES(owner),
+  priority = VALUES(priority), stand = VALUES(stand), origin = VALUES(origin), attempt = VALUES(attempt),
+  forgiven = VALUES(forgiven), deaths = VALUES(deaths), through = VALUES(through), span_first = VALUES(span_first),
+  span_last = VALUES(span_last), span_count = VALUES(span_count), waited = VALUES(waited),
+  in_order = VALUES(in_order), lane = VALUES(lane), run_id = VALUES(run_id)
+
+-- name: drop_entries
+DELETE FROM @agenda WHERE (task, slot) IN ($1+2)
+
+-- name: empty_agendas
+DELETE FROM @agenda WHERE task IN ($1)
+
+-- name: made
+SELECT 1 FROM @runs WHERE task = $1 AND planned = $2 AND attempt = $3 AND origin = $4
+UNION ALL
+SELECT 1 FROM @runs WHERE stray_id = $5
+UNION ALL
+SELECT 1 FROM @going WHERE task = $1 AND planned = $2 AND attempt = $3 AND origin = $4
+UNION ALL
+SELECT 1 FROM @going WHERE id = $5
+
+-- name: start_runs
+-- As nearly all of them begin: what is not named here has its default. What the ledger has already must not be born again.
+INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started) VALUES {rows};
+{twice_filter}
+
+-- name: bear_runs
+INSERT INTO @going ({row_columns}) VALUES {rows};
+{twice_filter}
+
+-- name: put_going
+-- They are there, and their tasks are held.
+INSERT INTO @going ({row_columns}) VALUES {rows}
+ON DUPLICATE KEY UPDATE
+  state = VALUES(state), reason = VALUES(reason), token = VALUES(token), node = VALUES(node),
+  claimed = VALUES(claimed), started = VALUES(started), ended = VALUES(ended), deadline = VALUES(deadline),
+  span_first = VALUES(span_first), span_last = VALUES(span_last), span_count = VALUES(span_count),
+  forgiven = VALUES(forgiven), deaths = VALUES(deaths), alone = VALUES(alone), in_order = VALUES(in_order),
+  cancel = VALUES(cancel), lanes = VALUES(lanes), result = VALUES(result), error = VALUES(error)
+
+-- name: end_runs
+-- As nearly all of them end: what is not named here stays as it was.
+INSERT INTO @runs ({row_columns})
+SELECT
+  live.id, live.task, live.owner, live.origin, live.planned, live.due, live.attempt, last.c2, last.c3, live.token,
+  live.node, live.claimed, last.c4, last.c5, last.c6, live.span_first, live.span_last, live.span_count, live.forgiven,
+  live.deaths, live.alone, live.in_order, live.cancel, live.lanes, last.c7, last.c8
+FROM ({selects}) AS last STRAIGHT_JOIN @going AS live ON live.id = last.c1;
+DELETE FROM @going WHERE id IN ({column_1})
+
+-- name: drop_going
+DELETE FROM @going WHERE id IN ($1)
+
+-- name: insert_runs
+INSERT INTO @runs ({row_columns}, stray) VALUES {rows};
+{twice_filter}
+
+-- name: take_seats
+INSERT INTO @seats (lane, run_id) VALUES {rows}
+
+-- name: leave_seats
+DELETE FROM @seats WHERE (lane, run_id) IN ($1+2)
+
+-- name: take_event_numbers
+-- Held until the end of the transaction, which is why it is the last that is done before it.
+UPDATE @numbering SET last = LAST_INSERT_ID(last) + $1
+
+-- name: insert_events
+-- Each comes with its place after the last number that was given out before.
+INSERT INTO @events (number, kind, at, owner, task_id, run_id, detail) VALUES {rows}
+
+-- name: count
+INSERT INTO @counted (owner, hour, name, number) VALUES {rows}
+
+-- name: delete_task
+-- With all that belongs to it.
+DELETE said FROM @runs AS run STRAIGHT_JOIN @lines AS said ON said.run_id = run.id WHERE run.task = $1;
+DELETE said FROM @going AS run STRAIGHT_JOIN @lines AS said ON said.run_id = run.id WHERE run.task = $1;
+DELETE FROM @runs WHERE task = $1;
+DELETE FROM @going WHERE task = $1;
+DELETE FROM @standings WHERE task = $1;
+DELETE FROM @tasks WHERE seq = $1

@@ -1,0 +1,69 @@
+-- Lists of columns that several statements share, in the order in which rows are read.
+
+-- name: entry_columns
+agenda.task, agenda.slot, agenda.kind, agenda.due, agenda.planned, agenda.owner, agenda.priority, agenda.stand,
+agenda.origin, agenda.attempt, agenda.forgiven, agenda.deaths, agenda.through, agenda.span_first, agenda.span_last,
+agenda.span_count, agenda.waited, agenda.in_order, agenda.lane, agenda.run_id
+
+-- name: standing_columns
+standings.version, standings.state, standings.counted, standings.failures, standings.skips_left, standings.last_end,
+standings.last_result, standings.paused_since, standings.pause_cause, standings.pause_note, standings.pause_until,
+standings.reason, standings.ended
+
+-- name: task_columns
+tasks.seq, tasks.id, tasks.owner, tasks.name, tasks.schedule, tasks.target_kind, tasks.target_spec, tasks.payload,
+tasks.policies, tasks.created, tasks.natural_key, tasks.lane, tasks.labels, tasks.version
+
+-- name: run_columns
+0, run.id, run.task, run.owner, run.origin, run.planned, run.due, run.attempt, run.state, run.reason, run.token,
+run.node, run.claimed, run.started, run.ended, run.deadline, run.span_first, run.span_last, run.span_count, run.forgiven,
+run.deaths, run.alone, run.in_order, run.cancel, run.lanes, run.result, run.error
+
+-- name: row_columns
+id, task, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started, ended, deadline,
+span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error
+
+-- name: node_columns
+id, home, version, joined, renewed, renewals, host, carrying, capacity, clock_offset, draining
+
+-- name: alone_filter
+-- There is no lane with a limit, and nobody is barred.
+NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
+
+-- name: twice_filter
+-- Runs of these tasks that go on, although the ledger says that they have ended: none was to be born again.
+SELECT 1 FROM @going AS live STRAIGHT_JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
+  AND past.attempt = live.attempt AND past.origin = live.origin
+WHERE live.task IN ({column_2}) LIMIT 1
+
+-- name: task_filter
+-- Every condition that is given must hold. Only the letters of ASCII are the same in upper and lower case: in the character
+-- set named here no others have two of them, and as bytes every text is one of its own.
+tasks.seq > $1
+AND (NOT $3? OR standings.state IN ($3))
+AND (NOT $4? OR tasks.owner = $4)
+AND (NOT $5? OR tasks.name = $5)
+AND (NOT $6? OR tasks.lane = $6)
+AND (NOT $7? OR tasks.target_kind = $7)
+AND (NOT $8? OR LOCATE(
+  LOWER(CONVERT(CAST($8 AS BINARY) USING hebrew)),
+  LOWER(CONVERT(CAST(tasks.name AS BINARY) USING hebrew)) COLLATE hebrew_bin
+) > 0)
+AND (NOT $9? OR (tasks.id >= $9 AND tasks.id < CONCAT($9, '~')))
+AND ($10 = '[]' OR NOT EXISTS (
+  SELECT 1 FROM JSON_TABLE($10, '$[*]' COLUMNS (
+    name LONGTEXT CHARACTER SET utf8mb4 COLLATE {collation} PATH '$[0]',
+    value LONGTEXT CHARACTER SET utf8mb4 COLLATE {collation} PATH '$[1]'
+  )) AS wanted
+  WHERE LOCATE(
+    CONCAT('[', JSON_QUOTE(wanted.name) COLLATE {collation}, ',', JSON_QUOTE(wanted.value) COLLATE {collation}, ']'),
+    tasks.labels
+  ) = 0
+))
+
+-- name: run_filter
+(run.planned, run.attempt, run.id) < ($1, $2, $3)
+AND (NOT $5? OR run.owner = $5)
+AND (NOT $6? OR run.state IN ($6))
+AND (NOT $7? OR COALESCE(run.span_last, run.planned) >= $7)
+AND (NOT $8? OR COALESCE(run.span_first, run.planned) <= $8)

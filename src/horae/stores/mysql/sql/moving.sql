@@ -1,0 +1,106 @@
+-- Everything that the tables hold, on its way to another store; and everything of another one, on its way in.
+
+-- name: stock
+-- In the order of the parts.
+SELECT
+  EXISTS (SELECT 1 FROM @tokens) + (SELECT COUNT(*) FROM @numbering WHERE last > 0),
+  (SELECT COUNT(*) FROM @remembered),
+  (SELECT COUNT(*) FROM @records),
+  (SELECT COUNT(*) FROM @lanes WHERE seats IS NOT NULL),
+  (SELECT COUNT(*) FROM @barred),
+  (SELECT COUNT(*) FROM @nodes),
+  (
+    SELECT COUNT(*) FROM (
+      SELECT 1 FROM (
+        SELECT owner, hour, name, number FROM @tallies
+        UNION ALL
+        SELECT owner, hour, name, number FROM @counted
+        UNION ALL
+        SELECT '', hour, name, number FROM @counted
+      ) AS everything GROUP BY owner, hour, name HAVING SUM(number) <> 0
+    ) AS tallied
+  ),
+  (SELECT COUNT(*) FROM @tasks),
+  (SELECT COUNT(*) FROM @runs),
+  (SELECT COUNT(*) FROM @lines),
+  (SELECT COUNT(*) FROM @events)
+
+-- name: marks
+SELECT COALESCE((SELECT MAX(number) FROM @tokens), 0), (SELECT last FROM @numbering)
+
+-- name: remembered_page
+SELECT name, value FROM @remembered WHERE name > $1 ORDER BY name LIMIT $2
+
+-- name: all_records_page
+SELECT kind, record_key, owner, body, version FROM @records
+WHERE kind >= $1 AND (kind > $1 OR record_key > $2) ORDER BY kind, record_key LIMIT $3
+
+-- name: limits_page
+SELECT name, seats FROM @lanes WHERE name > $1 AND seats IS NOT NULL ORDER BY name LIMIT $2
+
+-- name: barred_page
+SELECT owner, reason FROM @barred WHERE owner > $1 ORDER BY owner LIMIT $2
+
+-- name: tallies_page
+-- What was summed up, and what was not yet.
+SELECT owner, hour, name, CAST(SUM(number) AS SIGNED) FROM (
+  (
+    SELECT owner, hour, name, number FROM @tallies
+    WHERE hour >= $1 AND (hour, owner, name) > ($1, $2, $3) ORDER BY hour, owner, name LIMIT $4
+  )
+  UNION ALL
+  SELECT owner, hour, name, number FROM @counted WHERE (hour, owner, name) > ($1, $2, $3)
+  UNION ALL
+  SELECT '', hour, name, number FROM @counted WHERE (hour, '', name) > ($1, $2, $3)
+) AS everything
+GROUP BY hour, owner, name ORDER BY hour, owner, name LIMIT $4
+
+-- name: ended_runs_page
+-- Task by task: of one instant there may be a million, and no index tells those apart.
+SELECT {run_columns}, tasks.id FROM @runs AS run STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = run.task
+WHERE run.task >= $1 AND (run.task, run.planned, run.attempt, run.origin) > ($1, $2, $3, $4)
+ORDER BY run.task, run.planned, run.attempt, run.origin LIMIT $5
+
+-- name: all_lines_page
+SELECT number, run_id, at, level, text FROM @lines
+WHERE run_id >= $1 AND (run_id > $1 OR number > $2) ORDER BY run_id, number LIMIT $3
+
+-- name: raise_token
+-- What is given out next comes after the highest number that was ever written there.
+INSERT INTO @tokens (number) VALUES ($1) ON DUPLICATE KEY UPDATE number = VALUES(number)
+
+-- name: raise_event_number
+UPDATE @numbering SET last = GREATEST(last, $1)
+
+-- name: put_record
+INSERT INTO @records (kind, record_key, owner, body, version) VALUES ($1, $2, $3, $4, $5)
+ON DUPLICATE KEY UPDATE owner = VALUES(owner), body = VALUES(body), version = VALUES(version)
+
+-- name: put_tallies
+INSERT INTO @tallies (owner, hour, name, number) VALUES {rows} ON DUPLICATE KEY UPDATE number = VALUES(number)
+
+-- name: versions_by_id
+SELECT tasks.id, tasks.seq, standings.version
+FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq WHERE tasks.id IN ($1)
+
+-- name: make_room
+-- For tasks that come again: what was known of them goes, but for their history.
+DELETE seats FROM @going AS run STRAIGHT_JOIN @seats AS seats ON seats.run_id = run.id WHERE run.task IN ($1);
+DELETE FROM @going WHERE task IN ($1);
+DELETE FROM @agenda WHERE task IN ($1);
+DELETE FROM @standings WHERE task IN ($1);
+DELETE FROM @tasks WHERE seq IN ($1)
+
+-- name: carry_in_runs
+-- What is there stays, whether it has ended or goes on.
+INSERT INTO @runs ({row_columns}, stray) VALUES {rows} ON DUPLICATE KEY UPDATE @runs.id = @runs.id;
+DELETE past FROM @going AS live STRAIGHT_JOIN @runs AS past ON past.task = live.task AND past.planned = live.planned
+  AND past.attempt = live.attempt AND past.origin = live.origin
+WHERE live.task IN ({column_2})
+
+-- name: carry_in_lines
+INSERT INTO @lines (run_id, number, at, level, text) VALUES {rows} ON DUPLICATE KEY UPDATE number = VALUES(number)
+
+-- name: carry_in_events
+INSERT INTO @events (number, kind, at, owner, task_id, run_id, detail) VALUES {rows}
+ON DUPLICATE KEY UPDATE number = VALUES(number)

@@ -1,0 +1,22 @@
+"""Tables with one prefix in a MySQL or MariaDB database, shared by as many nodes as there are."""
+
+from __future__ import annotations
+
+from ..served.store import ServedStore
+from ..unshared import Unshared
+from .address import Address
+from .door import MySQLDoor, library_or_refusal
+from .migrate import bring_up_to_date
+
+
+class MySQLStore(ServedStore, Unshared):
+    def __init__(self, url: str) -> None:
+        library_or_refusal()
+        self.url = url
+        self.address = Address.parsed(url)
+        self._mysql = MySQLDoor(self.address)
+        super().__init__(self._mysql, self.address.connections)
+
+    async def _prepare(self) -> None:
+        async with self._mysql.first() as connection:
+            await bring_up_to_date(connection, await self._mysql.server(connection), self.address)

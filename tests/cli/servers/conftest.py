@@ -1,0 +1,39 @@
+"""The command line on a store that is on a real server, whose address holds a password that nobody may ever see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.cli.driving import Cli
+from tests.cli.operating.deployment import Deployment
+
+PASSWORD: Final = "hush-4711-hush"  # noqa: S105 - the server asks nobody for it
+
+
+def with_password(url: str) -> str:
+    user, _, place = url.partition("@")
+    return f"{user}:{PASSWORD}@{place}"
+
+
+@pytest.fixture
+def url(postgres_url: str) -> str:
+    return with_password(postgres_url)
+
+
+@pytest.fixture
+def served(tmp_path: Path, url: str) -> Cli:
+    made = Cli(tmp_path)
+    made.url = url
+    return made
+
+
+@pytest.fixture
+def deployment(tmp_path: Path, url: str) -> Iterator[Deployment]:
+    made = Deployment(tmp_path)
+    made.url = url
+    yield made
+    made.end()

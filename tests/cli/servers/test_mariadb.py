@@ -1,0 +1,34 @@
+"""The same on MariaDB, in short."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+from tests.cli.driving import Cli
+from tests.cli.operating.deployment import Deployment
+
+
+def test_it_is_told_where_the_data_are(tmp_path: Path, mariadb_url: str) -> None:
+    cli = Cli(tmp_path)
+    cli.url = mariadb_url
+    assert cli("db", "upgrade", "--json").json["before"] == 0
+    assert cli("add", "every 1h", "--say", "x").code == 0
+    done = cli("doctor")
+    assert done.code == 0, done.out
+    for said in ("Store: MariaDB ", "tables horae_…", "innodb_flush_log_at_trx_commit 1", "mariadb-dump", "asyncmy"):
+        assert said in done.out
+    assert cli("db", "backup", "copy.db").code == 6
+
+
+def test_it_runs_there(tmp_path: Path, mariadb_url: str) -> None:
+    deployment = Deployment(tmp_path)
+    deployment.url = mariadb_url
+    try:
+        up = deployment.up("--demo")
+        assert "MariaDB " in up.expect("Data")
+        up.expect("demo-tick")
+        up.signal(signal.SIGTERM)
+        assert up.ends() == 0
+    finally:
+        deployment.end()

@@ -1,0 +1,102 @@
+"""`horae up` on a server: it says where the data are, and nobody ever sees the password."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jsonschema import Draft202012Validator
+
+from tests.cli.operating.deployment import Deployment, Up
+from tests.cli.servers.conftest import PASSWORD
+from tests.faults.processes import ROOT
+
+WITHOUT_UVLOOP = "raise ImportError('as if it were not installed')\n"
+
+
+def ended(up: Up) -> str:
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+    return "\n".join(up.said)
+
+
+def arguments_of(process: int) -> str:
+    return Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8")
+
+
+def test_it_says_which_server_and_the_hints_need_no_store(deployment: Deployment) -> None:
+    up = deployment.up("--demo").ready()
+    parts = urlsplit(deployment.url)
+    said = up.expect("demo-tick") and "\n".join(up.said)
+    data = next(line for line in up.said if line.strip().startswith("Data"))
+    place = f"at {parts.hostname}:{parts.port}, database {parts.path[1:]}, schema horae"
+    assert data.split("Data")[1].strip().startswith("PostgreSQL ")
+    assert place in data
+    assert "memory" not in said
+    assert "--store" not in said
+    assert PASSWORD not in ended(up)
+
+
+def test_what_was_named_by_a_flag_is_not_named_with_its_password(deployment: Deployment) -> None:
+    up = deployment.up("--store", deployment.url, environment={"HORAE_STORE": ""}).ready()
+    assert PASSWORD not in arguments_of(up.worker)
+    assert "horae.cli.worker" in arguments_of(up.worker)
+    said = ended(up)
+    assert "put its address into HORAE_STORE" in said
+    assert "--store" not in said
+    assert PASSWORD not in said
+
+
+def test_an_address_without_a_password_is_named_as_it_is(deployment: Deployment) -> None:
+    plain = deployment.url.replace(f":{PASSWORD}", "") + "?schema=other&connections=3"
+    up = deployment.up("--store", plain, environment={"HORAE_STORE": ""}).ready()
+    said = ended(up)
+    assert f"--store '{plain}'" in said
+    assert "schema other" in said
+
+
+def ready_of(up: Up) -> dict[str, Any]:
+    ready: dict[str, Any] = json.loads(up.expect("node.ready"))
+    schema = json.loads((ROOT / "docs/schemas/up.json").read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(ready)
+    return ready
+
+
+def test_programs_are_told_of_the_server_too(deployment: Deployment) -> None:
+    up = deployment.up("--json")
+    ready = ready_of(up)
+    assert (ready["path"], ready["server"]["kind"], ready["server"]["schema"]) == (None, "PostgreSQL", "horae")
+    assert abs(ready["server"]["clock_offset"]) < 60
+    assert ready["loop"] == "uvloop"
+    assert PASSWORD not in ended(up)
+
+
+def test_it_runs_without_the_faster_loop_too(deployment: Deployment) -> None:
+    instead = deployment.folder / "instead"
+    instead.mkdir()
+    (instead / "uvloop.py").write_text(WITHOUT_UVLOOP)
+    up = deployment.up("--json", "--demo", environment={"PYTHONPATH": str(instead)})
+    assert ready_of(up)["loop"] == "asyncio"
+    up.expect("task.said")
+    ended(up)
+
+
+def test_a_bad_start_ends_with_seven_and_one_sentence(deployment: Deployment) -> None:
+    done = deployment.horae("up", "--store", deployment.url.replace("postgresql://postgres", "postgresql://nobody"))
+    assert done.returncode == 7
+    assert "does not let this user in" in done.stderr
+    assert len(done.stderr.splitlines()) == 2
+    assert PASSWORD not in done.stderr + done.stdout
+
+
+def test_a_worker_that_nobody_ordered_refuses_to_begin() -> None:
+    for said in ("", "4711", "{}"):
+        command = [sys.executable, "-m", "horae.cli.worker", *said.split()]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60)
+        assert done.returncode == 6, done
+        assert f"'{said}' is no order for a worker." in done.stderr

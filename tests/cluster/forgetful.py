@@ -1,0 +1,58 @@
+"""A proxy that lets a COMMIT through, and loses the answer to it: it is done, and reported as an error (F16)."""
+
+from __future__ import annotations
+
+from asyncio import StreamReader, StreamWriter
+from typing import Any, Final, cast
+
+from tests.servers.proxy import Proxy
+
+_COMMIT: Final = b"COMMIT"
+
+
+class ForgetfulProxy(Proxy):
+    """Like any other, until it is told to forget."""
+
+    def __init__(self, target_port: int) -> None:
+        super().__init__(target_port)
+        self._left = 0
+        self.lost = 0
+        """How many answers were lost so far."""
+
+    def forget(self, answers: int) -> None:
+        """So many commits from now on are done, and their connections reset before anybody hears of it."""
+        self._left = answers
+
+    def takes_one(self) -> bool:
+        if self._left == 0:
+            return False
+        self._left -= 1
+        self.lost += 1
+        return True
+
+    def _take(self, reader: StreamReader, writer: StreamWriter) -> None:
+        client = _Client(self, reader, writer)
+        super()._take(cast("StreamReader", client), cast("StreamWriter", client))
+
+
+class _Client:
+    """One end of a connection: what the client says is listened to, and what it is answered may be lost."""
+
+    def __init__(self, proxy: ForgetfulProxy, reader: StreamReader, writer: StreamWriter) -> None:
+        self._proxy = proxy
+        self._reader = reader
+        self._writer = writer
+        self._committing = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._writer, name)
+
+    async def read(self, most: int) -> bytes:
+        piece = await self._reader.read(most)
+        self._committing = _COMMIT in piece.upper()
+        return piece
+
+    def write(self, piece: bytes) -> None:
+        if self._committing and self._proxy.takes_one():
+            raise ConnectionResetError("the answer to a commit is lost")
+        self._writer.write(piece)

@@ -1,0 +1,68 @@
+"""The store commits, and reports an error (F16): whoever asked finds out what became of it, and nothing happens twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from horae import Horae
+from horae.errors import StoreError
+from tests.cluster.forgetful import ForgetfulProxy
+from tests.cluster.scene import NEAR, ON_SERVERS, effects, last_of, once_each, steadily
+from tests.cluster.stores import DatabaseServer
+from tests.faults.client import add, soon
+from tests.faults.evidence import gather, query, until_quiet
+from tests.faults.functions import register
+from tests.faults.place import Place, until
+from tests.faults.processes import Workers
+from tests.faults.scene import LONG, Measure, judged
+
+pytestmark = ON_SERVERS
+
+ANSWERS: Final = 40
+
+
+@pytest.fixture
+def forgetful(server: DatabaseServer) -> Iterator[ForgetfulProxy]:
+    with ForgetfulProxy(server.port) as made:
+        yield made
+
+
+def test_f16_claims_and_settlements_are_done_and_nobody_hears_of_it(
+    place: Place, workers: Workers, forgetful: ForgetfulProxy, measured: Measure
+) -> None:
+    """Claims, settlements, renewals and whatever else a node writes, as they come."""
+    workers.ready(url=forgetful.through(place.url), **NEAR)
+    due = add(place, *(steadily(8.0, every=0.4) for _ in range(4)))
+    until(lambda: bool(effects(place)), LONG, "the first effect")
+    forgetful.forget(ANSWERS)
+    until_quiet(place, last_of(*due), LONG)
+    assert forgetful.lost > ANSWERS / 4
+    released = [row for row in gather(place).rows if row.state == "lost"]
+    measured("F16 claims that nobody heard of", len(released))
+    assert judged(place, *due) == []
+    assert effects(place) == once_each(*due)
+    assert {row.reason for row in released} <= {"released"}
+
+
+def test_f16_whoever_adds_by_key_asks_again(place: Place, forgetful: ForgetfulProxy) -> None:
+    later = soon(3_600)
+    wanted: dict[str, Any] = {"key": "one of its kind"}
+
+    async def adding() -> tuple[str, str]:
+        app = Horae(forgetful.through(place.url), engine=False)
+        register(app)
+        async with app:
+            before = await app.schedule("note", later)
+            forgetful.forget(1)
+            with pytest.raises(StoreError):
+                await app.schedule("note", later, **wanted)
+            return before.id, (await app.schedule("note", later, **wanted)).id
+
+    before, found = asyncio.run(adding())
+    assert forgetful.lost == 1
+    assert sorted(task for (task,) in query(place, "SELECT id FROM tasks")) == sorted([before, found])
+    assert len(query(place, "SELECT task FROM agenda")) == 2

@@ -1,0 +1,39 @@
+"""The store in MariaDB keeps the contracts that every store keeps."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from horae.stores.mysql import MySQLStore
+from horae.stores.served.store import SLICE
+from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
+from tests.contract.mariadb_places import Places, opened
+from tests.servers.mariadb import MariaDBServer
+
+
+@pytest.fixture(scope="module")
+def places(mariadb_server: MariaDBServer) -> Places:
+    return Places(mariadb_server)
+
+
+class TestMySQLStore(StoreContract, RecordsContract, JournalContract):
+    slice_size = SLICE
+    _places: Places
+
+    @pytest.fixture(autouse=True)
+    def _at(self, places: Places) -> None:
+        self._places = places
+
+    @asynccontextmanager
+    async def make(self) -> AsyncIterator[WholeStore]:
+        async with self._places.empty() as url, opened(url) as store:
+            yield store
+
+    @asynccontextmanager
+    async def another(self, store: WholeStore) -> AsyncIterator[WholeStore]:
+        assert isinstance(store, MySQLStore)
+        async with opened(store.url) as second:
+            yield second

@@ -1,0 +1,40 @@
+"""The store in MariaDB, driven beside the store in memory: an empty place for every life."""
+
+from __future__ import annotations
+
+from horae.stores.mysql import MySQLStore
+from horae.testing.contracts import WholeStore
+from horae.testing.contracts.machine import StoreMachine
+from tests.contract.mariadb_places import Places
+from tests.servers.mariadb import MariaDBServer
+
+
+def machine_on(server: MariaDBServer) -> type[StoreMachine]:
+    places = Places(server)
+
+    class MariaDBMachine(StoreMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            self._url = ""
+
+        async def fresh(self) -> WholeStore:
+            if not self._url:
+                self._url = await places.take()
+            return await _opened(self._url)
+
+        async def another(self, store: WholeStore) -> WholeStore:
+            assert isinstance(store, MySQLStore)
+            return await _opened(self._url)
+
+        def teardown(self) -> None:
+            super().teardown()
+            if self._url:
+                places.give_back(self._url)
+
+    return MariaDBMachine
+
+
+async def _opened(url: str) -> MySQLStore:
+    store = MySQLStore(url)
+    await store.open()
+    return store

@@ -1,0 +1,83 @@
+"""A dump that is loaded into another server: events and tokens go on from where they were, and nobody misses anything."""
+
+from __future__ import annotations
+
+import subprocess
+
+from horae.model.event import Numbered
+from horae.ports.store import TaskFilter
+from horae.stores.postgres import PostgresStore
+from horae.testing.contracts.scenes import claim_all, keep, run_of, settle
+from horae.testing.factories import NODE, NOON, a_node, a_task
+from tests.servers.postgres import PostgresServer
+from tests.servers.programs import program
+from tests.unit.stores.postgres.opening import PATIENCE, connected, new_schema, opened, run
+
+
+def moved(source: str, schema: str, target: str) -> None:
+    dump, load = (program(name, package="postgresql-client") for name in ("pg_dump", "psql"))
+    made = subprocess.run([dump, "-n", schema, source], capture_output=True, timeout=PATIENCE, check=True)
+    subprocess.run([load, "-Xq", "-v", "ON_ERROR_STOP=1", target], input=made.stdout, timeout=PATIENCE, check=True)
+
+
+async def burn_numbers(store: PostgresStore, count: int) -> None:
+    """The server counts its transactions from the day that it was made."""
+    async with connected(store) as connection:
+        for _ in range(count):
+            await connection.execute("SELECT pg_current_xact_id()")
+
+
+async def everything_after(store: PostgresStore, number: int) -> list[Numbered]:
+    found: list[Numbered] = []
+    while told := await store.events(found[-1].number if found else number, limit=3):
+        found.extend(told)
+    return found
+
+
+def test_a_store_goes_on_in_another_server(postgres_server: PostgresServer) -> None:
+    url = new_schema(postgres_server)
+    schema = url.rpartition("schema=")[2]
+
+    async def scene(target: PostgresServer) -> None:
+        async with opened(url) as old:
+            await burn_numbers(old, 500)
+            await old.join(a_node())
+            await keep(old, *(a_task() for _ in range(5)))
+            before = [each.run for each in await claim_all(old)]
+            seen = await everything_after(old, 0)
+            # Nobody has read these yet, so they have no numbers.
+            await settle(old, *before[:2])
+            await keep(old, a_task())
+            moved(postgres_server.url, schema, target.url)
+            wanted = await everything_after(old, 0)
+        async with opened(f"{target.url}?schema={schema}") as new:
+            unread = await everything_after(new, seen[-1].number)
+            assert [*seen, *unread] == wanted
+            await keep(new, *(a_task() for _ in range(3)))
+            assert await settle(new, *before[2:]) == frozenset()
+            after = [each.run for each in await claim_all(new)]
+            assert len(after) == 4
+            assert min(each.token for each in after) > max(each.token for each in before)
+            fresh = await everything_after(new, wanted[-1].number)
+            assert [each.number for each in fresh] == list(
+                range(wanted[-1].number + 1, wanted[-1].number + 1 + len(fresh))
+            )
+            assert len(fresh) == 3 + 3 + 4
+            assert await everything_after(new, 0) == [*wanted, *fresh]
+            assert (await run_of(new, before[4])).ended is not None
+            assert len((await new.tasks(TaskFilter())).items) == 9
+            assert (await new.extend(NODE, NOON)).held
+            assert await new.check() == ()
+            assert await shift(new) > 0
+        # Opened again, it is as it was.
+        async with opened(f"{target.url}?schema={schema}") as again:
+            assert await everything_after(again, 0) == [*wanted, *fresh]
+
+    with PostgresServer() as target:
+        run(scene(target))
+
+
+async def shift(store: PostgresStore) -> int:
+    async with connected(store) as connection:
+        found: int = await connection.fetchval("SELECT shift FROM numbering")
+    return found

@@ -1,0 +1,46 @@
+"""Behind a pooler that gives each transaction another connection, all is as without it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from horae.stores.postgres import PostgresStore
+from horae.testing.contracts import WholeStore
+from horae.testing.contracts.feed import FeedContract
+from horae.testing.contracts.fencing import FencingContract
+from horae.testing.contracts.keys import KeysContract
+from horae.testing.contracts.lanes import LanesContract
+from horae.testing.contracts.nodes import NodesContract
+from tests.servers.pgbouncer import PgBouncer
+from tests.servers.postgres import PostgresServer
+from tests.unit.stores.postgres.opening import new_schema, opened
+
+
+@pytest.fixture(scope="module")
+def pooler(postgres_server: PostgresServer) -> Iterator[PgBouncer]:
+    with PgBouncer(postgres_server, pool_size=5) as running:
+        yield running
+
+
+class TestBehindAPooler(LanesContract, FencingContract, FeedContract, KeysContract, NodesContract):
+    _server: PostgresServer
+    _pooler: PgBouncer
+
+    @pytest.fixture(autouse=True)
+    def _at(self, postgres_server: PostgresServer, pooler: PgBouncer) -> None:
+        self._server, self._pooler = postgres_server, pooler
+
+    @asynccontextmanager
+    async def make(self) -> AsyncIterator[WholeStore]:
+        url = new_schema(self._server, statement_cache=0, direct=self._server.url)
+        async with opened(self._pooler.through(url)) as store:
+            yield store
+
+    @asynccontextmanager
+    async def another(self, store: WholeStore) -> AsyncIterator[WholeStore]:
+        assert isinstance(store, PostgresStore)
+        async with opened(store.url) as second:
+            yield second

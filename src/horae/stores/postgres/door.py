@@ -36,6 +36,7 @@ _SETTINGS: Final = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "jit": "off",
+    "max_parallel_workers_per_gather": "0",
 }
 
 

@@ -23,6 +23,7 @@ from .session import Session
 
 _EVENTS_AT_ONCE: Final = 1_000
 _TASKS_AT_ONCE: Final = 16
+_TASKS_PASSED_BY: Final = 5_000
 
 
 class Found(NamedTuple):
@@ -83,9 +84,16 @@ class Search:
             until = (await link.query("recent", place.told, _EVENTS_AT_ONCE, last))[0][0]
             rows = await link.query("crowded_of_late", place.told, until, self._keep_runs)
             return [task for (task,) in rows], Place(until)
-        rows = await link.query("crowded", place.task, self._keep_runs, _TASKS_AT_ONCE)
+        return await self._crowded_of_all(link, place.told, place.task)
+
+    async def _crowded_of_all(self, link: Link, told: int, after: int) -> tuple[list[int], Place]:
+        until = after + _TASKS_PASSED_BY
+        rows = await link.query("crowded", after, self._keep_runs, _TASKS_AT_ONCE, until)
         tasks = [task for (task,) in rows]
-        return tasks, Place(place.told, tasks[-1] if len(tasks) == _TASKS_AT_ONCE else None)
+        if len(tasks) == _TASKS_AT_ONCE:
+            return tasks, Place(told, tasks[-1])
+        (highest,) = (await link.query("highest_task"))[0]
+        return tasks, Place(told, until if until < highest else None)
 
 
 async def remove(link: Link, found: Found, before: datetime) -> Trimmed:

@@ -43,7 +43,7 @@ CREATE TABLE @standings (
   ended        bigint
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX standings_over ON @standings (ended) WHERE ended IS NOT NULL;
-CREATE INDEX standings_in_trouble ON @standings (state, task) WHERE state IN ('paused', 'failed');
+CREATE INDEX standings_in_trouble ON @standings (task, state) WHERE state IN ('paused', 'failed');
 
 -- The priority queue. `stand`: 0 timed, 1 ready, 2 held, 3 parked, 4 asleep. What is due leaves it, so it is swept often.
 CREATE TABLE @agenda (
@@ -71,7 +71,9 @@ CREATE TABLE @agenda (
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX agenda_timed ON @agenda (due, task, slot) WHERE stand = 0;
 CREATE INDEX agenda_ready ON @agenda (owner, priority DESC, due, task, slot) WHERE stand = 1;
-CREATE INDEX agenda_ready_due ON @agenda (due) WHERE stand = 1;
+-- Whoever asks for the first of them says so by a condition that always holds: for the queue of one owner, the planner must
+-- not take this one.
+CREATE INDEX agenda_ready_due ON @agenda (due) WHERE stand = 1 AND due > 0;
 -- Nearly always empty: then the order of due instants is the order of priorities too.
 CREATE INDEX agenda_prioritised ON @agenda (priority) WHERE priority <> 0;
 CREATE INDEX agenda_parked ON @agenda (lane, priority DESC, due, task, slot) WHERE stand = 3;

@@ -3,20 +3,20 @@
 -- name: glance
 SELECT
   (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due LIMIT 1)
+  (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1)
 FROM @nodes WHERE id = $1
 
 -- name: heads
 SELECT
   (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due LIMIT 1)
+  (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1)
 
 -- name: begin_claim
 -- The node's row is held against those who take it for dead, and nobody else.
 SELECT
   nextval('@tokens'),
   NULL::bigint,
-  (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due LIMIT 1),
+  (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1),
   NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
 FROM @nodes WHERE id = $1 FOR KEY SHARE
 
@@ -64,7 +64,7 @@ UPDATE @agenda SET stand = 1 WHERE (task, slot) IN (
 -- name: not_yet
 -- A node with a faster clock may have queued up what is not due for this one.
 UPDATE @agenda SET stand = 0 WHERE (task, slot) IN (
-  SELECT task, slot FROM @agenda WHERE stand = 1 AND due > $1 FOR UPDATE SKIP LOCKED
+  SELECT task, slot FROM @agenda WHERE stand = 1 AND due > 0 AND due > $1 FOR UPDATE SKIP LOCKED
 )
 
 -- name: owners_in_turn
@@ -136,7 +136,7 @@ UPDATE @nodes SET renewed = $2, renewals = renewals + 1, load = $3, clock_offset
     FROM @nodes AS others WHERE others.id <> $1
   ),
   (SELECT due FROM @agenda WHERE stand = 0 ORDER BY due, task, slot LIMIT 1),
-  (SELECT due FROM @agenda WHERE stand = 1 ORDER BY due LIMIT 1),
+  (SELECT due FROM @agenda WHERE stand = 1 AND due > 0 ORDER BY due LIMIT 1),
   (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
   draining
 

@@ -15,7 +15,7 @@ FROM @agenda JOIN @standings ON standings.task = agenda.task
 WHERE (agenda.task, agenda.slot) IN (
   (SELECT task, slot FROM @agenda WHERE stand = 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due, task, slot LIMIT $2)
   UNION ALL
-  (SELECT task, slot FROM @agenda WHERE stand = 1 AND ($1::text IS NULL OR owner = $1) ORDER BY due LIMIT $2)
+  (SELECT task, slot FROM @agenda WHERE stand = 1 AND due > 0 AND ($1::text IS NULL OR owner = $1) ORDER BY due LIMIT $2)
 )
 ORDER BY agenda.due, agenda.task, agenda.slot LIMIT $2
 
@@ -68,7 +68,7 @@ SELECT
   (SELECT count(*) FROM (
     SELECT 1 FROM @agenda WHERE stand = 0 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS timed),
   (SELECT count(*) FROM (
-    SELECT 1 FROM @agenda WHERE stand = 1 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS ready),
+    SELECT 1 FROM @agenda WHERE stand = 1 AND due > 0 AND due <= $2 AND ($1::text IS NULL OR owner = $1) LIMIT $3) AS ready),
   (SELECT count(*) FROM (
     SELECT 1 FROM @agenda WHERE stand = 3 AND ($1::text IS NULL OR owner = $1)
       AND NOT (lane >= 'function:' AND lane < 'function;' OR lane >= 'target:' AND lane < 'target;') LIMIT $3) AS parked),

@@ -29,7 +29,7 @@ id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset
 -- name: task_filter
 -- Every condition that is given must hold. Labels are compared as they are written: what is within a text has its quotes
 -- escaped, and one character that JSON can say is none that the server can keep.
-tasks.seq > $1
+tasks.seq > $1 AND standings.task > $1
 AND ($3::text IS NULL OR standings.state = ANY ((SELECT $3::text::text[])::text[]))
 AND ($4::text IS NULL OR tasks.owner = $4)
 AND ($5::text IS NULL OR tasks.name = $5)

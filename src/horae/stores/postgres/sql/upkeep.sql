@@ -32,7 +32,11 @@ SELECT
   EXISTS (SELECT 1 FROM @counted)
 
 -- name: crowded
-SELECT task FROM @runs WHERE task > $1 GROUP BY task HAVING count(*) > $2 ORDER BY task LIMIT $3
+-- Of so many tasks at a time: the ledger of all of them may take minutes to count.
+SELECT task FROM @runs WHERE task > $1 AND task <= $4 GROUP BY task HAVING count(*) > $2 ORDER BY task LIMIT $3
+
+-- name: highest_task
+SELECT coalesce(max(seq), 0) FROM @tasks
 
 -- name: recent
 -- Up to which event the next so many tell of runs.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from asyncio import StreamReader, StreamWriter
 from typing import Any, Final, cast
 
 from tests.servers.proxy import Proxy
 
-_COMMIT: Final = b"COMMIT"
+_COMMIT: Final = re.compile(rb"\bCOMMIT\b", re.IGNORECASE)
+"""The statement: `read committed`, which every connection begins with, is none."""
 
 
 class ForgetfulProxy(Proxy):
@@ -49,7 +51,7 @@ class _Client:
 
     async def read(self, most: int) -> bytes:
         piece = await self._reader.read(most)
-        self._committing = _COMMIT in piece.upper()
+        self._committing = _COMMIT.search(piece) is not None
         return piece
 
     def write(self, piece: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from asyncio import StreamReader, StreamWriter
 from typing import Any, Final, cast
@@ -18,15 +19,21 @@ class ForgetfulProxy(Proxy):
     def __init__(self, target_port: int) -> None:
         super().__init__(target_port)
         self._left = 0
+        self._spared = 0.0
+        self._chance = random.Random(1)
         self.lost = 0
         """How many answers were lost so far."""
 
-    def forget(self, answers: int) -> None:
-        """So many commits from now on are done, and their connections reset before anybody hears of it."""
+    def forget(self, answers: int, *, spared: float = 0.0) -> None:
+        """So many commits from now on are done, and their connections reset before anybody hears of it.
+
+        Between them a share is `spared`, by chance: whoever can claim nothing has nothing to settle either.
+        """
+        self._spared = spared
         self._left = answers
 
     def takes_one(self) -> bool:
-        if self._left == 0:
+        if self._left == 0 or self._chance.random() < self._spared:
             return False
         self._left -= 1
         self.lost += 1
@@ -44,17 +51,17 @@ class _Client:
         self._proxy = proxy
         self._reader = reader
         self._writer = writer
-        self._committing = False
+        self._forgotten = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._writer, name)
 
     async def read(self, most: int) -> bytes:
         piece = await self._reader.read(most)
-        self._committing = _COMMIT.search(piece) is not None
+        self._forgotten = _COMMIT.search(piece) is not None and self._proxy.takes_one()
         return piece
 
     def write(self, piece: bytes) -> None:
-        if self._committing and self._proxy.takes_one():
+        if self._forgotten:
             raise ConnectionResetError("the answer to a commit is lost")
         self._writer.write(piece)

@@ -22,7 +22,7 @@ from .lease import Lease
 from .runner import Runner
 
 AGAIN_SECONDS: Final = 0.5
-ALONE_SECONDS: Final = 20.0
+ALONE_SECONDS: Final = 60.0
 """How often a node that is alone looks at its doors."""
 SOONEST_SECONDS: Final = 1.0
 """However long a lease is, a busy node does not look at its doors with every claim."""

@@ -41,7 +41,8 @@ class Counting:
             self.completed[owner] += 1
 
     def all_counts(self) -> Counter[tuple[str, int, str]]:
-        counts = self.counts
+        """However often it is asked for."""
+        counts = self.counts.copy()
         for (owner, hour, late), number in self.succeeded.items():
             counts[owner, hour, SUCCEEDED] += number
             counts[owner, hour, f"{LATE}{late}"] += number

@@ -79,7 +79,7 @@ def forget(amount: float, _fleet: Fleet, seat: Seat, _lease: float) -> Blow:
     """Commits whose answers are lost."""
     proxy = seat.proxy
     assert proxy is not None
-    proxy.forget(1 + int(amount * MOST_ANSWERS))
+    proxy.forget(1 + int(amount * MOST_ANSWERS), spared=0.5)
     return Blow(lambda: proxy.forget(0), 1.0)
 
 

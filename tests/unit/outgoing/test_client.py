@@ -98,9 +98,9 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatc
     [
         ("", b"hello"),
         ("identity", b"hello"),
-        ("gzip", gzip.compress(b"hello")),
-        ("X-GZIP", gzip.compress(b"hello")),
-        ("gzip", gzip.compress(b"hel") + gzip.compress(b"lo")),
+        ("gzip", gzip.compress(b"hello", mtime=0)),
+        ("X-GZIP", gzip.compress(b"hello", mtime=0)),
+        ("gzip", gzip.compress(b"hel", mtime=0) + gzip.compress(b"lo", mtime=0)),
         ("deflate", zlib.compress(b"hello")),
         ("deflate", zlib.compress(b"hello")[2:-4]),
     ],

@@ -31,9 +31,10 @@ _SETTINGS: Final = (
     "group_concat_max_len = 67108864",
 )
 _SETTINGS_OF: Final = {
-    # A long list stays a list: as a join of its own, it would be read in another order than that of the locks.
-    "MariaDB": ("in_predicate_conversion_threshold = 0",),
-    "MySQL": (),
+    # A long list stays a list, and a join goes from row to row: in any other order than that of the locks, others would be
+    # waited for in a circle.
+    "MariaDB": ("in_predicate_conversion_threshold = 0", "join_cache_level = 0"),
+    "MySQL": ("optimizer_switch = 'block_nested_loop=off'",),
 }
 
 

@@ -21,7 +21,7 @@ from ..rows import Row
 from .literals import in_brackets, listed, literal
 
 _EACH: Final = re.compile(r"\[\[(.*?)\]\]")
-_PLACE: Final = re.compile(r"\$(\d+(?:\+\d+)*|found|each|nulls)(\?|\(\)|[*-]\d+)?")
+_PLACE: Final = re.compile(r"\$(\d+(?:\+\d+)*|found(?:_\d+)?|each|nulls)(\?|\(\)|\^|[*-]\d+)?")
 _WRITTEN: Final = re.compile(r"\{(rows|selects|column)(?:_(\d+))?\}")
 
 
@@ -85,8 +85,8 @@ def _repeated(template: Template) -> Part:
 
 
 def _place(name: str, how: str | None) -> Part:
-    if name == "found":
-        return _all_found
+    if name.startswith("found"):
+        return _found(name.removeprefix("found").removeprefix("_"))
     if name == "each":
         return lambda given: literal(given.found[0][0])
     if name == "nulls":
@@ -102,15 +102,19 @@ def _single(place: int, how: str | None) -> Part:
         return lambda given: listed(given.values[place])
     if how == "?":
         return lambda given: "FALSE" if given.values[place] is None else "TRUE"
+    if how == "^":
+        return lambda given: literal(max(given.values[place], default=None))
     by = int(how[1:])
     if how[0] == "*":
         return lambda given: literal(given.values[place] * by)
     return lambda given: literal(given.values[place] - by)
 
 
-def _all_found(given: Given) -> str:
-    columns = list(zip(*given.found, strict=True))
-    return listed(list(columns[0])) if len(columns) == 1 else in_brackets(columns)
+def _found(column: str) -> Part:
+    if column:
+        place = int(column) - 1
+        return lambda given: listed([row[place] for row in given.found])
+    return lambda given: in_brackets(list(zip(*given.found, strict=True)))
 
 
 def _rows_written(what: str, column: str | None) -> Part:

@@ -48,6 +48,8 @@ _MISUNDERSTOOD: Final = (
     ValueError,
 )
 """The driver takes what it does not know in an address for a setting of the server."""
+_NAMED_SO: Final = (asyncpg.PostgresSyntaxError, asyncpg.ReservedNameError)
+"""A word of the server's own: nothing else that is said before the tables are there could be misunderstood."""
 _POOLER: Final = "unsupported startup parameter"
 
 
@@ -90,6 +92,9 @@ def at_the_door(error: BaseException, address: Address) -> Refusal | None:
         return refuse("bad_store_address", url=place, problem=problem)
     if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError):
         return refuse("store_login_refused", place=place, problem=said(error))
+    if isinstance(error, _NAMED_SO):
+        problem = f"the server takes no schema of the name {address.schema!r}"
+        return refuse("bad_store_address", url=place, problem=problem)
     if isinstance(error, asyncpg.InvalidCatalogNameError):
         return refuse("store_database_missing", place=place, problem=said(error))
     if isinstance(error, asyncpg.ReadOnlySQLTransactionError):

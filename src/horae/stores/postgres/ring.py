@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("horae")
 _AGAIN_SECONDS: Final = 1.0
 _LAST_WORD_SECONDS: Final = 2.0
-_SILENCE_SECONDS: Final = 15.0
+_SILENCE_SECONDS: Final = 60.0
 """Nothing is heard on a connection that was cut off, and nothing says so: after so long it is asked whether it is there."""
 _ANSWER_SECONDS: Final = 5.0
 

@@ -10,7 +10,7 @@ from ...model.ids import microseconds
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...ports.store import Claim, Extension, Node, Order
-from ..rows import node_from, node_values, span_microseconds
+from ..rows import Row, node_from, node_values, span_microseconds
 from ..texts import decode, instants
 from .carry import Carrier
 from .claim import Claimer
@@ -47,7 +47,12 @@ class ServedAgenda:
         return await self._session.transact(lambda link: _admitted(link, doors))
 
     async def held(self, node: str) -> tuple[tuple[str, int], ...]:
-        return tuple((run_id, token) for run_id, token in await self._session.ask("carried_by", node))
+        async def work(link: Link) -> list[Row]:
+            # A claim whose answer got lost may still be about to be committed: it holds the node until then.
+            await link.query("hold_node", node)
+            return await link.query("carried_by", node)
+
+        return tuple((run_id, token) for run_id, token in await self._session.transact(work))
 
     async def join(self, node: Node) -> None:
         await self._session.ask("join", *node_values(node))

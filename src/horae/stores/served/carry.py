@@ -34,7 +34,6 @@ class Carrier:
 
     async def start(self, claims: Sequence[tuple[str, int]], now: datetime) -> frozenset[str]:
         started: set[str] = set()
-        drafts: list[Draft] = []
 
         def begin(_: Facts, run: Run, __: None) -> Change:
             if run.state is not RunState.CLAIMED or run.cancel is not None:
@@ -42,51 +41,47 @@ class Carrier:
             started.add(run.id)
             return Change(moved=(run._replace(state=RunState.RUNNING, started=now),))
 
-        async def work(link: Link) -> None:
+        async def work(link: Link) -> Draft:
             # What began in a transaction that was tried again did not.
             started.clear()
-            await self._carry_in(link, [(*claim, None) for claim in claims], begin, drafts)
+            return (await self._carry_in(link, [(*claim, None) for claim in claims], begin))[1]
 
-        await self._session.transact(work)
-        self._learn(drafts)
+        draft = await self._session.transact(work)
+        draft.learnt_by(self._familiar)
         return frozenset(started)
 
     async def recover(self, node: str, renewals: int, decide: RunDecision, limit: int) -> int | None:
-        drafts: list[Draft] = []
-
         def decide_and_look(facts: Facts, run: Run, _: None) -> Change:
             change = decide(facts, run)
             if not change.deleted and not any(_let_go(moved, run, node) for moved in change.moved):
                 raise StoreError(f"The run {run.id} was to be recovered, but is still carried by {node}.")
             return change
 
-        async def work(link: Link) -> int | None:
+        async def work(link: Link) -> tuple[int, Draft] | None:
             # Held until the end: a node that only seemed to be dead can claim nothing meanwhile.
             if await link.query("hold_node", node) != [(renewals,)]:
                 return None
             carried = [row[0] for row in await link.query("carried_by", node)]
             wishes = [(run_id, None, None) for run_id in carried[:limit]]
-            await self._carry_in(link, wishes, decide_and_look, drafts)
+            _, draft = await self._carry_in(link, wishes, decide_and_look)
             if len(carried) <= limit:
                 await link.query("drop_node", node)
-            return min(len(carried), limit)
+            return min(len(carried), limit), draft
 
-        recovered = await self._session.transact(work)
-        self._learn(drafts)
+        written = await self._session.transact(work)
+        if written is None:
+            return None
+        recovered, draft = written
+        draft.learnt_by(self._familiar)
         return recovered
 
     async def _carry(self, wishes: Sequence[Wish], decide: Told) -> frozenset[str]:
-        drafts: list[Draft] = []
-        stale = await self._session.transact(lambda link: self._carry_in(link, wishes, decide, drafts))
-        self._learn(drafts)
+        stale, draft = await self._session.transact(lambda link: self._carry_in(link, wishes, decide))
+        draft.learnt_by(self._familiar)
         return stale
 
-    def _learn(self, drafts: list[Draft]) -> None:
-        if drafts:
-            # Of a transaction that was tried again, only the last one was written.
-            drafts[-1].learnt_by(self._familiar)
-
-    async def _carry_in(self, link: Link, wishes: Sequence[Wish], decide: Told, drafts: list[Draft]) -> frozenset[str]:
+    async def _carry_in(self, link: Link, wishes: Sequence[Wish], decide: Told) -> tuple[frozenset[str], Draft]:
+        """Which of them are stale, and what was written: of a transaction that is tried again, only the last try is."""
         stale: set[str] = set()
         tasks = await self._tasks_of(link, [wish[0] for wish in wishes])
         gathered = await self._gather(link, tasks)
@@ -105,8 +100,7 @@ class Carrier:
             if change.put or change.dropped:
                 gathered.entries_after(known.number, change, entries)
         await draft.finish(link)
-        drafts.append(draft)
-        return frozenset(stale)
+        return frozenset(stale), draft
 
     async def _tasks_of(self, link: Link, run_ids: Sequence[str]) -> dict[str, int]:
         """The numbers of the tasks of these runs, as far as they are live."""

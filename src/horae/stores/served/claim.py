@@ -74,31 +74,30 @@ class Claimer:
             return await self._claimed(asked, careful=True)
 
     async def _claimed(self, asked: _Asked, *, careful: bool) -> Claim:
-        drafts: list[Draft] = []
-        claim = await self._session.transact(lambda link: self._claim(link, asked, drafts, careful=careful))
-        if drafts:
-            drafts[-1].learnt_by(self._familiar)
+        claim, draft = await self._session.transact(lambda link: self._claim(link, asked, careful=careful))
+        if draft is not None:
+            draft.learnt_by(self._familiar)
         self._head = claim.next_due
         return claim
 
-    async def _claim(self, link: Link, asked: _Asked, drafts: list[Draft], *, careful: bool) -> Claim:
+    async def _claim(self, link: Link, asked: _Asked, *, careful: bool) -> tuple[Claim, Draft | None]:
+        """And what was written: of a transaction that is tried again, only the last try is."""
         found = await link.query("begin_claim", asked.node)
         if not found:
-            return Claim()
+            return Claim(), None
         begun = _Begun(*found[0])
         now = microseconds(asked.now)
         self._turns.backlog = begun.ready is not None
         rows = await self._turns.slice(link, now, asked.room)
         claimed: list[Claimed] = []
-        decided = 0
+        decided, draft = 0, None
         if rows:
             decided, draft = await self._decide(link, rows, asked, begun, claimed, careful=careful)
-            drafts.append(draft)
             await draft.finish(link)
         if decided:
             self._turns.last = rows[decided - 1][5]
         timed, ready = (await link.query("heads"))[0]
-        return _answer(claimed, decided, asked.now, _earlier(timed, ready))
+        return _answer(claimed, decided, asked.now, _earlier(timed, ready)), draft
 
     async def _gather(self, link: Link, rows: list[Row], begun: _Begun) -> Gathered:
         gathered = Gathered(self._familiar, {row[0]: row[_VERSION] for row in rows})

@@ -13,7 +13,7 @@ from ...model.run import LIVE, Run, RunState
 from ...model.task import TaskState
 from ..births import only_new
 from ..familiar import Familiar, Known, after
-from ..rows import entry_values, new, plain_birth, plain_end, standing_values, task_values
+from ..rows import entry_values, new, plain_birth, plain_end, standing_values, task_values, tells
 from ..texts import numbers, printable
 from .gather import Gathered
 from .link import Link
@@ -113,7 +113,8 @@ class Draft:
         if cancelled or deleted or task is not None or before[0] != run[0] or before[21]:
             return False
         row = plain_end(0, before, run)
-        if row is None:
+        if row is None or not tells(run[0], numbers[run[4]]):
+            # The ledger keeps what bears a stray name where it is looked for.
             return False
         sheets = self.sheets
         sheets.ended += (run[0], *row[1:])

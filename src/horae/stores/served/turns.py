@@ -46,7 +46,7 @@ class Turns:
             rows.sort(key=by_priority)
         rows = one_of_each_task(rows)
         # What there is no room for is left to others; but what is only skipped takes none.
-        return await self._held(link, rows[: max(2 * room, _AT_LEAST)]) if few else rows
+        return await self._held(link, now, rows[: max(2 * room, _AT_LEAST)]) if few else rows
 
     async def _in_turn(self, link: Link, now: int) -> list[Row]:
         """More of what is due goes to its owners' queues, and owners have their turns, from the one after the last."""
@@ -65,7 +65,7 @@ class Turns:
             more = dict(zip(longer, await self._queues(link, longer, CLAIM_SLICE), strict=True))
             queues = [more.get(owner, queue) for owner, queue in zip(owners, queues, strict=True)]
         wanted = taking_turns(queues, turn)[: self.reach]
-        return await self._held(link, wanted)
+        return await self._held(link, now, wanted)
 
     async def _queues(self, link: Link, owners: list[str], share: int) -> list[list[Row]]:
         found: dict[str, list[Row]] = {owner: [] for owner in owners}
@@ -73,9 +73,9 @@ class Turns:
             found[row[5]].append(row)
         return list(found.values())
 
-    async def _held(self, link: Link, wanted: list[Row]) -> list[Row]:
-        """What was chosen, as far as nobody else has taken it meanwhile, in the order in which it was chosen."""
-        rows = await link.query("hold_entries", [row[0] for row in wanted], [row[1] for row in wanted])
+    async def _held(self, link: Link, now: int, wanted: list[Row]) -> list[Row]:
+        """What was chosen, as far as nobody else has taken it or moved it on meanwhile, in the order in which it was chosen."""
+        rows = await link.query("hold_entries", [row[0] for row in wanted], [row[1] for row in wanted], now)
         by_slot = {(row[0], row[1]): row for row in rows}
         return [by_slot[row[0], row[1]] for row in wanted if (row[0], row[1]) in by_slot]
 

@@ -21,13 +21,15 @@ FROM @presence WHERE node = $1
 
 -- name: timed_slice
 -- First without holding anything, and more than is wanted: what others hold is passed over. Then, from the head on, the
--- standing and after it the entry, until there are enough; nothing is held that is not in the answer.
+-- standing and after it the entry, until there are enough; nothing is held that is not in the answer. Each is looked up by
+-- its key, whatever the server believes of tables that are small: it would read, and hold, all of them, in another order.
 SELECT {entry_columns}, standings.version
 FROM (
-  SELECT task, slot FROM @agenda WHERE stand = 0 AND due <= $1 ORDER BY due, task, slot LIMIT $2*4
+  SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 0 AND due <= $1
+  ORDER BY due, task, slot LIMIT $2*4
 ) AS head
-STRAIGHT_JOIN @standings AS standings ON standings.task = head.task
-STRAIGHT_JOIN @agenda AS agenda
+STRAIGHT_JOIN @standings AS standings FORCE INDEX (PRIMARY) ON standings.task = head.task
+STRAIGHT_JOIN @agenda AS agenda FORCE INDEX (PRIMARY)
   ON agenda.task = head.task AND agenda.slot = head.slot AND agenda.stand = 0 AND agenda.due <= $1
 LIMIT $2 FOR UPDATE SKIP LOCKED
 
@@ -43,25 +45,27 @@ SELECT {entry_columns} FROM (
 ORDER BY agenda.owner, agenda.urgency, agenda.due, agenda.task, agenda.slot
 
 -- name: hold_entries
+-- What was chosen may have come back meanwhile, for a later instant.
 SELECT {entry_columns}, standings.version
-FROM @standings AS standings STRAIGHT_JOIN @agenda AS agenda ON agenda.task = standings.task
-WHERE standings.task IN ($1) AND (agenda.task, agenda.slot) IN ($1+2) AND agenda.stand IN (0, 1)
+FROM @standings AS standings FORCE INDEX (PRIMARY)
+STRAIGHT_JOIN @agenda AS agenda FORCE INDEX (PRIMARY) ON agenda.task = standings.task
+WHERE standings.task IN ($1) AND (agenda.task, agenda.slot) IN ($1+2) AND agenda.stand IN (0, 1) AND agenda.due <= $3
 FOR UPDATE SKIP LOCKED
 
 -- name: queue_oldest
 SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 0 AND due <= $1
 ORDER BY due, task, slot LIMIT $2 FOR UPDATE SKIP LOCKED;;
-UPDATE @agenda SET stand = 1 WHERE (task, slot) IN ($found)
+UPDATE @agenda SET stand = 1 WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
 -- name: queue_newest
 SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 0 AND due <= $1
 ORDER BY due DESC, task DESC, slot DESC LIMIT $2 FOR UPDATE SKIP LOCKED;;
-UPDATE @agenda SET stand = 1 WHERE (task, slot) IN ($found)
+UPDATE @agenda SET stand = 1 WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
 -- name: not_yet
 -- A node with a faster clock may have queued up what is not due for this one.
-SELECT task, slot FROM @agenda WHERE stand = 1 AND due > $1 FOR UPDATE SKIP LOCKED;;
-UPDATE @agenda SET stand = 0 WHERE (task, slot) IN ($found)
+SELECT task, slot FROM @agenda FORCE INDEX (agenda_timed) WHERE stand = 1 AND due > $1 FOR UPDATE SKIP LOCKED;;
+UPDATE @agenda SET stand = 0 WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
 -- name: owners_in_turn
 -- Jumps from owner to owner along the index, however many entries each of them has.
@@ -86,7 +90,8 @@ SELECT task FROM @agenda WHERE task IN ($1) GROUP BY task HAVING COUNT(*) > 1
 
 -- name: hold
 -- In the order of their numbers, so that two who want the same tasks never wait for each other.
-SELECT task, version, {alone_filter} FROM @standings WHERE task IN ($1) ORDER BY task FOR UPDATE
+SELECT task, version, {alone_filter}
+FROM @standings FORCE INDEX (PRIMARY) WHERE task IN ($1) ORDER BY task FOR UPDATE
 
 -- name: tasks_of_runs
 SELECT id, task FROM @going WHERE id IN ($1)
@@ -95,15 +100,16 @@ SELECT id, task FROM @going WHERE id IN ($1)
 SELECT id, token FROM @going WHERE node = $1 ORDER BY id
 
 -- name: unpark
-UPDATE @agenda SET stand = 0 WHERE stand = 3 AND line = $1 ORDER BY urgency, due, task, slot LIMIT $2
+UPDATE @agenda FORCE INDEX (agenda_lines) SET stand = 0 WHERE stand = 3 AND line = $1
+ORDER BY urgency, due, task, slot LIMIT $2
 
 -- name: somebody_at_the_door
 SELECT EXISTS (SELECT 1 FROM @agenda WHERE stand = 3 AND line IN ($1))
 
 -- name: admit
 -- What somebody is deciding on just now is admitted the next time.
-SELECT task, slot FROM @agenda WHERE stand = 3 AND line IN ($1) FOR UPDATE SKIP LOCKED;;
-UPDATE @agenda SET stand = 0, lane = NULL WHERE (task, slot) IN ($found)
+SELECT task, slot FROM @agenda FORCE INDEX (agenda_lines) WHERE stand = 3 AND line IN ($1) FOR UPDATE SKIP LOCKED;;
+UPDATE @agenda SET stand = 0, lane = NULL WHERE task IN ($found_1) AND (task, slot) IN ($found)
 
 -- name: join
 START TRANSACTION;

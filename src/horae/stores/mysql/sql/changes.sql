@@ -1,4 +1,5 @@
--- What a decision says, written down: many rows in one statement.
+-- What a decision says, written down: many rows in one statement. Rows are named by the first part of their key, too: a
+-- list of whole keys would be looked for in all of the table.
 
 -- name: task_numbers
 -- Rows of one statement have numbers that follow each other, and only the first of them is told.
@@ -47,7 +48,7 @@ ON DUPLICATE KEY UPDATE
   in_order = VALUES(in_order), lane = VALUES(lane), run_id = VALUES(run_id)
 
 -- name: drop_entries
-DELETE FROM @agenda WHERE (task, slot) IN ($1+2)
+DELETE FROM @agenda WHERE task IN ($1) AND (task, slot) IN ($1+2)
 
 -- name: empty_agendas
 DELETE FROM @agenda WHERE task IN ($1)
@@ -101,7 +102,7 @@ INSERT INTO @runs ({row_columns}, stray) VALUES {rows};
 INSERT INTO @seats (lane, run_id) VALUES {rows}
 
 -- name: leave_seats
-DELETE FROM @seats WHERE (lane, run_id) IN ($1+2)
+DELETE FROM @seats WHERE lane IN ($1) AND run_id IN ($2) AND (lane, run_id) IN ($1+2)
 
 -- name: take_event_numbers
 -- Held until the end of the transaction, which is why it is the last that is done before it.

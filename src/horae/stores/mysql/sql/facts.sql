@@ -19,7 +19,7 @@ UNION ALL
 SELECT 'barred', owner, reason FROM @barred WHERE owner IN ($2)
 
 -- name: hold_lanes
-SELECT name, seats FROM @lanes WHERE name IN ($1) ORDER BY name FOR UPDATE
+SELECT name, seats FROM @lanes FORCE INDEX (PRIMARY) WHERE name IN ($1) ORDER BY name FOR UPDATE
 
 -- name: make_lanes
 INSERT INTO @lanes (name) VALUES $1() ON DUPLICATE KEY UPDATE name = VALUES(name)
@@ -39,7 +39,8 @@ SELECT seq, owner FROM @tasks WHERE id = $1
 SELECT id, seq FROM @tasks WHERE id IN ($1)
 
 -- name: numbers_by_key
-SELECT owner, natural_key, seq FROM @tasks WHERE (owner, natural_key) IN ($1+2)
+SELECT owner, natural_key, seq FROM @tasks
+WHERE owner IN ($1) AND natural_key IN ($2) AND (owner, natural_key) IN ($1+2)
 
 -- name: seen_by_id
 SELECT tasks.seq, tasks.owner, standings.version

@@ -71,7 +71,7 @@ WHERE task IN ($1) AND state IN ('completed', 'failed', 'cancelled') AND ended <
   AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.task = standings.task)
 
 -- name: drop_runs
-DELETE FROM @runs WHERE (task, planned, attempt, origin) IN ($1+2+3+4)
+DELETE FROM @runs WHERE task IN ($1) AND planned <= $2^ AND (task, planned, attempt, origin) IN ($1+2+3+4)
 
 -- name: drop_lines
 DELETE FROM @lines WHERE run_id IN ($1)
@@ -82,14 +82,14 @@ DELETE FROM @events WHERE number <= $1
 -- name: fold_counts
 -- One at a time; whoever comes second has nothing to do. Rows that are just being written are left for the next time.
 SELECT only FROM @folding FOR UPDATE SKIP LOCKED;;
-SELECT seq FROM @counted WHERE $found LIMIT 5000 FOR UPDATE SKIP LOCKED;;
+SELECT seq FROM @counted WHERE 1 IN ($found_1) LIMIT 5000 FOR UPDATE SKIP LOCKED;;
 INSERT INTO @tallies (owner, hour, name, number)
-SELECT owner, hour, name, SUM(number) FROM @counted WHERE seq IN ($found) GROUP BY owner, hour, name
+SELECT owner, hour, name, SUM(number) FROM @counted WHERE seq IN ($found_1) GROUP BY owner, hour, name
 ON DUPLICATE KEY UPDATE number = @tallies.number + VALUES(number);
 INSERT INTO @tallies (owner, hour, name, number)
-SELECT '', hour, name, SUM(number) FROM @counted WHERE seq IN ($found) GROUP BY hour, name
+SELECT '', hour, name, SUM(number) FROM @counted WHERE seq IN ($found_1) GROUP BY hour, name
 ON DUPLICATE KEY UPDATE number = @tallies.number + VALUES(number);
-DELETE FROM @counted WHERE seq IN ($found)
+DELETE FROM @counted WHERE seq IN ($found_1)
 
 -- name: drop_tallies
 -- As seen from the newest hour, but not from one that is still to come. And the numbers that were given out long ago:
@@ -107,7 +107,7 @@ SELECT name FROM @lanes AS lanes WHERE seats IS NULL
   AND NOT EXISTS (SELECT 1 FROM @seats AS seats WHERE seats.lane = lanes.name)
   AND NOT EXISTS (SELECT 1 FROM @agenda AS agenda WHERE agenda.stand = 3 AND agenda.line = lanes.name)
 LIMIT 1000 FOR UPDATE SKIP LOCKED;;
-DELETE FROM @lanes WHERE name IN ($found)
+DELETE FROM @lanes WHERE name IN ($found_1)
 
 -- name: orphan_entries
 SELECT slot, task FROM @agenda AS agenda WHERE NOT EXISTS (SELECT 1 FROM @tasks AS tasks WHERE tasks.seq = agenda.task)

@@ -42,11 +42,12 @@ CROSS JOIN LATERAL (
 ORDER BY turn.place, agenda.priority DESC, agenda.due, agenda.task, agenda.slot
 
 -- name: hold_entries
+-- What was chosen may have come back meanwhile, for a later instant.
 SELECT {entry_columns}, standings.version
 FROM unnest($1::text::bigint[], $2::text::text[]) AS wanted (task, slot)
 JOIN @agenda ON agenda.task = wanted.task AND agenda.slot = wanted.slot
 JOIN @standings ON standings.task = agenda.task
-WHERE agenda.stand IN (0, 1)
+WHERE agenda.stand IN (0, 1) AND agenda.due <= $3
 FOR UPDATE OF standings, agenda SKIP LOCKED
 
 -- name: queue_oldest

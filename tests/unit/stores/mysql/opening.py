@@ -1,0 +1,85 @@
+"""How these tests open stores: each under a prefix of its own, which costs less than a database."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeAlias
+
+from horae.stores.mysql import MySQLStore
+from horae.stores.mysql.door import MySQLDoor
+from horae.stores.mysql.link import MySQLLink
+from horae.stores.mysql.server import one_row
+from tests.servers.mariadb import MariaDBServer
+
+PATIENCE: Final = 60
+"""What hangs ends with an error; nothing is measured by this."""
+Scene: TypeAlias = Callable[[MySQLStore], Awaitable[None]]
+_DATABASE: Final = "prefixes"
+
+
+def new_prefix(server: MariaDBServer, **more: str | int) -> str:
+    """The address of a store that is not there yet."""
+    server.ask(f"CREATE DATABASE IF NOT EXISTS {_DATABASE}")
+    said = "".join(f"&{name}={value}" for name, value in more.items())
+    return f"{server.url_of(_DATABASE)}?prefix=t{secrets.token_hex(6)}_{said}"
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[MySQLStore]:
+    store = MySQLStore(url)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def linked(store: MySQLStore, idle: int = 10, packet: int = 16_000_000) -> AsyncIterator[MySQLLink]:
+    """A connection such as the store has, for this test alone."""
+    door = MySQLDoor(store.address)
+    connection = await door.connection()
+    link = MySQLLink(connection, door._statements, packet, idle)
+    try:
+        yield link
+    finally:
+        link.abandon()
+
+
+async def asked(store: MySQLStore, text: str) -> tuple[Any, ...]:
+    """Past the store; `@tasks` is the store's own table."""
+    connection = await MySQLDoor(store.address).connection()
+    try:
+        return await one_row(connection, text.replace("@", store.address.prefix))
+    finally:
+        connection.close()
+
+
+async def waiting_for_locks(store: MySQLStore) -> bool:
+    """Whether some session stands before a row that another one holds."""
+    return await asked(store, "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'") > (0,)
+
+
+async def until(holds: Callable[[], Awaitable[object]]) -> None:
+    """Ask until it is so; whoever waits for something that never comes ends with the patience of the test."""
+    while not await holds():
+        await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+
+
+def played(url: str, scene: Scene) -> None:
+    async def play() -> None:
+        async with opened(url) as store:
+            await scene(store)
+
+    run(play())
+
+
+def run(scene: Awaitable[None]) -> None:
+    async def within_reason() -> None:
+        async with asyncio.timeout(PATIENCE):
+            await scene
+
+    asyncio.run(within_reason())

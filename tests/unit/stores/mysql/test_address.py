@@ -1,0 +1,67 @@
+"""Where a store is: every part of the address, and what is refused in it."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+
+from horae.errors import UnknownStore
+from horae.stores.mysql.address import Address
+
+
+def test_every_part_is_read() -> None:
+    url = "mysql://ada:p%40ss%2F%25@db.example:3307/app?prefix=jobs_&connections=9&ssl-mode=VERIFY_IDENTITY"
+    address = Address.parsed(url)
+    assert address[:7] == ("db.example", 3307, "ada", "p@ss/%", "app", "jobs_", 9)
+    assert address.shown == "mysql://db.example:3307/app"
+    context = address.options["ssl"]
+    assert isinstance(context, ssl.SSLContext)
+    assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
+
+
+def test_what_is_not_said_has_its_usual_value() -> None:
+    address = Address.parsed("mariadb://localhost/app")
+    assert address == Address("localhost", 3306, "root", "", "app", "horae_", 6)
+    assert address.options["ssl"] is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "named", "verified"),
+    [("required", False, ssl.CERT_NONE), ("verify-ca", False, ssl.CERT_REQUIRED)],
+)
+def test_how_much_is_trusted(mode: str, named: bool, verified: ssl.VerifyMode) -> None:  # noqa: FBT001
+    context = Address.parsed(f"mysql://h/d?ssl-mode={mode}").encryption.context()
+    assert context is not None
+    assert (context.check_hostname, context.verify_mode) == (named, verified)
+
+
+def test_a_password_beyond_latin_1_is_what_was_typed() -> None:
+    assert Address.parsed("mysql://ada:%E5%AF%86@h/d").options["password"] == "密".encode()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://h:port/d",
+        "mysql://h:99999/d",
+        "mysql://h",
+        "mysql://h/",
+        "mysql://h/a/b",
+        "mysql://h/d?prefix=Horae_",
+        "mysql://h/d?prefix=",
+        "mysql://h/d?prefix=a`b",
+        f"mysql://h/d?prefix={'x' * 40}",
+        "mysql://h/d?connections=1",
+        "mysql://h/d?connections=many",
+        "mysql://h/d?conections=5",
+        "mysql://h/d?ssl-mode=maybe",
+        "mysql://h/d?ssl-ca=/a/file",
+        "postgresql://h/d",
+    ],
+)
+def test_what_makes_no_sense_is_refused_without_the_password(url: str) -> None:
+    with pytest.raises(UnknownStore) as refusal:
+        Address.parsed(url.replace("//h", "//ada:hunter2@h"))
+    assert refusal.value.code == "bad_store_address"
+    assert "hunter2" not in str(refusal.value)

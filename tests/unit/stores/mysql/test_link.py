@@ -1,0 +1,230 @@
+"""What a connection does: texts come back as they were, writes go together, and whoever stands still is let go."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from horae.errors import StoreError, StoreUnavailable
+from horae.stores.mysql import MySQLStore
+from horae.stores.mysql.failure import translated
+from horae.stores.mysql.server import one_row
+from horae.stores.served.link import AlreadyMadeError
+from horae.testing.factories import a_new_task, a_node, a_task
+from tests.servers.mariadb import MariaDBServer
+from tests.unit.stores.mysql.opening import asked, linked, new_prefix, played, until, waiting_for_locks
+
+HOSTILE = (
+    "'; DROP TABLE tasks; --",
+    "\\' OR 1=1",
+    "$1 {rows} {column_1} $found [[ $each ]] ;; @tasks",
+    "%s %(name)s %",
+    '\0 \x1a \r\n \t `back` "double"',
+    "花を水やり 🌱 \ud7ff\ue000",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_text_is_a_text(mariadb_server: MariaDBServer, text: str) -> None:
+    async def scene(store: MySQLStore) -> None:
+        await store.remember("before", "untouched")
+        await store.remember(text, text)
+        assert await store.recall(text) == text
+        assert await store.recall("before") == "untouched"
+        await store.add([a_new_task(a_task(name=text, owner=text, payload=text))])
+        assert await store.check() == ()
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_texts_differ_by_their_last_blank_and_by_every_letter(mariadb_server: MariaDBServer) -> None:
+    names = ["a", "a ", "A", "ä", "a\u0308", "a\0"]
+
+    async def scene(store: MySQLStore) -> None:
+        for name in names:
+            await store.remember(name, f"value of {name!r}")
+        assert [await store.recall(name) for name in names] == [f"value of {name!r}" for name in names]
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_half_a_character_is_refused_and_the_connection_stays(mariadb_server: MariaDBServer) -> None:
+    async def scene(store: MySQLStore) -> None:
+        with pytest.raises(StoreError):
+            await store.remember("name", "\ud83c")
+        with pytest.raises(StoreError):
+            await store.add([a_new_task(a_task(payload="\udc80"))])
+        assert await store.recall("name") is None
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_what_is_too_long_is_refused_and_not_cut(mariadb_server: MariaDBServer) -> None:
+    async def scene(store: MySQLStore) -> None:
+        with pytest.raises(StoreError):
+            await store.remember("x" * 300, "value")
+        assert await asked(store, "SELECT COUNT(*) FROM @remembered") == (0,)
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_many_rows_go_in_pieces_that_the_server_takes(mariadb_server: MariaDBServer) -> None:
+    """Pieces of one statement are one transaction, and what was said before comes before."""
+
+    async def scene(store: MySQLStore) -> None:
+        async with linked(store, packet=2_000) as link:
+            await link.begin()
+            await link.write_rows("count", 4, ["ada", 0, "state:active", 1] * 50)
+            await link.write_events([("task.created", 1, "ada", f"tsk_{number}", None, None) for number in range(50)])
+            assert await asked(store, "SELECT COUNT(*) FROM @counted") == (0,)
+            await link.commit()
+        assert await asked(store, "SELECT COUNT(*), SUM(number) FROM @counted") == (50, 50)
+        assert await asked(store, "SELECT COUNT(*), MIN(number), MAX(number) FROM @events") == (50, 1, 50)
+        assert await store.last_event() == 50
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_what_is_rolled_back_was_never_said(mariadb_server: MariaDBServer) -> None:
+    async def scene(store: MySQLStore) -> None:
+        async with linked(store) as link:
+            await link.begin()
+            await link.write_rows("count", 4, ["ada", 0, "state:active", 1])
+            await link.write_events([("task.created", 1, "ada", "tsk", None, None)])
+            await link.rollback()
+            await link.begin()
+            await link.query("remember", "name", "value")
+            await link.commit()
+        assert await asked(store, "SELECT COUNT(*) FROM @counted") == (0,)
+        assert (await store.last_event(), await store.recall("name")) == (0, "value")
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_a_run_that_is_there_is_not_born_again(mariadb_server: MariaDBServer) -> None:
+    run = ["run_1", 1, "ada", "scheduled", 5, 5, 1, "running", 1, "node", 1, 1]
+
+    async def scene(store: MySQLStore) -> None:
+        async with linked(store) as link:
+            await link.begin()
+            await link.write_rows("start_runs", 12, run)
+            await link.commit()
+            await link.begin()
+            with pytest.raises(AlreadyMadeError):
+                await link.write_rows("start_runs", 12, run)
+            await link.rollback()
+            await link.begin()
+            await link.write_rows("end_runs", 8, ["run_1", "succeeded", None, 1, 2, None, None, None])
+            await link.commit()
+            await link.begin()
+            with pytest.raises(AlreadyMadeError):
+                await link.write_rows("start_runs", 12, run)
+            await link.rollback()
+            assert link.usable
+        assert await asked(store, "SELECT COUNT(*) FROM @going") == (0,)
+        assert await asked(store, "SELECT COUNT(*), MAX(token) FROM @runs") == (1, 1)
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_events_are_numbered_in_the_order_of_their_commits_and_nobody_waits(mariadb_server: MariaDBServer) -> None:
+    async def scene(store: MySQLStore) -> None:
+        async with linked(store) as slow, linked(store) as fast:
+            for link, name in ((slow, "slow"), (fast, "fast")):
+                await link.begin()
+                await link.query("remember", name, "value")
+                await link.write_events([("task.created", 1, "ada", name, None, None)] * 2)
+            await fast.commit()
+            assert [told.event.task_id for told in await store.events(0)] == ["fast"] * 2
+            await slow.commit()
+        told = await store.events(0)
+        assert [(each.number, each.event.task_id) for each in told] == [
+            (1, "fast"),
+            (2, "fast"),
+            (3, "slow"),
+            (4, "slow"),
+        ]
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_a_node_renews_its_lease_during_a_long_claim_and_nobody_takes_it_for_dead(
+    mariadb_server: MariaDBServer,
+) -> None:
+    async def scene(store: MySQLStore) -> None:
+        node = a_node("node")
+        await store.join(node)
+        async with linked(store) as claim:
+            await claim.begin()
+            assert await claim.query("begin_claim", "node")
+            assert (await store.extend("node", node.renewed)).held
+            drained = asyncio.ensure_future(store.drain("node"))
+            await until(lambda: waiting_for_locks(store))
+            assert (await store.extend("node", node.renewed)).held
+            await claim.commit()
+            assert await drained
+        assert (await store.extend("node", node.renewed)).draining
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_who_claims_passes_over_what_others_hold_and_holds_nothing_else(mariadb_server: MariaDBServer) -> None:
+    tasks = [a_task() for _ in range(4)]
+
+    async def scene(store: MySQLStore) -> None:
+        await store.add([a_new_task(task) for task in tasks])
+        async with linked(store) as settles, linked(store) as claims, linked(store) as claims_too:
+            for link in (settles, claims, claims_too):
+                await link.begin()
+            assert [row[0] for row in await settles.query("hold", [1])] == [1]
+            first = await claims.query("timed_slice", 2**62, 2)
+            second = await claims_too.query("timed_slice", 2**62, 9)
+            assert [[row[0] for row in rows] for rows in (first, second)] == [[2, 3], [4]]
+            # Neither of them has touched the entry whose standing was not theirs.
+            await settles.query("empty_agendas", [1])
+            await settles.commit()
+            await claims.rollback()
+            await claims_too.rollback()
+        assert await asked(store, "SELECT COUNT(*) FROM @agenda") == (3,)
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_a_transaction_that_stands_still_is_ended_by_the_server(mariadb_server: MariaDBServer) -> None:
+    async def scene(store: MySQLStore) -> None:
+        await store.add([a_new_task(a_task())])
+        async with linked(store, idle=1) as frozen, linked(store) as other:
+            await frozen.begin()
+            await frozen.query("hold", [1])
+            await other.begin()
+            assert [row[0] for row in await other.query("hold", [1])] == [1]
+            await other.commit()
+            with pytest.raises(Exception) as error:  # noqa: PT011 - what it means is looked at below
+                await frozen.commit()
+            assert isinstance(translated(error.value), StoreUnavailable)
+            assert not frozen.usable
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_only_a_transaction_is_watched(mariadb_server: MariaDBServer) -> None:
+    """A connection that waits for the next one to use it may wait for long."""
+
+    async def scene(store: MySQLStore) -> None:
+        async with linked(store) as link:
+            usual = await _patience(link._connection)
+            for end in (link.commit, link.rollback):
+                await link.begin()
+                await link.query("heads")
+                assert await _patience(link._connection) == 10
+                await end()
+                assert await _patience(link._connection) == usual
+
+    played(new_prefix(mariadb_server), scene)
+
+
+async def _patience(connection: object) -> int:
+    (found,) = await one_row(connection, "SELECT @@wait_timeout")
+    return int(found)

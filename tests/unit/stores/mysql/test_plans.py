@@ -1,0 +1,109 @@
+"""What a statement costs does not grow with the tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any, Final
+
+from horae.stores import named_sql
+from horae.stores.mysql import MySQLStore
+from horae.stores.mysql.door import MySQLDoor, qualified
+from horae.stores.mysql.templates import templates
+from tests.servers.mariadb import MariaDBServer
+from tests.unit.stores.mysql.opening import new_prefix, played
+from tests.unit.stores.mysql.test_statements import KNOWN, SAID_BY_THE_SERVER, STATEMENTS, given_to
+
+LOOKS_AT_EVERYTHING: Final = {
+    "orphan_entries",
+    "orphan_runs",
+    "tasks_without_standing",
+    "wrong_seats",
+    "forgotten_tasks",
+    "miscounted_states",
+    "both_live_and_over",
+    "stock",
+    "tallies_page",
+    "fold_counts",
+    "all_lanes",
+    "all_nodes",
+}
+"""What an operator asks when in doubt or before a move, or what is summed up; it may take its time."""
+LISTS: Final = {
+    name
+    for name in STATEMENTS
+    if re.match(r"(tasks|runs)_page|upcoming|stranded|latest|waiting|counts|tasks_of_owner|crowded|drop_tallies", name)
+} - {"crowded_agendas"}
+"""Pages that people read, and what is swept out: each is planned for what was asked."""
+GROWING: Final = {"tasks", "standings", "agenda", "runs", "events", "lines", "records", "remembered"}
+HOT: Final = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS]
+ONLY_THE_HEAD: Final = {"old": {"events"}}
+"""Where the first rows of an index, as many as a LIMIT says, are all that is read."""
+ROWS: Final = 20_000
+EXPLAINED: Final = re.compile(r"(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
+FILL: Final = """
+INSERT INTO @tasks SELECT seq, CONCAT('tsk_', seq), CONCAT('owner ', seq % 50), 'name', '{}', 'function', '{}', '{}', '{}',
+  seq, NULL, NULL, '[]', 1 FROM seq_1_to_20000;
+INSERT INTO @standings (task, version, state, counted, failures, skips_left) SELECT seq, 1, 'active', 0, 0, 0 FROM seq_1_to_20000;
+INSERT INTO @agenda (
+  task, slot, kind, due, planned, owner, priority, stand, origin, attempt, forgiven, deaths, waited, in_order
+) SELECT seq, 'next', 'next', seq, seq, CONCAT('owner ', seq % 50), 0, seq % 5, 'scheduled', 1, 0, 0, 0, 0
+FROM seq_1_to_20000;
+INSERT INTO @runs (
+  id, task, owner, origin, planned, due, attempt, state, token, forgiven, deaths, alone, in_order
+) SELECT CONCAT('run_', seq), seq % 1000, 'ada', 'scheduled', seq, seq, 1, 'succeeded', seq, 0, 0, 0, 0 FROM seq_1_to_20000;
+INSERT INTO @events SELECT seq, 'run.started', seq, 'ada', CONCAT('tsk_', seq), NULL, NULL FROM seq_1_to_20000;
+INSERT INTO @lines SELECT CONCAT('run_', seq), 1, seq, 'info', 'text' FROM seq_1_to_20000;
+INSERT INTO @records SELECT 'token', seq, 'ada', '{}', 1 FROM seq_1_to_20000;
+INSERT INTO @remembered SELECT seq, 'value' FROM seq_1_to_20000;
+ANALYZE TABLE @tasks, @standings, @agenda, @runs, @events, @lines, @records, @remembered
+"""
+
+
+async def _explained(store: MySQLStore, names: Collection[str]) -> dict[str, list[str]]:
+    """Every look at a growing table that does not begin at a place of an index, or does not end at a limit."""
+    door = MySQLDoor(store.address)
+    connection = await door.connection()
+    server = await door.server(connection)
+    found: dict[str, list[str]] = {}
+    async with connection.cursor() as cursor:
+        for order in qualified(FILL, store.address, server).split(";"):
+            await cursor.execute(order)
+        for name in names:
+            text = named_sql.filled(name, KNOWN)
+            for template in templates(qualified(text, store.address, server)):
+                for each in template.filled(given_to(text)).split("; "):
+                    if EXPLAINED.match(each) and not SAID_BY_THE_SERVER.fullmatch(each):
+                        await cursor.execute(f"EXPLAIN {each}")
+                        steps = await cursor.fetchall()
+                        found.setdefault(name, []).extend(_costly(steps, each, ONLY_THE_HEAD.get(name, set())))
+    connection.close()
+    return {name: steps for name, steps in found.items() if steps}
+
+
+def _costly(steps: Any, text: str, allowed: set[str]) -> list[str]:
+    names = dict.fromkeys(GROWING - allowed, "")
+    for table, alias in re.findall(r"`\w+?_(\w+)` (?:AS (\w+))?", text):
+        if table in GROWING - allowed:
+            names[alias or table] = table
+    found: list[str] = []
+    for _, _, table, kind, *_, rows, extra in steps:
+        base = re.sub(r"^t[0-9a-f]{12}_", "", str(table))
+        if kind in ("ALL", "index") and base in names and int(rows or 0) > ROWS // 10:
+            found.append(f"{base} {kind} {rows} {extra}")
+    return found
+
+
+def test_what_a_statement_costs_does_not_grow(mariadb_server: MariaDBServer) -> None:
+    async def scene(store: MySQLStore) -> None:
+        assert await _explained(store, HOT) == {}
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_a_look_at_everything_is_noticed(mariadb_server: MariaDBServer) -> None:
+    async def scene(store: MySQLStore) -> None:
+        wanted = {"forgotten_tasks", "orphan_runs", "miscounted_states"}
+        assert (await _explained(store, sorted(wanted))).keys() == wanted
+
+    played(new_prefix(mariadb_server), scene)

@@ -1,0 +1,87 @@
+"""Every statement has one name, is used, and is one that the server understands."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from asyncmy.errors import MySQLError
+
+from horae.stores import named_sql
+from horae.stores.mysql import MySQLStore
+from horae.stores.mysql.door import MySQLDoor, qualified
+from horae.stores.mysql.literals import literal
+from horae.stores.mysql.templates import Given, templates
+from tests.servers.mariadb import MariaDBServer
+from tests.unit.stores.mysql.opening import new_prefix, played
+
+ROOM = "horae.stores.mysql"
+KNOWN = named_sql.read_blocks(ROOM)
+SHARED = {name for name in KNOWN if name.endswith(("_columns", "_filter"))}
+STATEMENTS = sorted(set(KNOWN) - SHARED)
+MOST_VALUES: Final = 14
+SAID_BY_THE_SERVER: Final = re.compile(r"START TRANSACTION|COMMIT")
+
+
+def code() -> str:
+    rooms = [Path(str(resources.files(room))) for room in (ROOM, "horae.stores.served")]
+    return "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.glob("*.py"))
+
+
+def test_every_statement_is_used_and_every_one_that_is_used_is_there() -> None:
+    text = code()
+    shared = "\n".join(KNOWN.values())
+    assert {name for name in KNOWN if f'"{name}"' not in text and f"{{{name}}}" not in shared} == set()
+    called = set(re.findall(r"(?:\.query|\.ask|\.write_rows|_Shelf)\(\s*\"(\w+)\"", text))
+    assert called
+    assert called <= set(KNOWN)
+
+
+def given_to(text: str) -> Given:
+    """Something for every place: a list of one where lists are wanted, and rows as wide as the statement says.
+
+    Texts are read as numbers where numbers are kept, and not the other way round.
+    """
+    lists = {int(one) for found in re.findall(r"\$(\d+(?:\+\d+)+|\d+(?=\(\)))", text) for one in found.split("+")}
+    lists.update(int(place) for place in re.findall(r"IN \(\$(\d+)\)", text))
+    if "[[" in text:
+        lists.add(1)
+    numbers = {int(place) for place in re.findall(r"(?:LIMIT|OFFSET) \$(\d+)", text)} | (
+        {1} if "$nulls" in text else set()
+    )
+    values = [["1", "2"] if place in lists else 1 if place in numbers else "1" for place in range(1, MOST_VALUES + 1)]
+    if "{rows}" in text or "{selects}" in text:
+        columns = re.search(r"INSERT INTO @\w+ \((.*?)\)", text)
+        assert columns
+        width = 8 if "{selects}" in text else columns[1].count(",") + 1
+        return Given(["1"] * width, [("1", "1")], width)
+    return Given(values, [("1", "1"), ("2", "2")])
+
+
+def test_the_server_understands_every_statement(mariadb_server: MariaDBServer) -> None:
+    async def scene(store: MySQLStore) -> None:
+        refused: dict[str, str] = {}
+        door = MySQLDoor(store.address)
+        connection = await door.connection()
+        server = await door.server(connection)
+        for name in STATEMENTS:
+            text = named_sql.filled(name, KNOWN)
+            for template in templates(qualified(text, store.address, server)):
+                for each in template.filled(given_to(text)).split("; "):
+                    if not SAID_BY_THE_SERVER.fullmatch(each):
+                        try:
+                            await connection.query(f"PREPARE this FROM {literal(each)}")
+                        except MySQLError as error:
+                            refused[name] = str(error)
+        connection.close()
+        assert refused == {}
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_no_statement_needs_what_only_one_kind_of_server_has() -> None:
+    whole = "\n".join(KNOWN.values()).upper()
+    for word in ("RETURNING", "LATERAL", "FOR UPDATE OF", "VALUES ROW", " EXCEPT ", "FULL JOIN", "NULLS FIRST"):
+        assert word not in whole

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from horae import Happening, Horae, InvalidTask
+from horae.app.listeners import Listeners
+from horae.runtime import Keeping
 from horae.simulation.virtual import VirtualClock
 from tests.app.stage import with_app
+from tests.unit.engine.stage import Door, add, virtually
 
 PATIENCE = 60
 
@@ -78,6 +82,30 @@ def test_a_listener_that_fails_keeps_nobody_from_hearing(caplog: pytest.LogCaptu
         with_app(scene, engine=False)
     assert heard == ["task.created"]
     assert "no line to the mail server" in caplog.text
+
+
+def test_listeners_tell_once_that_the_store_does_not_answer(caplog: pytest.LogCaptureFixture) -> None:
+    """And hear what they have missed when it does."""
+    heard: list[str] = []
+
+    async def scene(clock: VirtualClock) -> None:
+        door = Door()
+        listeners = Listeners(lambda: cast(Keeping, door), clock)
+        listeners.add("task.created", lambda told: heard.append(told.kind), None)
+        await listeners.start()
+        await clock.pause(1)
+        door.fail_before("events", times=60)
+        await add(door, clock.now(), clock.now())
+        listeners.look()
+        await clock.pause(30)
+        assert not heard
+        await clock.pause(60)
+        assert heard == ["task.created"]
+        listeners.stop()
+
+    with caplog.at_level(logging.WARNING, logger="horae"):
+        virtually(scene)
+    assert caplog.text.count("listeners wait") == 1
 
 
 def test_with_a_name_nothing_is_missed_between_two_lives(tmp_path: Path) -> None:

@@ -216,6 +216,26 @@ def test_events_are_read_on_from_a_number(cli: Cli) -> None:
     assert cli("events", "--plain").out.splitlines()[0].split("\t")[2] == "task.created"
 
 
+def test_the_overview_calls_what_is_running_by_its_name(cli: Cli) -> None:
+    async def scene() -> str:
+        app = Horae(f"sqlite:///{cli.path}")
+        going, over = asyncio.Event(), asyncio.Event()
+
+        @app.task
+        async def embed() -> None:
+            going.set()
+            await over.wait()
+
+        async with app:
+            await app.schedule(embed, "now", name="embed-books")
+            await going.wait()
+            told = await asyncio.to_thread(cli.process, "overview")
+            over.set()
+        return told.out
+
+    assert "◐ embed-books" in asyncio.run(scene())
+
+
 def test_the_overview_counts_and_names_what_needs_a_person(cli: Cli) -> None:
     failures(cli.path)
     cli("add", "now", "--say", "waiting")

@@ -22,13 +22,15 @@ MOST_MEGABYTES: Final = 512
 
 
 def test_f14_a_crowd_in_one_second(place: Place, workers: Workers, store: StoreKind, measured: Measure) -> None:
-    crowd = Crowd(CROWD, soon(CROWD / ADDED_A_SECOND))
+    # On MySQL and MariaDB the numbers of events are given out one transaction at a time: it takes a few times as long.
+    size = CROWD if store == "postgres" else CROWD // 5
+    crowd = Crowd(size, soon(size / ADDED_A_SECOND))
     crowd.add(place)
     nodes = [workers.ready(**NEAR | {"lease": 15.0}) for _ in range(2)]
     (theirs,) = add(place, steadily(10.0, every=1.0, begin=max(1.0, (crowd.first - soon(0)).total_seconds())))
     crowd.wait(place)
     late = max((mark.instant - mark.planned).total_seconds() for mark in marks(place, "start"))
-    measured(f"F14 {store}, {CROWD} tasks, starts a second", crowd.rate(place))
+    measured(f"F14 {store}, {size} tasks, starts a second", crowd.rate(place))
     measured(f"F14 {store}, worst lateness of another owner's tasks meanwhile", late)
     assert crowd.wrong(place) == []
     assert effects(place) & once_each(theirs) == once_each(theirs)

@@ -126,17 +126,21 @@ class Listeners:
         return number
 
     async def _follow(self, members: list[_Listener], resume: str | None, number: int) -> None:
+        waiting = False
         while True:
             self._bell.clear()
             closing, before = self._closing, number
             try:
                 number = await self._tell(members, resume, number)
             except StoreError as error:
-                LOG.warning("listeners wait, because the store does not answer: %s", error)
+                if not waiting:  # it is said once: an outage of an hour must not fill the log
+                    LOG.warning("listeners wait, because the store does not answer: %s", error)
+                waiting = True
                 if closing:
                     return
                 await self._clock.pause(_AGAIN_SECONDS)
                 continue
+            waiting = False
             if number == before and closing:
                 return
             if number == before and not self._closing:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import typer
 
 from ..model.lane import LaneUse
+from ..model.run import Run
 from ..service.overview import Overview
 from ..wire.overview import lane_json, overview_json
 from ..wire.tasks import next_due
 from . import words
 from .desk import Desk, at_desk
 from .frame import command
+from .history import tasks_of
 from .out import Out
 from .pieces import Cell, Piece
 from .session import is_there, place_of
@@ -28,7 +32,7 @@ def register(app: typer.Typer) -> None:
 def overview(out: Out) -> None:
     """Show how it stands, at a glance."""
     there = is_there(out.store)
-    found, zone = at_desk(out.store if there else "memory://", _seen)
+    found, names, zone = at_desk(out.store if there else "memory://", _seen)
     if not there:
         out.note(words.NO_TASKS_YET, path=place_of(out.store))
     if out.json:
@@ -36,16 +40,17 @@ def overview(out: Out) -> None:
     elif out.quiet:
         out.ids([facts.task.id for facts in found.upcoming])
     else:
-        for label, cell in overview_rows(out, found, zone):
+        for label, cell in overview_rows(out, found, zone, names):
             out.row(label, cell)
 
 
-async def _seen(app: Desk) -> tuple[Overview, str]:
-    return await app.service.overview.now(app.who), app.zone
+async def _seen(app: Desk) -> tuple[Overview, dict[str, str], str]:
+    found = await app.service.overview.now(app.who)
+    return found, {each: task.name for each, task in (await tasks_of(app, found.running)).items()}, app.zone
 
 
-def overview_rows(out: Out, found: Overview, zone: str) -> list[tuple[str, Cell]]:
-    """The numbers of Now, each with a short word before it."""
+def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]) -> list[tuple[str, Cell]]:
+    """The numbers of Now, each with a short word before it; `names` of the tasks that run, by id."""
     counts = " · ".join(_count(out, state.value, number) for state, number in found.tasks.items() if number)
     outcomes = " · ".join(_count(out, name, number) for name, number in found.outcomes.items())
     none = out.told(words.NOTHING)
@@ -56,7 +61,7 @@ def overview_rows(out: Out, found: Overview, zone: str) -> list[tuple[str, Cell]
         (out.told(words.DUE), out.told(words.WAITING_LINE, **found.waiting._asdict())),
         (out.told(words.NODES), _nodes(out, found)),
     ]
-    rows += _labelled(out.told(words.RUNS), [running_line(out, found, number) for number in range(len(found.running))])
+    rows += _labelled(out.told(words.RUNS), [_running_line(found, run, names) for run in found.running])
     rows += _labelled(out.told(words.UPCOMING), upcoming_lines(out, found, zone)[:_FEW])
     rows += _labelled(out.told(words.NEEDS_LABEL), need_lines(out, found))
     return rows
@@ -86,11 +91,9 @@ def _nodes(out: Out, found: Overview) -> Cell:
     return str(len(found.nodes)) if found.nodes else Piece(out.told(words.NO_ENGINE), "odd")
 
 
-def running_line(out: Out, found: Overview, number: int) -> Cell:
-    del out
-    run = found.running[number]
+def _running_line(found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
     age = "" if run.started is None else f"  {short(found.at - run.started)}"
-    return [sign_of(run), f" {run.task_id}{age}  ", Piece(run.id, "dim")]
+    return [sign_of(run), f" {names.get(run.task_id, run.task_id)}{age}  ", Piece(run.id, "dim")]
 
 
 def upcoming_lines(out: Out, found: Overview, zone: str) -> list[Cell]:

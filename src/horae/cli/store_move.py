@@ -42,17 +42,19 @@ def move_store(
     _refuse_memory(source, target)
     here = opened_url(source, create=False)
     there = None if dry_run and not is_there(target) else opened_url(target, create=not dry_run)
-    _tell(out, asyncio.run(_move(out, here, there, target, dry_run=dry_run)), _Keys.of(here, target))
+    told = asyncio.run(_move(out, here, there, target, dry_run=dry_run))
+    _tell(out, told, _Keys.of(here, target, sealed=told.sealed))
 
 
 class _Told(NamedTuple):
-    """What came of it, or would: `parts` have no digests where nothing was done."""
+    """What came of it, or would: `parts` have no digests where nothing was done. `sealed`: there are secrets."""
 
     source: str
     target: str
     dry_run: bool
     begun: Begun | None
     parts: dict[Part, Carried]
+    sealed: bool
 
 
 def _refuse_memory(*urls: str) -> None:
@@ -66,10 +68,12 @@ async def _move(out: Out, here: str, there: str | None, asked_for: str, *, dry_r
     from ..clock import SystemClock  # noqa: PLC0415
     from ..moving import Carried, move, survey  # noqa: PLC0415
     from ..moving.stillness import Watching, refuse_who_lives_here  # noqa: PLC0415
+    from ..service.secrets import KIND as SECRET  # noqa: PLC0415
 
     watching = Watching(SystemClock())
     async with _opened(here) as source:
         await refuse_who_lives_here(source, watching)
+        sealed = bool((await source.store.records(SECRET, limit=1)).items)
         if there is None:
             plan, name = await survey(source, None), _name_of(asked_for)
         else:
@@ -80,9 +84,9 @@ async def _move(out: Out, here: str, there: str | None, asked_for: str, *, dry_r
                     _tell_of(out, plan.begun)
                     with _bars(out, shown=sum(plan.stock.values()) >= _MANY) as tell:
                         moved = await move(source, target, watching, tell)
-                    return _Told(source.name, name, False, moved.begun, moved.parts)
+                    return _Told(source.name, name, False, moved.begun, moved.parts, sealed)
         parts = {part: Carried(number) for part, number in plan.stock.items()}
-        return _Told(source.name, name, True, plan.begun, parts)
+        return _Told(source.name, name, True, plan.begun, parts, sealed)
 
 
 @asynccontextmanager
@@ -137,13 +141,16 @@ def _bars(out: Out, *, shown: bool) -> Iterator[Tell]:
 
 
 class _Keys(NamedTuple):
-    """Where the key of the secrets is, and where nodes on the target look for theirs; None: wherever it is named."""
+    """Where the key of the secrets is, and where nodes on the target look for theirs; None: wherever it is named.
+
+    Both None: nothing has to be done.
+    """
 
     path: Path | None
     wanted: Path | None
 
     @classmethod
-    def of(cls, source: str, target: str) -> _Keys:
+    def of(cls, source: str, target: str, *, sealed: bool) -> _Keys:
         from ..runtime.stores import sqlite_path  # noqa: PLC0415
         from ..sealing.place import key_path  # noqa: PLC0415
         from .session import settings_of  # noqa: PLC0415
@@ -152,8 +159,10 @@ class _Keys(NamedTuple):
         # Of a store on a server, only a file that is named is known.
         paths = [sqlite_path(url) or named for url in (source, target)]
         here, there = (None if path is None else key_path(path, named) for path in paths)
-        is_needed = here is not None and here.exists() and here != there
-        return cls(here, there) if is_needed else cls(None, None)
+        if here is None:
+            # It is on the nodes of the server, wherever that may be.
+            return cls(None, there if sealed and there is not None and not there.exists() else None)
+        return cls(here, there) if here.exists() and here != there else cls(None, None)
 
 
 def _tell_of(out: Out, begun: Begun | None) -> None:
@@ -178,6 +187,8 @@ def _tell(out: Out, told: _Told, keys: _Keys) -> None:
         out.line(("✓ ", out.told(words.MOVED_BEFORE if before else words.MOVED, **names)))
     if keys.path is not None:
         out.note(words.NAME_THE_KEY if keys.wanted is None else words.TAKE_THE_KEY, **keys._asdict())
+    elif keys.wanted is not None:
+        out.note(words.BRING_THE_KEY, wanted=keys.wanted)
     out.note(words.ONLY_THERE, **names)
 
 

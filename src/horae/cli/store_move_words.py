@@ -33,6 +33,10 @@ NAME_THE_KEY: Final = Words(
     "Secrets stay sealed: take the key file along. Bring {path} to each node, and name it with HORAE_KEY_FILE.",
     "机密仍然加密保存:请一并带上密钥文件。把 {path} 带到每个节点,并用 HORAE_KEY_FILE 指明它。",
 )
+BRING_THE_KEY: Final = Words(
+    "Secrets stay sealed: take the key file along. Copy the one that the nodes have (HORAE_KEY_FILE) to {wanted}, readable by you alone.",
+    "机密仍然加密保存:请一并带上密钥文件。把各节点使用的密钥文件(HORAE_KEY_FILE)复制到 {wanted},只允许自己读取。",
+)
 ONLY_THERE: Final = Words(
     "From now on start nodes on {target} only: {source} holds the same tasks, and a node there would run them once more.",
     "从现在起只在 {target} 上启动节点:{source} 仍有相同的任务,在那里启动节点会再次运行它们。",

@@ -18,6 +18,7 @@ class CorrectedClock:
     def __init__(self, machine: Clock) -> None:
         self._machine = machine
         self.offset = timedelta(0)
+        self._told = timedelta(0)
 
     def now(self) -> datetime:
         return self._machine.now() + self.offset
@@ -39,9 +40,16 @@ class CorrectedClock:
         if asked <= store <= answered:
             return False
         self.offset += store - (asked if store < asked else answered)
+        self._tell()
+        return True
+
+    def _tell(self) -> None:
+        """Once, and again when it has moved: each renewal may correct it by a little, and that is no news."""
+        if abs(self.offset - self._told) < NOTEWORTHY:
+            return
+        self._told = self.offset
         if abs(self.offset) >= NOTEWORTHY:
             LOG.warning(
                 "this machine's clock differs from the store's, and is corrected by %+.3f s",
                 self.offset.total_seconds(),
             )
-        return True

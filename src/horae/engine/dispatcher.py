@@ -153,7 +153,6 @@ class Dispatcher:
                 continue
             finally:
                 self._asking = False
-            self._complain(None)
             self.on_looked()
             if claim.more and self._runner.room > 0:
                 # What was claimed begins while the store looks for more; one that answers at once would keep it waiting.
@@ -205,6 +204,7 @@ class Dispatcher:
             # From here on, what cannot be decided is set aside: it must not keep everything else from being claimed.
             self._careful = True
             raise
+        self._complain(None)
         if orders:
             self.on_orders()
         if left:

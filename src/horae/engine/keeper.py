@@ -152,9 +152,15 @@ class Keeper:
             if self._is_gone(node.home):
                 self._seen[node.id] = (node.renewals, float("-inf"))
             elif before is None or before[0] != node.renewals:
-                self._seen[node.id] = (node.renewals, steady)
+                self._seen[node.id] = (node.renewals, steady - self._age(node))
             else:
                 self._seen[node.id] = before
+
+    def _age(self, node: Node) -> float:
+        """Seconds since it renewed, when that is seen for the first time. Whatever a clock says, it is no more than the
+        time between two renewals: so much earlier than the lease ends, a node that is cut off has stopped by itself."""
+        age = (self._clock.now() - node.renewed).total_seconds()
+        return min(max(age, 0.0), self._terms.renewal.total_seconds())
 
     async def _recover(self, node: str, renewals: int) -> None:
         """End its runs, a handful at a time; somebody else may be faster, and that is as good.

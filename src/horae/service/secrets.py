@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
+from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -123,15 +124,24 @@ class SecretBox:
             self._coming = None
         return total
 
+    async def check(self) -> None:
+        """Refuses when there is a value that the key does not open."""
+        async for record in self._all():
+            if _opened(record, self._key) is None:
+                raise self._sealed_otherwise(record)
+
     async def _reseal_all(self, new: Sealing) -> int:
-        changed, after = 0, None
+        return sum([await self._reseal(record, new) async for record in self._all()])
+
+    async def _all(self) -> AsyncIterator[Record]:
+        after = None
         while True:
             page = await self._records.records(KIND, None, after, LARGEST_PAGE)
             for record in page.items:
-                changed += await self._reseal(record, new)
+                yield record
             after = page.after
             if after is None:
-                return changed
+                return
 
     async def _reseal(self, record: Record, new: Sealing) -> bool:
         if _opened(record, new) is not None:
@@ -161,6 +171,8 @@ async def renew_key(box: SecretBox, file: KeyFile) -> int:
 
     Other processes go on meanwhile; broken off at any point, it is finished by doing it again.
     """
+    # A machine with a wrong key must not get a next one: from then on it would seal with what nobody else has.
+    await box.check()
     changed = await box.rotate(file.next_key())
     file.promote()
     return changed

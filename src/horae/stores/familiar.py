@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -31,7 +32,11 @@ class Known(NamedTuple):
 
 
 class Familiar:
-    """Nothing in here is believed without its version, and all of it is forgotten when something was rolled back."""
+    """Nothing in here is believed without its version, and all of it is forgotten when what was written may be gone: in a
+    file when something was rolled back, on a server with each new connection, behind which may be another server.
+
+    Who recovers what a dead node has left does so on a thread of its own.
+    """
 
     _MOST: Final = 4_096
     _HEAVIEST: Final = 8_000_000
@@ -41,6 +46,7 @@ class Familiar:
         self._known: dict[int, Known] = {}
         self._task_of_run: dict[str, int] = {}
         self._weight = 0
+        self._changing = threading.Lock()
 
     def known(self, versions: Mapping[int, int]) -> dict[int, Known]:
         """Those tasks that are known at the version that they have now."""
@@ -55,10 +61,14 @@ class Familiar:
     def tasks_of(self, run_ids: Iterable[str]) -> dict[str, int]:
         """The numbers of the tasks of those runs that were live when they were last seen."""
         tasks_of_runs = self._task_of_run
-        return {run_id: tasks_of_runs[run_id] for run_id in run_ids if run_id in tasks_of_runs}
+        return {run_id: number for run_id in run_ids if (number := tasks_of_runs.get(run_id)) is not None}
 
     def keep(self, known: Known) -> None:
         """What is over is not kept: it would push out what is going on."""
+        with self._changing:
+            self._keep(known)
+
+    def _keep(self, known: Known) -> None:
         number, _, task, standing, live, _ = known
         tasks_of_runs = self._task_of_run
         before = self._known.get(number)
@@ -67,7 +77,7 @@ class Familiar:
                 return
             self._weight += len(task[5])
             if len(self._known) >= self._MOST or self._weight >= self._HEAVIEST:
-                self.forget()
+                self._forget()
         else:
             for run in before[4]:
                 tasks_of_runs.pop(run[0], None)
@@ -80,13 +90,18 @@ class Familiar:
             tasks_of_runs[run[0]] = number
 
     def drop(self, number: int) -> None:
-        known = self._known.pop(number, None)
-        if known is not None:
-            self._weight -= len(known.task.payload)
-            for run in known.live:
-                self._task_of_run.pop(run.id, None)
+        with self._changing:
+            known = self._known.pop(number, None)
+            if known is not None:
+                self._weight -= len(known.task.payload)
+                for run in known.live:
+                    self._task_of_run.pop(run.id, None)
 
     def forget(self) -> None:
+        with self._changing:
+            self._forget()
+
+    def _forget(self) -> None:
         self._known.clear()
         self._task_of_run.clear()
         self._weight = 0

@@ -66,3 +66,16 @@ def test_a_new_key_is_to_be_taken_to_the_other_machines(served: Cli, monkeypatch
     assert f"Copy {key} to every machine with a node now" in turned.err
     assert key.read_bytes() != before
     assert revealed(served.url, str(key), monkeypatch) == "s3cret"
+
+
+def test_a_move_to_a_file_says_where_the_key_of_the_servers_nodes_belongs(served: Cli) -> None:
+    target, wanted = f"sqlite:///{served.directory}/there/horae.db", served.directory / "there" / "horae.key"
+    wanted.parent.mkdir()
+    assert served("move", served.url, target, "--dry-run", "--json").json["key_file_wanted"] is None
+    assert set_token(served, str(served.directory / "key")).code == 0
+    done = served("move", served.url, target)
+    assert (done.code, f"to {wanted}" in done.err) == (0, True), done.err
+    again = served("move", served.url, target, "--json").json
+    assert (again["key_file"], again["key_file_wanted"]) == (None, str(wanted))
+    wanted.write_bytes((served.directory / "key").read_bytes())
+    assert served("move", served.url, target, "--json").json["key_file_wanted"] is None

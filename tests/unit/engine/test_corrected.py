@@ -39,6 +39,21 @@ def test_only_what_lies_outside_of_question_and_answer_differs(store: datetime, 
     virtually(scene)
 
 
+def test_it_is_told_once_and_again_only_when_it_has_moved(caplog: pytest.LogCaptureFixture) -> None:
+    """Questions and answers take a little longer or shorter each time, and move it by as little."""
+
+    async def scene(clock: VirtualClock) -> None:
+        corrected = CorrectedClock(clock)
+        for ahead in (HALF_A_MINUTE, HALF_A_MINUTE + AFTER, HALF_A_MINUTE, 2 * HALF_A_MINUTE, timedelta(0)):
+            now = corrected.now()
+            corrected.compare(now, clock.now() + ahead, now)
+            assert corrected.offset == ahead
+
+    with caplog.at_level(logging.WARNING, logger="horae"):
+        virtually(scene)
+    assert [record.args for record in caplog.records] == [(30.0,), (60.0,)]
+
+
 class OwnClock(MemoryStore):
     """A store on another machine, whose clock is ahead of the node's."""
 

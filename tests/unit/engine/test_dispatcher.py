@@ -187,6 +187,32 @@ def test_it_goes_on_after_the_store_failed() -> None:
     virtually(scene)
 
 
+def test_the_store_answers_again_only_when_it_did(caplog: pytest.LogCaptureFixture) -> None:
+    """Not when a node without a lease does not even ask."""
+
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient()
+        engine = an_engine(store, target, clock)
+        await engine.start()
+        await clock.pause(0.5)
+        for name in ("claim_due", "extend", "admit"):
+            store.fail_before(name, times=1_000)
+        await add(store, NOON + SECOND, clock.now())
+        engine.ring()
+        await clock.pause(2 * TERMS.lease.total_seconds())
+        assert not engine.lease.held
+        assert "nothing can be claimed" in caplog.text
+        assert "answers again" not in caplog.text
+        for name in ("claim_due", "extend", "admit"):
+            store.fail_before(name, times=0)
+        await until(clock, lambda: bool(target.seen), within=60)
+        assert "answers again" in caplog.text
+        await engine.stop()
+
+    with caplog.at_level(logging.WARNING, logger="horae"):
+        virtually(scene)
+
+
 def test_a_claim_whose_answer_got_lost_is_found_and_run_again() -> None:
     """The node renews its lease, so nobody else would ever recover a run that nobody carries."""
 

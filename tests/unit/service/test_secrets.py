@@ -670,6 +670,7 @@ def test_a_rotation_stops_at_what_neither_key_opens_and_the_old_key_stays(tmp_pa
             await renew_key(box, file)
         assert code_of(error) == "secret_sealed_otherwise"
         assert path.read_bytes() == before
+        assert _files(tmp_path) == ["horae.key"]
         assert await box.reveal("ada", "good") == "value"
         await box.remove(ADA, "lost")
         await renew_key(box, file)
@@ -677,6 +678,24 @@ def test_a_rotation_stops_at_what_neither_key_opens_and_the_old_key_stays(tmp_pa
         assert await box.reveal("ada", "good") == "value"
 
     played(scene, Desk(key=KeyFile(path)))
+
+
+def test_a_machine_with_a_wrong_key_rotates_nothing_and_seals_with_the_right_one_afterwards(tmp_path: Path) -> None:
+    right, wrong = tmp_path / "right.key", tmp_path / "wrong.key"
+
+    async def scene(desk: Desk) -> None:
+        await desk.box.set(ADA, "token", "value")
+        make_key(wrong)
+        file = KeyFile(wrong)
+        with pytest.raises(Conflict) as error:
+            await renew_key(SecretBox(desk.records, file, desk.clock), file)
+        assert code_of(error) == "secret_sealed_otherwise"
+        wrong.write_bytes(right.read_bytes())
+        await SecretBox(desk.records, KeyFile(wrong), desk.clock).set(ADA, "later", "too")
+        assert await desk.box.reveal("ada", "later") == "too"
+        assert await desk.box.reveal("ada", "token") == "value"
+
+    played(scene, Desk(key=KeyFile(right)))
 
 
 # --- refusals ------------------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ DEFAULT_CONNECTIONS: Final = 6
 DEFAULT_PORT: Final = 3306
 _KNOWN: Final = frozenset({"prefix", "connections", "socket", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"})
 _PREFIX: Final = re.compile(r"[a-z_][a-z0-9_]{0,31}")
+_SECRETIVE: Final = "in a user name or a password, write / as %2F, ? as %3F, # as %23, [ as %5B and @ as %40"
+"""Nothing of what was found is said: it may be half a password."""
 
 
 class Address(NamedTuple):
@@ -34,13 +36,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parsed(cls, url: str) -> Self:
-        parts = urlsplit(url)
-        try:
-            port = parts.port
-        except ValueError as error:
-            raise _bad(url, str(error)) from None
-        if parts.scheme not in SCHEMES:
-            raise _bad(url, "it does not begin with mysql:// or mariadb://")
+        parts, port = _split(url)
         said = _options(url, parts)
         return cls(
             parts.hostname or "localhost",
@@ -64,6 +60,20 @@ class Address(NamedTuple):
         """What the driver is told. The password as bytes: of a text it would make Latin-1."""
         where = {"host": self.host, "port": self.port, "user": self.user, "password": self.password.encode()}
         return {**where, "database": self.database, "unix_socket": self.socket, "ssl": self.encryption.context()}
+
+
+def _split(url: str) -> tuple[SplitResult, int | None]:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise _bad(url, f"its host or port cannot be understood ({_SECRETIVE})") from None
+    if parts.scheme not in SCHEMES:
+        raise _bad(url, "it does not begin with mysql:// or mariadb://")
+    # An @ that stands anywhere else belongs to a password: what comes before it would be shown as a host.
+    if parts.fragment or "@" in parts.path + parts.query or parts.netloc.count("@") > 1 or port == 0:
+        raise _bad(url, f"its host or port cannot be understood ({_SECRETIVE})")
+    return parts, port
 
 
 def _options(url: str, parts: SplitResult) -> dict[str, str]:

@@ -23,11 +23,14 @@ _COMMAND_SECONDS: Final = 30.0
 """An answer that takes longer will not come: the connection is half open. It is several times what a slow server needs."""
 _PATIENCE_SECONDS: Final = 3.0
 _BETWEEN_TRIES: Final = 0.25
-_SETTINGS: Final = {
-    "application_name": "horae",
+_PATIENT: Final = {
     # Whoever was frozen or cut off in the middle of a transaction must not keep others from its rows. It is well below a
     # lease, and well above what lies between two statements on a slow line.
     "idle_in_transaction_session_timeout": "10s",
+}
+_SETTINGS: Final = {
+    **_PATIENT,
+    "application_name": "horae",
     "default_transaction_isolation": "read committed",
     # Hot statements are few, always want the same plan, and have an index for everything: what the planner believes of
     # tables that are empty one minute and full the next must not matter. Lists are planned freely, each for itself.
@@ -52,7 +55,8 @@ class PostgresDoor:
         self._statements = {name: qualified(filled(name, known), address.schema) for name in known}
 
     async def connect(self) -> PostgresLink:
-        return PostgresLink(await self.connection(self.address.dsn), self._statements)
+        settings = _PATIENT if self.address.is_pooled else None
+        return PostgresLink(await self.connection(self.address.dsn), self._statements, settings)
 
     def linked(self, connection: asyncpg.Connection[Any]) -> PostgresLink:
         """Somebody else's connection, as it is."""

@@ -24,9 +24,19 @@ _BEGIN_READING: Final = (
 
 
 class PostgresLink:
-    def __init__(self, connection: asyncpg.Connection[Any], statements: Mapping[str, str]) -> None:
+    """`settings` are those that hold for a transaction only, where the next one may meet another connection."""
+
+    def __init__(
+        self,
+        connection: asyncpg.Connection[Any],
+        statements: Mapping[str, str],
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self._connection = connection
         self._statements = statements
+        self._begin = "; ".join(
+            [_BEGIN, *(f"SET LOCAL {name} = '{value}'" for name, value in (settings or {}).items())]
+        )
         self._told = 0
         self._open = True
 
@@ -71,7 +81,7 @@ class PostgresLink:
 
     async def begin(self) -> None:
         self._told = 0
-        await self._connection.execute(_BEGIN)
+        await self._connection.execute(self._begin)
 
     async def begin_reading(self) -> None:
         await self._connection.execute(_BEGIN_READING)

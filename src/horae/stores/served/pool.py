@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -17,8 +17,9 @@ _LAST_SECONDS: Final = 5.0
 class Pool:
     """Nothing is said to the server when a connection comes back, so that a statement costs one round trip."""
 
-    def __init__(self, door: Door, most: int) -> None:
+    def __init__(self, door: Door, most: int, connected: Callable[[], None]) -> None:
         self._door = door
+        self._connected = connected
         self._idle: list[Link] = []
         self._all: set[Link] = set()
         self._most = most
@@ -53,6 +54,7 @@ class Pool:
             self._all.discard(link)
             link.abandon()
         link = await self._door.connect()
+        self._connected()
         self._all.add(link)
         return link
 

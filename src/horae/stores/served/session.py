@@ -22,10 +22,12 @@ _BESIDE: Final = 2
 
 class Session:
     """Whoever opens the store has its connections. Another event loop, such as the one on which leases are renewed, is
-    served by a thread of the store's own: it must not have to wait until the first one has time."""
+    served by a thread of the store's own: it must not have to wait until the first one has time. `connected` is called
+    with each new connection, before it is used."""
 
-    def __init__(self, door: Door, most: int = _CONNECTIONS) -> None:
+    def __init__(self, door: Door, most: int = _CONNECTIONS, connected: Callable[[], None] = lambda: None) -> None:
         self._door = door
+        self._connected = connected
         self._most = most
         self._home: asyncio.AbstractEventLoop | None = None
         self._pool: Pool | None = None
@@ -40,7 +42,7 @@ class Session:
 
     def start(self) -> None:
         self._home = asyncio.get_running_loop()
-        self._pool = Pool(self._door, self._most)
+        self._pool = Pool(self._door, self._most, self._connected)
 
     async def stop(self) -> None:
         with self._moving_in:
@@ -85,7 +87,7 @@ class Session:
             if self._pool is None:
                 raise StoreUnavailable("The store is closed.")
             if self._beside is None or self._pool_beside is None:
-                self._beside, self._pool_beside = OwnLoop("horae-store"), Pool(self._door, _BESIDE)
+                self._beside, self._pool_beside = OwnLoop("horae-store"), Pool(self._door, _BESIDE, self._connected)
             return self._beside, self._pool_beside
 
     async def _told(self, pool: Pool, work: Callable[[Pool], Coroutine[Any, Any, _T]]) -> _T:

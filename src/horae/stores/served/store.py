@@ -29,7 +29,8 @@ class ServedStore(ServedAgenda, ServedBook, ServedUpkeep, ServedRecords, ServedJ
     def __init__(self, door: Door, connections: int, slice_size: int = SLICE) -> None:
         self._door = door
         self._familiar = Familiar()
-        self._session = Session(door, connections)
+        # Who answers may be another server than before, and lack what the one before it had confirmed last.
+        self._session = Session(door, connections, self._familiar.forget)
         self._claimer = Claimer(self._session, self._familiar, slice_size)
         self._carrier = Carrier(self._session, self._familiar)
         self._opening = asyncio.Lock()

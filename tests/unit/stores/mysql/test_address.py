@@ -65,3 +65,11 @@ def test_what_makes_no_sense_is_refused_without_the_password(url: str) -> None:
         Address.parsed(url.replace("//h", "//ada:hunter2@h"))
     assert refusal.value.code == "bad_store_address"
     assert "hunter2" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("sign", ["/", "?", "#", "[", "@"])
+@pytest.mark.parametrize("half", ["hunter", "12"])
+def test_half_a_password_is_not_taken_for_a_host_or_a_port(half: str, sign: str) -> None:
+    with pytest.raises(UnknownStore) as refusal:
+        Address.parsed(f"mysql://ada:{half}{sign}2@h/d")
+    assert half not in str(refusal.value)

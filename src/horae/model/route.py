@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from .limits import NAME_CHARACTERS
 from .task import Target
 
 _FUNCTION: Final = "function"
@@ -15,7 +16,9 @@ _routes: dict[Target, str] = {}
 
 
 def function_route(name: str) -> str:
-    return f"{_FUNCTION}:{name}"
+    """No function has a longer name, or half a character in it; but a task may ask for one, and a store must be able to
+    keep where it waits."""
+    return f"{_FUNCTION}:{name[:NAME_CHARACTERS].encode(errors='replace').decode()}"
 
 
 def kind_route(kind: str) -> str:

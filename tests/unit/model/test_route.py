@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from horae.model import route
@@ -43,3 +45,12 @@ def test_what_is_remembered_is_bounded() -> None:
     for number in range(route._MOST + 10):
         assert route_of(Target("function", f'{{"name":"f{number}"}}')) == f"function:f{number}"
     assert len(route._routes) <= route._MOST
+
+
+def test_a_name_that_no_function_can_have_is_cut() -> None:
+    """Where an entry waits is indexed by every store: a name of any length would keep all that is due from being claimed."""
+    assert route_of(Target("function", json.dumps({"name": "g" * 5_000}))) == function_route("g" * 200)
+
+
+def test_half_a_character_is_none_that_a_store_could_keep() -> None:
+    assert route_of(Target("function", '{"name":"g\\ud800"}')) == "function:g?"

@@ -20,6 +20,7 @@ from .alarm import Alarm
 from .doubts import Doubts
 from .lease import Lease
 from .runner import Runner
+from .settler import AWAY
 
 AGAIN_SECONDS: Final = 0.5
 ALONE_SECONDS: Final = 60.0
@@ -196,7 +197,7 @@ class Dispatcher:
 
         try:
             claim = await self._store.claim_due(claimant.now, claimant.node, room, decide)
-        except StoreError:
+        except AWAY:
             # It may have been written all the same, and only its answer got lost.
             self._doubtful = True
             raise

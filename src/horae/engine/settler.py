@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from ..clock import Clock
-from ..errors import StoreError
+from ..errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
 from ..lifecycle.settle import settle
 from ..model.change import Change, Facts
 from ..model.entry import Stand
@@ -22,6 +22,8 @@ from .alarm import Alarm
 
 HANDFUL: Final = 256
 AGAIN_SECONDS: Final = 0.5
+AWAY: Final = (StoreUnavailable, StoreFull, StoreDamaged)
+"""The same may succeed later. Any other error of a store is about what it was given, and will come again."""
 LOG: Final = logging.getLogger("horae")
 
 
@@ -55,7 +57,7 @@ class Settler:
         self._taken = batch
         try:
             await self._record(batch)
-        except StoreError:
+        except AWAY:
             raise
         except Exception:
             # One report that cannot be recorded must not keep the others from it.
@@ -81,7 +83,7 @@ class Settler:
         for settlement in batch:
             try:
                 await self._record((settlement,))
-            except StoreError:
+            except AWAY:
                 raise
             except Exception as error:
                 LOG.exception(
@@ -94,7 +96,7 @@ class Settler:
         plain = told.encode(errors="backslashreplace").decode()
         try:
             await self._record((settlement._replace(outcome=Failed(plain)),))
-        except StoreError:
+        except AWAY:
             raise
         except Exception:
             LOG.exception("the run %s cannot be ended at all, and is left as it is", settlement.run_id)

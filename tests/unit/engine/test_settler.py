@@ -175,8 +175,9 @@ def test_those_who_wait_hear_which_tasks_have_something_ended() -> None:
     virtually(scene)
 
 
+@pytest.mark.parametrize("error", [UnicodeError("that text cannot be written"), StoreError("it contradicts the rest")])
 def test_a_report_that_cannot_be_recorded_fails_alone(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scene(clock: VirtualClock) -> None:
         store = Door()
@@ -184,7 +185,7 @@ def test_a_report_that_cannot_be_recorded_fails_alone(
 
         def settle(facts: Facts, run: Run, report: Settlement) -> Change:
             if run.id == bad.id and isinstance(report.outcome, Succeeded):
-                raise UnicodeError("that text cannot be written")
+                raise error
             return really_settle(facts, run, report)
 
         monkeypatch.setattr(settler_module, "settle", settle)
@@ -196,9 +197,9 @@ def test_a_report_that_cannot_be_recorded_fails_alone(
         after = {run.id: run for run in await runs_of(store) if run.attempt == 1}
         assert {after[run.id].state for run in good} == {RunState.SUCCEEDED}
         assert after[bad.id].state is RunState.FAILED
-        error = after[bad.id].error
-        assert error is not None
-        assert "could not be recorded" in error
+        told = after[bad.id].error
+        assert told is not None
+        assert "could not be recorded" in told
 
     with caplog.at_level(logging.ERROR, logger="horae"):
         virtually(scene)

@@ -134,7 +134,7 @@ class Sheets(Counting):
         """Names that are another task's, or were given twice. Two who write one name at the same moment meet later, at
         the index, and the one who waited there tries again."""
         values = self.new_tasks
-        wanted = list(zip(values[0::14], values[1::14], values[2::14], values[10::14], strict=True))
+        wanted = list(zip(*(values[place::TASK_COLUMNS] for place in (0, 1, 2, 10)), strict=True))
         wanted += [(row[13], row[0], row[1], row[9]) for row in self.edited]
         keyed = [(owner, key) for _, _, owner, key in wanted if key is not None]
         ids: dict[str, int] = dict(await link.query("numbers_by_id", [row[1] for row in wanted]))

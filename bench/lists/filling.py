@@ -175,7 +175,11 @@ def _standing(number: int, now: datetime) -> Standing:
 def _add_live_runs(connection: apsw.Connection, many: int, now: datetime) -> None:
     """On a node that has just renewed; the tasks know the numbers of what goes on."""
     at = microseconds(now)
-    connection.execute("INSERT INTO nodes VALUES ('nod_1', 'here', '1', ?, ?, 1)", (at, at))
+    connection.execute(
+        "INSERT INTO nodes (id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining)"
+        " VALUES ('nod_1', 'here', '1', ?, ?, 1, 'here', 0, 512, 0, 0)",
+        (at, at),
+    )
     wanted = "SELECT seq, id, owner FROM tasks WHERE seq % 100 > 4 LIMIT ?"
     for number, task_id, owner in connection.execute(wanted, (many,)).fetchall():
         name = run_id(str(task_id), "scheduled", now, 1)

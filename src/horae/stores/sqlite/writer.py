@@ -46,8 +46,9 @@ class Writer:
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[None] = loop.create_future()
-        self._thread = Thread(target=self._live, args=(loop, ready), name="horae-sqlite-writer", daemon=True)
-        self._thread.start()
+        thread = Thread(target=self._live, args=(loop, ready), name="horae-sqlite-writer", daemon=True)
+        self._thread = thread
+        thread.start()
         try:
             await ready
         except asyncio.CancelledError:
@@ -55,6 +56,10 @@ class Writer:
             with self._door:
                 self._closing = True
                 self._inbox.put(None)
+            raise
+        except BaseException:
+            # It has said its last word and is ending: whoever hears of the failure finds no thread left.
+            thread.join()
             raise
 
     async def do(

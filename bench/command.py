@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import Final
 
 from bench.against_peers import from_texts, from_values
+from bench.api.family import api
 from bench.counting import counting
 from bench.counts import FULL, QUICK, Counts
 from bench.engine.adding import adding
@@ -50,6 +51,7 @@ GROUPS: Final[Mapping[str, tuple[Benchmark, ...]]] = {
     "lists": (lists,),
     "postgres": (postgres,),
     "takeover": (takeover,),
+    "api": (api,),
 }
 # These take as long as they are told to, or most of an hour: they run only when they are asked for.
 _GROWTH: Final = "postgres-growth"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from bench.api import scale as api_scale
+from bench.api.scale import Sizes as ApiSizes
 from bench.engine import scale
 from bench.engine.scale import Scale
 from bench.lists import scale as lists_scale
@@ -31,6 +33,7 @@ class Counts:
     postgres: PostgresSizes = postgres_scale.TINY  # and for PostgreSQL
     takeover: Tries = takeover_scale.TINY  # and for takeovers
     scale: ScaleSizes = scale_sizes.TINY  # and for how all of it grows
+    api: ApiSizes = api_scale.TINY  # and for the HTTP API
 
 
 FULL: Final = Counts(
@@ -45,6 +48,7 @@ FULL: Final = Counts(
     postgres=postgres_scale.FULL,
     takeover=takeover_scale.FULL,
     scale=scale_sizes.FULL,
+    api=api_scale.FULL,
 )
 QUICK: Final = Counts(
     instants=1_000,
@@ -58,4 +62,5 @@ QUICK: Final = Counts(
     postgres=postgres_scale.QUICK,
     takeover=takeover_scale.QUICK,
     scale=scale_sizes.QUICK,
+    api=api_scale.QUICK,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
 from bench.engine import horae_side as alike
@@ -15,6 +16,7 @@ from bench.postgres.scale import Sizes
 from horae import Horae
 
 _LOOK: Final = 0.02
+_BREATH: Final = 0.001
 
 
 def enqueue(url: str, count: int) -> None:
@@ -22,7 +24,7 @@ def enqueue(url: str, count: int) -> None:
 
 
 def drain(url: str, count: int) -> dict[str, float]:
-    return run(alike.drain_added(url, count))
+    return run(_drain(url, count))
 
 
 def share(url: str, begin: float) -> dict[str, float]:
@@ -49,6 +51,24 @@ def recorded(url: str) -> int:
 def take_turns(url: str, bare: str, rate: float, sizes: dict[str, Any]) -> dict[str, list[list[float]]]:
     """In one process, on one server: a block of bare commits, a block of tasks, and again."""
     return run(_take_turns(url, bare, rate, Sizes(**sizes)))
+
+
+async def _drain(url: str, count: int) -> dict[str, float]:
+    """From the start of the worker until the last end is in the ledger; that its engine leaves after that is not counted,
+    as it is not for peers."""
+    finished = asyncio.Event()
+    work.tally.expect(count, finished.set)
+    app = Horae(url)
+    app.task(work.async_noop)
+    stopwatch = Stopwatch()
+    async with app:
+        await finished.wait()
+        engine = app.engine
+        assert engine is not None
+        while not engine.runner.idle or engine.settler.waiting:
+            await work.pass_time(_BREATH)
+        told = stopwatch.read()
+    return told | {"left": count - await alike.recorded(url)}
 
 
 async def _share(url: str, begin: float) -> dict[str, float]:

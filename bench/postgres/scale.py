@@ -28,7 +28,7 @@ class Sizes:
 FULL: Final = Sizes(
     peers=True,
     rounds=3,
-    due=20_000,
+    due=60_000,
     slow_due=2_000,
     blocks=4,
     block_seconds=5,

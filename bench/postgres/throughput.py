@@ -43,7 +43,7 @@ def throughput(stage: Stage) -> Section:
         f"{sizes.due:,} tasks, {sizes.slow_due:,} for {' and '.join(peer.name for peer in stage.peers if peer.slow)}."
         if stage.peers
         else f"{sizes.due:,} tasks.",
-        "Horae's time ends when its engine has stopped and all is in the ledger, a peer's with its last call.",
+        "Horae's time ends when all is in the ledger, a peer's with its last call.",
         "Processor time is that of the worker for one task; the server's is not counted.",
     )
     return Section("PostgreSQL: due one-time tasks", tuple(rows), notes)

@@ -5,7 +5,10 @@ HoraeError
 │   ├── InvalidSchedule     a schedule that cannot be understood, or that can never fire
 │   ├── InvalidTask         a task whose parts do not fit: payload too large, policy out of range, unknown target
 │   ├── NotFound            no such task or run; a foreign one answers exactly alike
-│   └── Conflict            it is there, but its state does not allow this now
+│   ├── Conflict            it is there, but its state does not allow this now
+│   ├── NotAuthenticated    nobody knows who is asking: no token, or one that is not valid (any more)
+│   ├── NotAllowed          who is asking may not do this
+│   └── TooMuch             more than a limit allows, for now or at once
 └── StoreError              the store broke a promise, and nothing of the request was kept
     ├── StoreUnavailable    it cannot be reached, or is closed
     │   ├── UnknownStore    its address names no store (a Refusal too)
@@ -99,6 +102,18 @@ class NotFound(Refusal, LookupError):
 
 class Conflict(Refusal):
     """It is there, but its state does not allow this now."""
+
+
+class NotAuthenticated(Refusal):
+    """Nobody knows who is asking."""
+
+
+class NotAllowed(Refusal):
+    """It is known who is asking, and they may not do this."""
+
+
+class TooMuch(Refusal):
+    """More than a limit allows. `facts["retry_after"]`, in seconds, says when it may be asked again, where waiting helps."""
 
 
 class StoreError(HoraeError):

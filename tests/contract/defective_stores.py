@@ -13,7 +13,7 @@ from horae.model.page import Page
 from horae.model.run import LIVE, Run
 from horae.model.tally import Counts
 from horae.ports.journal import Line
-from horae.ports.records import Record
+from horae.ports.records import Record, Writing
 from horae.ports.store import Claim, Extension, RunFilter, TaskFilter, Trimmed, Waiting
 from horae.stores.memory import MemoryStore
 from horae.stores.memory.data import Data
@@ -138,23 +138,23 @@ class DrainsUntilTheNextRenewal(MemoryStore):
 
 
 class DrainsEverybody(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
         for each in list(self._data.nodes):
-            await super().drain(each.id, draining=draining)
+            await super().drain(each.id, draining=draining, beside=beside)
         return node in self._data.nodes
 
 
 class TakesADrainForARenewal(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
         known = self._data.nodes.get(node)
         if known is not None:
             await self.extend(node, known.renewed, known.load, known.offset)
-        return await super().drain(node, draining=draining)
+        return await super().drain(node, draining=draining, beside=beside)
 
 
 class DrainsWhoeverIsNamed(MemoryStore):
-    async def drain(self, node: str, *, draining: bool = True) -> bool:
-        await super().drain(node, draining=draining)
+    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
+        await super().drain(node, draining=draining, beside=beside)
         return True
 
 

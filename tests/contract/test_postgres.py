@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from horae.stores.postgres import PostgresStore
-from horae.stores.served.store import SLICE
+from horae.stores.postgres.store import SLICE
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
 from tests.contract.postgres_places import Places, opened
 from tests.servers.postgres import PostgresServer

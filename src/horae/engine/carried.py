@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from ..model.ids import occurrence_key
@@ -14,6 +13,7 @@ from ..model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
 from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task
+from ..model.tracing import traceparent
 from ..ports.journal import Line
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ class Carried:
     @property
     def trace(self) -> str:
         """All attempts at an occurrence belong to one trace, and each is a span of its own."""
-        span = blake2b(self.run.id.encode(), digest_size=8).hexdigest()
-        return f"00-{self.key.removeprefix('occ_')}-{span}-01"
+        return traceparent(self.run)
 
     @property
     def silence_ends(self) -> float:

@@ -53,9 +53,11 @@ class Dispatcher:
         self._doubts = doubts
         self._doubtful = False
         self._closing = False
+        self._slice = 0
+        """How much the look before brought, if there is more."""
+        self._singly = False
         self._asking = False
         self._careful = False
-        self._others_ran = False
         self._troubled = False
         self._routes = routes
         self._doors: frozenset[str] | None = None
@@ -74,9 +76,9 @@ class Dispatcher:
         self.on_stranded: Callable[[], None] = lambda: None
         """Called when something came due that this node cannot run: another one may."""
 
-    async def step(self) -> Claim:
+    async def step(self, room: int | None = None) -> Claim:
         """One slice. The instant is read before the store is asked, so nothing is ever claimed early."""
-        room = self._runner.room
+        room = self._runner.room if room is None else room
         if self._closing or not self._lease.held or (room <= 0 and not self.draining):
             return Claim(more=room <= 0)
         if self._doubtful:
@@ -94,6 +96,25 @@ class Dispatcher:
         else:
             self._runner.hand_back([(run.id, run.token) for _, run in claim.runs])
         return claim
+
+    async def look(self) -> Claim:
+        """A slice; or two at once where there is more than one slice of work, and room for both: while one is written, the
+        other is decided. Where the second finds nothing, because the store gives out turns one by one, it is left at that
+        until the next time."""
+        share = self._runner.room // 2
+        if not 0 < self._slice <= share or self._singly or self._doubtful:
+            claim = await self.step()
+            self._singly = self._singly and claim.more
+            self._slice = len(claim.runs) if claim.more else 0
+            return claim
+        both = await asyncio.gather(self.step(share), self.step(share), return_exceptions=True)
+        claims = [claim for claim in both if isinstance(claim, Claim)]
+        self._slice = min(len(claim.runs) for claim in claims) if len(claims) == len(both) else 0
+        for failed in both:
+            if isinstance(failed, BaseException):
+                raise failed
+        self._singly = self._slice == 0
+        return _together(*claims)
 
     def rung(self) -> None:
         """Something was said by somebody: perhaps that there is work at the door."""
@@ -147,7 +168,7 @@ class Dispatcher:
             self._alarm.looking()
             self._asking = True
             try:
-                claim = await self.step()
+                claim = await self.look()
             except StoreError as error:
                 self._complain(error)
                 await self._clock.pause(AGAIN_SECONDS)
@@ -156,9 +177,9 @@ class Dispatcher:
                 self._asking = False
             self.on_looked()
             if claim.more and self._runner.room > 0:
-                # What was claimed begins while the store looks for more; one that answers at once would keep it waiting.
-                if not self._others_ran:
-                    await self._clock.pause(0)
+                # What was claimed begins first: what is over at once takes no room, and a store that answers at once would
+                # keep it waiting.
+                await self._clock.pause(0)
                 continue
             if claim.more:
                 self._runner.want_room()
@@ -177,12 +198,7 @@ class Dispatcher:
         """Not when the answer took so long that the lease ran out, or that nobody wants it any more."""
         return not self._closing and self._lease.held and self._lease.node == node
 
-    def _now_others_run(self) -> None:
-        self._others_ran = True
-
     async def _claim(self, claimant: Claimant, room: int) -> Claim:
-        self._others_ran = False
-        asyncio.get_running_loop().call_soon(self._now_others_run)
         orders: list[str] = []
         left: list[str] = []
         answer = _decided_or_set_aside if self._careful else fire
@@ -211,6 +227,13 @@ class Dispatcher:
         if left:
             self.on_stranded()
         return claim
+
+
+def _together(first: Claim, second: Claim) -> Claim:
+    """What two looks at the same time have seen."""
+    heads = [claim.next_due for claim in (first, second) if claim.next_due is not None]
+    runs, decided = (*first.runs, *second.runs), first.decided + second.decided
+    return Claim(runs, decided, first.more or second.more, min(heads, default=None))
 
 
 def _decided_or_set_aside(facts: Facts, entry: Entry, token: int, claim: Claimant) -> Change:

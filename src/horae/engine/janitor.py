@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
-from typing import Final
+from datetime import datetime
+from typing import Final, Protocol
 
 from ..clock import Clock
 from ..errors import Refusal, StoreError
 from ..lifecycle.editing import replan
 from ..model.change import Facts
+from ..ports.records import Records
 from ..ports.store import Book, TaskFilter, Upkeep
 from ..schedule import TZDATA_VERSION
 from .settings import EngineSettings
 
 BATCH: Final = 200
+EXPIRED: Final = 500
+"""So many records that nobody needs any more go at once."""
 BREATH_SECONDS: Final = 0.02
 LONG_BREATH_SECONDS: Final = 0.2
 """After a look that found nothing to remove: while much happens, there is always more to look at."""
@@ -21,24 +25,41 @@ ZONE_DATA: Final = "tzdata"
 LOG: Final = logging.getLogger("horae")
 
 
+class Kept(Upkeep, Records, Protocol):
+    """What there is to tidy up."""
+
+
 class Janitor:
-    def __init__(self, upkeep: Upkeep, book: Book, clock: Clock, settings: EngineSettings) -> None:
+    def __init__(self, upkeep: Kept, book: Book, clock: Clock, settings: EngineSettings) -> None:
         self._upkeep = upkeep
         self._book = book
         self._clock = clock
         self._settings = settings
         self._after: str | None = None
+        self._more_expired = True
+        """Or not looked for yet, in this round."""
         self._breath = BREATH_SECONDS
         self._pause = 0.0
         """Until the next round. There is none before the first, but what failed begins again like any other."""
 
     async def step(self) -> bool:
         """One batch; True while there is more to remove in this round."""
-        before = self._clock.now() - self._settings.keep_for
-        trimmed = await self._upkeep.trim(before, self._settings.keep_runs, BATCH, self._after)
+        now = self._clock.now()
+        trimmed = await self._upkeep.trim(now - self._settings.keep_for, self._settings.keep_runs, BATCH, self._after)
         self._after = trimmed.after
-        self._breath = BREATH_SECONDS if trimmed.runs or trimmed.tasks or trimmed.events else LONG_BREATH_SECONDS
-        return trimmed.more
+        removed = trimmed.runs or trimmed.tasks or trimmed.events
+        if self._more_expired:
+            removed = await self._drop_expired(now) or removed
+        self._breath = BREATH_SECONDS if removed else LONG_BREATH_SECONDS
+        more = trimmed.more or self._more_expired
+        self._more_expired = self._more_expired or not more
+        return more
+
+    async def _drop_expired(self, now: datetime) -> int:
+        """Once in a round, and again only while there are many."""
+        dropped = await self._upkeep.drop_expired(now, EXPIRED)
+        self._more_expired = dropped >= EXPIRED
+        return dropped
 
     async def run(self) -> None:
         await self._zones_until_done()
@@ -50,6 +71,7 @@ class Janitor:
                     await self._clock.pause(self._breath)
             except StoreError:
                 self._after = None
+                self._more_expired = True
 
     async def renew_zones(self) -> int:
         """Newer zone data than the deployment has seen: what is still to come is planned again, each move recorded."""

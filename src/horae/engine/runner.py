@@ -53,8 +53,8 @@ class Runner:
 
     @property
     def room(self) -> int:
-        """How many more runs fit; what has ended and is not recorded yet still counts."""
-        return self._capacity - len(self._going) - self._settler.waiting
+        """How many more runs fit. As many again may have ended without being recorded yet; what exceeds that counts too."""
+        return self._capacity - len(self._going) - max(0, self._settler.waiting - self._capacity)
 
     @property
     def going(self) -> int:
@@ -75,7 +75,7 @@ class Runner:
         self.offer_room()
 
     def offer_room(self) -> None:
-        """Called when something was let go of, and when something that ended has been recorded."""
+        """Called when something has ended or was let go of, and when something that ended has been recorded."""
         if self._room_wanted and self.room > 0:
             self._room_wanted = False
             self.on_room()
@@ -217,6 +217,7 @@ class Runner:
                 level = logging.INFO if asked else logging.WARNING
                 LOG.log(level, "%s, attempt %d of %s: %s", carried.task.name, run.attempt, run.planned, outcome.error)
             self._settler.add(Settlement(run.id, run.token, outcome, carried.started, now))
+            self.offer_room()
         else:
             self._leave(carried)
 

@@ -13,7 +13,7 @@ class EngineSettings:
     """`capacity` is how many runs one node carries at once, `grace` how long they may go on when it stops."""
 
     terms: Terms = STANDARD_TERMS
-    capacity: int = 512
+    capacity: int = 1_024
     grace: timedelta = timedelta(seconds=10)
     precise: bool = True
     keep_for: timedelta = timedelta(days=30)

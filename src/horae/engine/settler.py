@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Collection
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 from ..clock import Clock
@@ -28,20 +29,24 @@ LOG: Final = logging.getLogger("horae")
 
 
 class Settler:
+    """Two hands: the second helps while what is ready fills more than one. So a write is prepared while another one is
+    on its way, and where little happens, all that is ready still goes into one."""
+
     def __init__(self, store: Agenda, alarm: Alarm, clock: Clock) -> None:
         self._store = store
         self._alarm = alarm
         self._clock = clock
         self._ready: deque[Settlement] = deque()
         self._bell = asyncio.Event()
-        self._taken: tuple[Settlement, ...] = ()
+        self._hands: list[deque[Settlement]] = []
+        """What is being recorded, one for each write that is on its way."""
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         """Called after each commit, with the tasks of which something has ended."""
 
     @property
     def waiting(self) -> int:
         """What has ended and is not recorded yet."""
-        return len(self._ready) + len(self._taken)
+        return len(self._ready) + sum(map(len, self._hands))
 
     def add(self, settlement: Settlement) -> None:
         self._ready.append(settlement)
@@ -49,63 +54,72 @@ class Settler:
 
     def holds(self, run_id: str) -> bool:
         """Whether its end waits here to be recorded."""
-        return any(settlement.run_id == run_id for settlement in (*self._taken, *self._ready))
+        return any(settlement.run_id == run_id for settlement in chain(*self._hands, self._ready))
 
     async def step(self) -> int:
         """One handful, one commit. What the store could not take stays, first in line: settling twice is harmless."""
-        batch = tuple(self._ready.popleft() for _ in range(min(HANDFUL, len(self._ready))))
-        self._taken = batch
+        size = min(HANDFUL, len(self._ready))
+        hand = deque([self._ready.popleft() for _ in range(size)])
+        self._hands.append(hand)
         try:
-            await self._record(batch)
+            await self._record(hand, tuple(hand))
         except AWAY:
             raise
         except Exception:
             # One report that cannot be recorded must not keep the others from it.
-            LOG.exception("%d runs that ended could not be recorded together; one by one now", len(batch))
-            await self._record_singly(batch)
+            LOG.exception("%d runs that ended could not be recorded together; one by one now", size)
+            await self._record_singly(hand)
         finally:
-            self._ready.extendleft(reversed(self._taken))
-            self._taken = ()
-        return len(batch)
+            self._hands = [each for each in self._hands if each is not hand]
+            self._ready.extendleft(reversed(hand))
+        return size
 
-    async def _record(self, batch: tuple[Settlement, ...]) -> None:
-        """Nothing of the batch is taken any more when this returns."""
+    async def _record(self, hand: deque[Settlement], batch: tuple[Settlement, ...]) -> None:
+        """The first of those in a hand, which holds none of them any more when this returns."""
         watch = _Watch()
         try:
             await self._store.settle(batch, watch.decide)
         finally:
             # Also when it failed: the answer may be all that got lost.
             watch.tell(self._alarm)
-        self._taken = self._taken[len(batch) :]
+        for _ in batch:
+            hand.popleft()
         self.on_settled(watch.tasks)
 
-    async def _record_singly(self, batch: tuple[Settlement, ...]) -> None:
-        for settlement in batch:
+    async def _record_singly(self, hand: deque[Settlement]) -> None:
+        while hand:
             try:
-                await self._record((settlement,))
+                await self._record(hand, (hand[0],))
             except AWAY:
                 raise
             except Exception as error:
                 LOG.exception(
-                    "the end of the run %s cannot be recorded as it is: it has failed instead", settlement.run_id
+                    "the end of the run %s cannot be recorded as it is: it has failed instead", hand[0].run_id
                 )
-                await self._record_failure(settlement, error)
+                await self._record_failure(hand, error)
 
-    async def _record_failure(self, settlement: Settlement, error: Exception) -> None:
+    async def _record_failure(self, hand: deque[Settlement], error: Exception) -> None:
         told = shortened(f"its end could not be recorded: {type(error).__name__}: {error}", ERROR_CHARACTERS)
         plain = told.encode(errors="backslashreplace").decode()
         try:
-            await self._record((settlement._replace(outcome=Failed(plain)),))
+            await self._record(hand, (hand[0]._replace(outcome=Failed(plain)),))
         except AWAY:
             raise
         except Exception:
-            LOG.exception("the run %s cannot be ended at all, and is left as it is", settlement.run_id)
-            self._taken = self._taken[1:]
+            LOG.exception("the run %s cannot be ended at all, and is left as it is", hand[0].run_id)
+            hand.popleft()
 
     async def run(self) -> None:
+        async with asyncio.TaskGroup() as hands:
+            hands.create_task(self._go_on(1))
+            hands.create_task(self._go_on(HANDFUL))
+
+    async def _go_on(self, least: int) -> None:
+        """Record whenever at least so many are ready."""
         while True:
             try:
-                await self.flush()
+                while len(self._ready) >= least:
+                    await self.step()
             except StoreError:
                 await self._clock.pause(AGAIN_SECONDS)
             else:

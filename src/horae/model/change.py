@@ -13,6 +13,7 @@ from .event import Event
 from .lane import LaneUse
 from .outcome import Settlement
 from .reason import Reason
+from .record import Writing
 from .run import Run
 from .task import Standing, Task
 
@@ -40,10 +41,11 @@ class Change(NamedTuple):
     born       new runs: started, or skipped from birth       moved      live runs with their new state, result, end
     cancelled  live runs that are asked to end, and why       put        agenda entries, by slot: new or in place of one
     dropped    slots that leave the agenda                    events     what is told, in this order
-    deleted    the task goes, with its history
+    deleted    the task goes, with its history                beside     records that are written with it
 
     A run that is born live takes a seat in each of its lanes, one that ends leaves them; and for every seat that a
     change frees, the store makes the first parked entry of that lane (in the order of claims) claimable again.
+    When somebody else was faster with a record beside it, nothing is written: a `Conflict` with the code `record_changed`.
     """
 
     task: Task | None = None
@@ -55,6 +57,7 @@ class Change(NamedTuple):
     dropped: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
     deleted: bool = False
+    beside: tuple[Writing, ...] = ()
 
 
 NOTHING: Final = Change()

@@ -17,6 +17,14 @@ class EventKind(StrEnum):
     TASK_CANCELLED = "task.cancelled"
     TASK_DELETED = "task.deleted"
     TASK_REPLANNED = "task.replanned"
+    TASK_FAILING = "task.failing"
+    """So many failed occurrences in a row as its policy wants to hear of."""
+    TASK_RECOVERED = "task.recovered"
+    """And the first success after them."""
+    TASK_OVERDUE = "task.overdue"
+    """What was due has not started within a grace."""
+    TASK_TRIGGERED = "task.triggered"
+    """An event target told that the task is due; `detail` is the topic."""
     RUN_STARTED = "run.started"
     RUN_WAITING = "run.waiting"
     RUN_SUCCEEDED = "run.succeeded"
@@ -26,6 +34,8 @@ class EventKind(StrEnum):
     RUN_CANCELLED = "run.cancelled"
     RUN_SKIPPED = "run.skipped"
     RUN_RETRYING = "run.retrying"
+    WEBHOOK_DISABLED = "webhook.disabled"
+    """Nobody took what was to be told there; the task is the one of which it was last, `detail` the webhook and why."""
 
 
 OF_BIRTH: Final = frozenset({EventKind.RUN_STARTED, EventKind.RUN_SKIPPED})

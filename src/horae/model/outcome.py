@@ -11,6 +11,8 @@ from .reason import Reason
 class Succeeded(NamedTuple):
     result: str | None = None
     """JSON text, already within bounds."""
+    tells: str | None = None
+    """The topic under which it has told others that the task is due; the log tells of that, too."""
 
 
 class Failed(NamedTuple):

@@ -75,6 +75,8 @@ class Policies:
     max_duration: timedelta | None = None
     guarantee: Guarantee = "at_least_once"
     priority: int = 0
+    notify_after: int = 3
+    """So many failed occurrences in a row are told of once, and so is the first success after them; 0: never."""
 
     def __post_init__(self) -> None:
         check_kind("missed", self.missed, Missed)
@@ -87,6 +89,7 @@ class Policies:
         if self.max_duration is not None:
             check_duration("max_duration", self.max_duration, LONGEST)
         check_number("priority", self.priority, -HIGHEST_PRIORITY, HIGHEST_PRIORITY)
+        check_number("notify_after", self.notify_after, 0, 1_000_000)
 
 
 ORDINARY: Final = Policies()
@@ -125,6 +128,7 @@ def to_json(policies: Policies) -> dict[str, Any]:
         "max_duration": _seconds(policies.max_duration),
         "guarantee": policies.guarantee,
         "priority": policies.priority,
+        "notify_after": policies.notify_after,
     }
 
 
@@ -141,6 +145,8 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         max_duration=_span(value["max_duration"]),
         guarantee=value["guarantee"],
         priority=value["priority"],
+        # What was kept before there was this policy has the usual.
+        notify_after=value.get("notify_after", ORDINARY.notify_after),
     )
 
 

@@ -1,20 +1,88 @@
-"""Who is asking."""
+"""Who is asking, what they may do, and how much of it."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+from enum import StrEnum
 from typing import Final, NamedTuple
+
+from .refusals import refuse
+
+
+class Scope(StrEnum):
+    """What a token lets its bearer do; an admin's business is nobody else's."""
+
+    READ = "tasks:read"
+    WRITE = "tasks:write"
+    RUN = "tasks:run"
+    ADMIN = "admin"
+
+
+class Role(StrEnum):
+    ADMIN = "admin"
+    MEMBER = "member"
+    VIEWER = "viewer"
+
+
+SCOPES_OF: Final[dict[Role, frozenset[Scope]]] = {
+    Role.ADMIN: frozenset(Scope),
+    Role.MEMBER: frozenset({Scope.READ, Scope.WRITE, Scope.RUN}),
+    Role.VIEWER: frozenset({Scope.READ}),
+}
+"""The most that a token of such an owner can have."""
+
+
+class Quotas(NamedTuple):
+    """How much of everything an owner may have; None is without a limit."""
+
+    shortest_interval: timedelta | None = None
+    active_tasks: int | None = None
+    payload_bytes: int | None = None
+    runs_per_day: int | None = None
+    concurrent_runs: int | None = None
+    longest_life: timedelta | None = None
+    """What has no end of its own within so long is refused: an agent's tasks must not outlive everybody's memory."""
+
+
+NO_QUOTAS: Final = Quotas()
+MEMBER_QUOTAS: Final = Quotas(timedelta(seconds=10), 20, 64 * 1024, 10_000, 10)
+AGENT_QUOTAS: Final = Quotas(timedelta(minutes=5), 10, 16 * 1024, 500, 2, timedelta(days=30))
 
 
 class Principal(NamedTuple):
+    """`actor` is who answers for what is done here: the id of a token, or `local`; empty for what a program does by itself,
+    which leaves no audit rows. `via` is the front end, `request` the id of one request. `zone` and `quotas` are the owner's.
+
+    An agent is a guest of its owner: it sees and touches only the tasks that it made itself.
+    """
+
     owner: str
     admin: bool = False
+    scopes: frozenset[Scope] = frozenset(Scope)
+    actor: str = ""
+    via: str = ""
+    agent: str | None = None
+    zone: str | None = None
+    quotas: Quotas = NO_QUOTAS
+    request: str = ""
 
     @property
     def scope(self) -> str | None:
         """Whose things are visible: one owner's, or (None) everybody's."""
-        return None if self.admin else self.owner
+        return None if self.admin and self.agent is None else self.owner
+
+    def must(self, scope: Scope) -> None:
+        """Refuses whoever lacks this right."""
+        if scope not in self.scopes or (scope is Scope.ADMIN and self.scope is not None):
+            raise refuse("not_allowed", scope=scope.value)
 
 
 LOCAL_OWNER: Final = "local"
 LOCAL: Final = Principal(LOCAL_OWNER, admin=True)
 """Whoever can open the file, or holds the object in their own process."""
+
+AGENT_LABEL: Final = "horae/agent"
+"""Which agent made a task; stamped by the service, and like every label that begins so, nobody else's to write."""
+VIA_LABEL: Final = "horae/via"
+TOKEN_LABEL: Final = "horae/token"  # noqa: S105 - the name of a label
+RESERVED_LABELS: Final = "horae/"

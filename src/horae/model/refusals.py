@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from ..errors import Conflict, InvalidTask, NotFound, Refusal, Sentence, UnknownStore
+from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal, Sentence, UnknownStore
 
 _LONGEST_FACT: Final = 80
 
@@ -21,12 +21,19 @@ class Entry(NamedTuple):
 
 
 CATALOGUE: Final[dict[str, Entry]] = {
+    "record_changed": Entry(
+        Conflict,
+        "Somebody else changed the {kind} '{key}' at the same moment, so nothing was written.",
+        "Look at it again, and then decide anew.",
+        "{kind}“{key}”同时被他人更改,因此没有写入任何内容。",
+        "请重新查看,然后再作决定。",
+    ),
     "unknown_policy": Entry(
         InvalidTask,
         "There is no policy called '{name}'.",
-        "The policies are missed, overlap, retry, give_up_after, timeout, max_duration, guarantee, priority.",
+        "The policies are missed, overlap, retry, give_up_after, timeout, max_duration, guarantee, priority, notify_after.",
         "没有名为“{name}”的策略。",
-        "可用的策略:missed、overlap、retry、give_up_after、timeout、max_duration、guarantee、priority。",
+        "可用的策略:missed、overlap、retry、give_up_after、timeout、max_duration、guarantee、priority、notify_after。",
     ),
     "bad_policy": Entry(
         InvalidTask,
@@ -111,6 +118,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Give instants with a zone, from 1970 on, that are not still to come; check the clocks of both machines.",
         "{value} 不可能是已结束运行的时刻。",
         "请给出带时区、1970 年以后且不晚于现在的时刻;并检查两台机器的时钟。",
+    ),
+    "not_allowed": Entry(
+        NotAllowed,
+        "This token may not do that: it lacks '{scope}'.",
+        "Ask an admin for a token with that scope.",
+        "此令牌无权执行该操作:缺少“{scope}”。",
+        "请向管理员申请具有该权限的令牌。",
     ),
     "foreign_owner": Entry(
         NotFound,

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
 
 from ..model.page import Page
-
-
-class Record(NamedTuple):
-    kind: str
-    key: str
-    owner: str
-    body: str
-    """JSON text."""
-    version: int = 1
+from ..model.record import Record as Record  # noqa: PLC0414 - whoever asks for records finds the noun beside the verbs
+from ..model.record import Writing as Writing  # noqa: PLC0414
 
 
 class Records(Protocol):
@@ -26,7 +21,13 @@ class Records(Protocol):
     async def drop_record(self, kind: str, key: str, version: int) -> bool:
         """Remove exactly this version; False when there is another, or none."""
 
+    async def write_records(self, writings: Sequence[Writing]) -> bool:
+        """All of them in one transaction, or none: False when somebody else was faster with any of them."""
+
     async def records(
-        self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100
+        self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False
     ) -> Page[Record]:
-        """By key."""
+        """By key; `newest` begins at the last key and goes backwards."""
+
+    async def drop_expired(self, now: datetime, limit: int) -> int:
+        """Remove up to so many that nobody needs any more; how many. Next to nothing when there are none."""

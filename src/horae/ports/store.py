@@ -21,6 +21,7 @@ from ..model.lane import LaneUse
 from ..model.outcome import Settlement
 from ..model.page import Page
 from ..model.reason import Reason
+from ..model.record import Writing
 from ..model.run import Run, RunState
 from ..model.tally import Counts
 from ..model.task import Task, TaskState
@@ -238,13 +239,17 @@ class Book(Protocol):
     async def nodes(self) -> tuple[Node, ...]:
         """Every node that holds a lease, as of its last renewal, by id."""
 
-    async def drain(self, node: str, *, draining: bool = True) -> bool:
-        """From its next renewal on it is told to claim nothing more (or that it may again). False: there is no such node."""
+    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
+        """From its next renewal on it is told to claim nothing more (or that it may again). False: there is no such node.
 
-    async def set_lane(self, name: str, limit: int) -> None:
+        Here and below, `beside` are records that are written in the same transaction; when somebody else was faster with
+        one of them, nothing is written: a `Conflict` with the code `record_changed`.
+        """
+
+    async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
         """At most so many at once from now on; what goes on already may end first."""
 
-    async def bar(self, owner: str, reason: Reason | None) -> None:
+    async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
         """Nothing of this owner runs any more, for that reason; None lifts it."""
 
 

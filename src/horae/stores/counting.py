@@ -10,7 +10,7 @@ from ..model.tally import LATE, NO_HOUR, STATE, SUCCEEDED, added, bucket_of_micr
 from ..model.task import Standing, TaskState
 from .rows import Row
 
-_HOUR: Final = 3_600_000_000
+HOUR: Final = 3_600_000_000
 ACTIVE: Final = STATE + TaskState.ACTIVE
 _COMPLETED: Final = STATE + TaskState.COMPLETED
 
@@ -36,7 +36,7 @@ class Counting:
     def count_success(self, owner: str, row: Row, due: int, before: Standing, after: Standing) -> None:
         """A run that simply succeeded, whose row (`rows.plain_end`) is at hand. Nearly all that is counted is this, so it
         is only noted here, by numbers, and gets its names when it is written."""
-        self.succeeded[owner, row[4] // _HOUR, bucket_of_microseconds(row[3] - due)] += 1
+        self.succeeded[owner, row[4] // HOUR, bucket_of_microseconds(row[3] - due)] += 1
         if before[0] is not after[0]:
             self.completed[owner] += 1
 
@@ -50,3 +50,7 @@ class Counting:
             counts[owner, NO_HOUR, ACTIVE] -= number
             counts[owner, NO_HOUR, _COMPLETED] += number
         return counts
+
+    def count_rows(self) -> list[Row]:
+        """Owner, hour, name, number."""
+        return [(*key, number) for key, number in self.all_counts().items() if number]

@@ -89,13 +89,25 @@ class Familiar:
         for run in live:
             tasks_of_runs[run[0]] = number
 
+    def learn(self, learnt: Mapping[int, Known | None]) -> None:
+        """By number, what is known of many tasks now; None: it is gone."""
+        with self._changing:
+            for number, known in learnt.items():
+                if known is None:
+                    self._drop(number)
+                else:
+                    self._keep(known)
+
     def drop(self, number: int) -> None:
         with self._changing:
-            known = self._known.pop(number, None)
-            if known is not None:
-                self._weight -= len(known.task.payload)
-                for run in known.live:
-                    self._task_of_run.pop(run.id, None)
+            self._drop(number)
+
+    def _drop(self, number: int) -> None:
+        known = self._known.pop(number, None)
+        if known is not None:
+            self._weight -= len(known.task.payload)
+            for run in known.live:
+                self._task_of_run.pop(run.id, None)
 
     def forget(self) -> None:
         with self._changing:

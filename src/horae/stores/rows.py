@@ -16,6 +16,7 @@ from ..model.ids import microseconds
 from ..model.reason import Reason
 from ..model.run import LIVE, Origin, Run, RunState, Span
 from ..model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
+from ..ports.records import Record
 from ..ports.store import Node
 from .texts import (
     encode,
@@ -35,6 +36,9 @@ ENTRY_WIDTH: Final = 20
 TASK_WIDTH: Final = 14
 RUN_WIDTH: Final = 27
 
+AFTER_ALL_KEYS: Final = "\U0010ffff" * 4
+"""Where a list of records begins that goes backwards: the last of all characters is none, and stands in no key."""
+
 new: Final = tuple.__new__
 Row: TypeAlias = tuple[Any, ...]
 
@@ -52,7 +56,7 @@ _PLAIN_ENTRY_ROW: Final = (0, 0, None, None, None, None, 0, 0, None, None)
 _PLAIN_ENTRY: Final = (0, 0, None, None, False, False, None, None)
 """The fields of an entry from `forgiven` on."""
 _FRESH_ROW: Final = ("active", 0, 0, 0, *[None] * 8)
-_PLAIN_RUN: Final = (None, None, None, 0, 0, False, False, None, (), None, None)
+PLAIN_RUN: Final = (None, None, None, 0, 0, False, False, None, (), None, None)
 """The fields of a run from `ended` on, when it has just been started."""
 
 
@@ -230,7 +234,7 @@ def run_from(row: Row, task_id: str) -> Run:
 
 def plain_birth(seq: int, task: int, run: Run) -> Row | None:
     """The row of a run that has been started and of which there is nothing else to say; None if there is."""
-    if run[13:] != _PLAIN_RUN:
+    if run[13:] != PLAIN_RUN:
         return None
     run_id, _, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started = run[:13]
     at = microseconds(planned)
@@ -351,6 +355,20 @@ def node_from(row: Sequence[Any]) -> Node:
     name, home, version, joined, renewed, renewals, host, load, capacity, offset, draining = row
     seen = (host, load, capacity, timedelta(microseconds=offset), bool(draining))
     return Node(name, home, version, instants[joined], instants[renewed], renewals, *seen)
+
+
+def record_values(record: Record) -> Row:
+    kind, key, owner, body, version, expires = record
+    return kind, key, owner, body, version, expiry(expires)
+
+
+def record_from(row: Sequence[Any]) -> Record:
+    kind, key, owner, body, version, expires = row
+    return Record(kind, key, owner, body, version, None if expires is None else instants[expires])
+
+
+def expiry(expires: datetime | None) -> int | None:
+    return None if expires is None else microseconds(expires)
 
 
 def span_microseconds(span: timedelta) -> int:

@@ -14,6 +14,7 @@ from ...model.ids import instant, microseconds
 from ...model.lane import LaneUse
 from ...model.page import LARGEST_PAGE, Page
 from ...model.reason import Reason
+from ...model.record import Writing
 from ...model.route import is_route
 from ...model.run import Run
 from ...model.tally import EVERYBODY, Counts
@@ -131,20 +132,23 @@ class MemoryBook:
         with self._data.lock:
             return tuple(sorted(self._data.nodes, key=lambda node: node.id))
 
-    async def drain(self, node: str, *, draining: bool = True) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
         with self._data.writing():
             known = self._data.nodes.get(node)
             if known is not None:
+                self._data.write_beside(beside)
                 self._data.nodes.write(node, known._replace(draining=draining))
             return known is not None
 
-    async def set_lane(self, name: str, limit: int) -> None:
+    async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
         with self._data.writing():
+            self._data.write_beside(beside)
             self._data.limits.write(name, limit)
             self._data.offer(name)
 
-    async def bar(self, owner: str, reason: Reason | None) -> None:
+    async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
         with self._data.writing():
+            self._data.write_beside(beside)
             self._data.barred.write(owner, reason)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ...errors import StoreError
@@ -10,16 +10,17 @@ from ...model.change import Change, Facts
 from ...model.entry import CLAIMABLE, Entry, Stand
 from ...model.lane import DEFAULT_LIMIT, LaneUse, owner_lane
 from ...model.reason import Reason
+from ...model.record import Writing
 from ...model.refusals import refuse
 from ...model.run import Run
 from ...model.tally import added
 from ...model.task import FRESH, Standing, Task
 from ...ports.journal import Line
-from ...ports.records import Record
 from ...ports.store import Node
 from ..births import only_new
 from .entries import Entries, key_of
 from .events import Events
+from .record_rows import RecordRows
 from .runs import Runs
 from .table import Table, Transaction
 from .tallies import Tallies
@@ -41,21 +42,30 @@ class Data:
         self.barred: Table[str, Reason] = Table(self._transaction)
         self.nodes: Table[str, Node] = Table(self._transaction)
         self.lines: Table[str, list[Line]] = Table(self._transaction)
-        self.records: dict[tuple[str, str], Record] = {}
+        self.records = RecordRows(self._transaction)
         self.remembered: dict[str, str] = {}
         self.token = 0
         self.last_turn = ""
         self._offered: set[str] = set()
+        self._beside: list[Writing] = []
         self._added = 0
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """All or nothing; at the end the seats that became free are offered to whoever waits for one."""
+        """All or nothing; at the end the seats that became free are offered to whoever waits for one, and last of all
+        come the records beside it."""
         with self._transaction:
             self._offered.clear()
+            self._beside.clear()
             yield
             for lane in sorted(self._offered):
                 self._seat_the_first(lane)
+            for writing in self._beside:
+                if not self.records.put(writing):
+                    raise refuse("record_changed", kind=writing.record.kind, key=writing.record.key)
+
+    def write_beside(self, writings: Sequence[Writing]) -> None:
+        self._beside += writings
 
     def offer(self, lane: str) -> None:
         self._offered.add(lane)
@@ -114,6 +124,7 @@ class Data:
                 self._replace_entry(task_id, put.slot, put)
         for event in change.events:
             self.events.append(event)
+        self.write_beside(change.beside)
 
     def _count(self, task_id: str, change: Change) -> None:
         task, before = self.tasks.get(task_id) or change.task, self.standings.get(task_id)

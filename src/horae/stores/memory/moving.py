@@ -71,7 +71,7 @@ def _found(data: Data, part: Part) -> Iterator[Parcel]:
         case Part.REMEMBERED:
             yield from (Remembered(*fact) for fact in data.remembered.items())
         case Part.RECORDS:
-            yield from data.records.values()
+            yield from data.records
         case Part.LANES:
             yield from (LaneLimit(name, data.limits[name]) for name in data.limits.all_keys())
         case Part.BARRED:
@@ -112,7 +112,8 @@ def _remembered(data: Data, parcels: Sequence[Parcel]) -> None:
 
 
 def _records(data: Data, parcels: Sequence[Parcel]) -> None:
-    data.records.update(((record.kind, record.key), record) for record in only(Record, parcels))
+    for record in only(Record, parcels):
+        data.records.write((record.kind, record.key), record)
 
 
 def _lanes(data: Data, parcels: Sequence[Parcel]) -> None:

@@ -10,7 +10,7 @@ from typing import Generic, TypeAlias, TypeVar
 RunRank: TypeAlias = tuple[datetime, int, str]
 """Planned instant, attempt, id."""
 
-_K = TypeVar("_K", str, RunRank, tuple[int, str])
+_K = TypeVar("_K", str, RunRank, tuple[int, str], tuple[datetime, str, str])
 
 
 class Ordered(Generic[_K]):

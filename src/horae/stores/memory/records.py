@@ -1,11 +1,14 @@
-"""Records in memory."""
+"""What is asked of the records in memory."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from itertools import islice
 
+from ...errors import Conflict
 from ...model.page import LARGEST_PAGE, Page
-from ...ports.records import Record
+from ...ports.records import Record, Writing
 from .data import Data
 
 
@@ -18,30 +21,34 @@ class MemoryRecords:
             return record if record is not None and owner in (None, record.owner) else None
 
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
-        with self._data.lock:
-            known = self._data.records.get((record.kind, record.key))
-            if replacing != (None if known is None else known.version):
-                return False
-            version = 1 if replacing is None else replacing + 1
-            self._data.records[record.kind, record.key] = record._replace(version=version)
-            return True
+        with self._data.writing():
+            return self._data.records.put(Writing(record, replacing))
 
     async def drop_record(self, kind: str, key: str, version: int) -> bool:
-        with self._data.lock:
-            known = self._data.records.get((kind, key))
-            if known is None or known.version != version:
-                return False
-            del self._data.records[kind, key]
-            return True
+        with self._data.writing():
+            return self._data.records.put(Writing(Record(kind, key, "", ""), version, dropped=True))
+
+    async def write_records(self, writings: Sequence[Writing]) -> bool:
+        try:
+            with self._data.writing():
+                self._data.write_beside(writings)
+        except Conflict:
+            return False
+        return True
 
     async def records(
-        self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100
+        self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False
     ) -> Page[Record]:
         with self._data.lock:
-            found = sorted(
-                record
-                for record in self._data.records.values()
-                if record.kind == kind and owner in (None, record.owner) and (after is None or record.key > after)
-            )
-        items = tuple(islice(found, min(limit, LARGEST_PAGE)))
-        return Page(items, items[-1].key if items and len(found) > len(items) else None)
+            found = self._data.records.of_kind(kind, after, newest=newest)
+            mine = (record for record in found if owner in (None, record.owner))
+            items = tuple(islice(mine, min(limit, LARGEST_PAGE)))
+            more = bool(items) and next(mine, None) is not None
+        return Page(items, items[-1].key if more else None)
+
+    async def drop_expired(self, now: datetime, limit: int) -> int:
+        with self._data.writing():
+            expired = self._data.records.expired(now, limit)
+            for key in expired:
+                self._data.records.write(key, None)
+            return len(expired)

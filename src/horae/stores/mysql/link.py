@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 from ...errors import StoreError
-from ..rows import Row
+from ...model.record import Writing
+from ..rows import Row, expiry
+from ..served.folded import Folded
 from ..served.link import AlreadyMadeError
-from ..served.sheets import Sheets
 from .failure import DUPLICATE, code_of
 from .literals import AfterLast
 from .templates import Given, Template
@@ -108,8 +110,30 @@ class MySQLLink:
         """Kept until the end: whoever is given numbers keeps all others from theirs until its transaction is over."""
         self._events += rows
 
-    async def write_at_once(self, sheets: Sheets) -> bool:  # noqa: ARG002 - one statement changes one table here
+    async def write_at_once(self, folded: Folded) -> bool:  # noqa: ARG002 - one statement changes one table here
         return False
+
+    async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
+        """One statement for each, all in one round trip: the number of rows that it has written tells what came of it."""
+        left = [(writing, self._recorded(writing)) for writing in writings]
+        while left:
+            now = self._as_many_as_fit(left)
+            results = await self._results("; ".join([text for _, text in now]))
+            for (writing, _), (_, written) in zip(now, results[-len(now) :], strict=True):
+                if not written:
+                    return writing
+            left = left[len(now) :]
+        return None
+
+    def _as_many_as_fit(self, said: list[tuple[Writing, str]]) -> list[tuple[Writing, str]]:
+        sizes = accumulate(4 * len(text) for _, text in said)
+        return said[: max(1, sum(size <= self._most for size in sizes))]
+
+    def _recorded(self, writing: Writing) -> str:
+        (kind, key, owner, body, _, expires), replacing, dropped = writing
+        name = "drop_record" if dropped else "insert_record" if replacing is None else "update_record"
+        (template,) = self._statements[name]
+        return template.filled(Given((kind, key, owner, body, expiry(expires), replacing)))
 
     async def begin(self) -> None:
         self._start(_BEGIN)
@@ -154,21 +178,26 @@ class MySQLLink:
 
     async def _run(self, text: str) -> list[Row]:
         """Of several statements, the rows of the last one that has any."""
+        results = await self._results(text)
+        found = [rows for rows, _ in results if rows is not None]
+        return found[-1] if found else [()] * results[-1][1]
+
+    async def _results(self, text: str) -> list[tuple[list[Row] | None, int]]:
+        """Of each statement, the rows that it has found, and how many it has written."""
         connection = self._connection
         packet = _encoded("".join([self._first, *self._unsaid, text]))
         self._first, self._unsaid = "", []
-        rows: list[Row] | None = None
+        results: list[tuple[list[Row] | None, int]] = []
         async with asyncio.timeout(_COMMAND_SECONDS):
             # Not by way of a cursor: it would ask for the warnings after each statement that has some.
             await connection.query(packet)
             while True:
                 result = connection._result  # noqa: SLF001
-                if result.rows is not None:
-                    rows = list(result.rows)
+                results.append((None if result.rows is None else list(result.rows), result.affected_rows))
                 if not result.has_next:
                     break
                 await connection.next_result()
-        return [()] * result.affected_rows if rows is None else rows
+        return results
 
     async def close(self) -> None:
         self._open = False

@@ -14,9 +14,12 @@ from ..named_sql import read_steps
 from ..refusals import refuse
 from .address import Address
 from .door import qualified
+from .failure import code_of
 from .server import Server, one_row, refuse_what_will_not_do
 
 _WAIT_SECONDS: Final = 60
+_THERE_ALREADY: Final = frozenset({1060, 1061})
+"""A column, or an index: of a step that was taken and not noted."""
 
 
 async def bring_up_to_date(connection: Any, server: Server, address: Address) -> None:
@@ -89,7 +92,11 @@ async def _tables(connection: Any, address: Address) -> set[str]:
 
 async def _execute(connection: Any, statement: str) -> None:
     # Not by way of a cursor: it would log that a table is there already, which is no news.
-    await connection.query(statement)
+    try:
+        await connection.query(statement)
+    except Exception as error:
+        if code_of(error) not in _THERE_ALREADY:
+            raise
 
 
 def _lock_name(address: Address) -> str:

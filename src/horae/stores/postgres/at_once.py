@@ -2,38 +2,82 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import accumulate
 from typing import Any, Final
 
-from ...model.event import EventKind
-from ..served.sheets import ENDED_COLUMNS, STARTED_COLUMNS, Sheets
-from .arrays import array_text, columns, strides
+from ...model.ids import microseconds
+from ...model.tally import bucket_of_microseconds
+from ...model.task import TaskState
+from ..counting import HOUR, Counting
+from ..rows import tells
+from ..served.folded import Folded
+from ..texts import numbers, printable
+from .arrays import array_text, columns
 
-_SHARED: Final = (3, 6, 7, 8, 9, 10, 11)
+_SHARED: Final = (3, 6, 7, 9, 10, 11, 12)
 """Origin, attempt, state, token, node, claimed and started: the same for all runs of a claim, as a rule."""
-_STANDING: Final = (0, 2, 3, 4, 6, 7, 13)
-"""Task, state, counted, failures, last end, last result, end: what the end of a run changes of a standing."""
 
 
-def starts_at_once(sheets: Sheets, told: int) -> list[Any] | None:
-    runs, count = sheets.started, len(sheets.standings)
-    shared = [runs[place::STARTED_COLUMNS] for place in _SHARED]
-    ids, tasks, owners = (runs[place::STARTED_COLUMNS] for place in range(3))
-    planned, due = runs[4::STARTED_COLUMNS], runs[5::STARTED_COLUMNS]
-    if len(ids) != count or planned != due or any(column.count(column[0]) != count for column in shared):
+def births_at_once(folded: Folded, told: int) -> list[Any] | None:
+    kept = folded.kept
+    runs = list(zip(*[noted[2][2][0] for noted in kept], strict=True))
+    ids, task_ids, owners, _, planned, due, *_ = runs
+    shared = [runs[place] for place in _SHARED]
+    if planned != due or any(column.count(column[0]) != len(kept) for column in shared):
         return None
-    kinds, ats, _, task_ids, run_ids, details = zip(*sheets.events, strict=True)
-    alike = kinds.count(EventKind.RUN_STARTED) == details.count(None) == ats.count(shared[5][0]) == count
-    if not alike or run_ids != tuple(ids) or sheets.count_rows() or list(sheets.standings) != tasks:
+    instants = _instants(planned)
+    if not all(map(tells, ids, instants)):
         return None
-    counted = [row[3] for row in sheets.standings.values()]
-    arrays = [array_text(column) for column in (tasks, counted, ids, owners, planned, task_ids)]
-    return [*arrays, *(column[0] for column in shared), told]
+    tasks = [noted[0][0] for noted in kept]
+    arrays = [array_text(column) for column in (tasks, ids, owners, instants, task_ids)]
+    *alike, claimed, started = [column[0] for column in shared]
+    return [*arrays, *alike, numbers[claimed], None if started is None else numbers[started], told]
 
 
-def ends_at_once(sheets: Sheets, told: int) -> list[Any] | None:
-    counts = sheets.count_rows()
-    if not counts or len(sheets.standings) * ENDED_COLUMNS != len(sheets.ended):
+def successes_at_once(folded: Folded, told: int) -> list[Any] | None:
+    kept = folded.kept
+    runs = list(zip(*[noted[2][3][0] for noted in kept], strict=True))
+    ids, task_ids, owners, planned, due, results = (runs[place] for place in (0, 1, 2, 4, 5, 22))
+    if not all(map(tells, ids, _instants(planned))):
+        # The ledger keeps what bears a stray name where it is looked for.
         return None
-    standings = list(zip(*sheets.standings.values(), strict=True))
-    changed = [array_text(standings[place]) for place in _STANDING]
-    return [*changed, *strides(sheets.ended, ENDED_COLUMNS), *columns(counts), told, *columns(sheets.events)]
+    started, ended = _instants(runs[12]), list(map(microseconds, runs[13]))
+    standings = [noted[2][1] for noted in kept]
+    over = [None if standing is None or standing[0] is TaskState.COMPLETED else 1 for standing in standings]
+    spots = accumulate([len(noted[2][7]) for noted in kept[:-1]], initial=told)
+    return [
+        *map(array_text, ([noted[0][0] for noted in kept], ids, task_ids, started, ended, list(spots))),
+        _texts(results),
+        _texts([None if standing is None else standing[5] for standing in standings]),
+        _texts(over),
+        *columns(_counted(owners, _instants(due), started, ended, over)),
+        told + sum([len(noted[2][7]) for noted in kept]),
+    ]
+
+
+def _instants(found: Sequence[datetime]) -> list[int]:
+    """As whole numbers. Many that came due together, or were begun together, have the same."""
+    if found.count(found[0]) == len(found):
+        return [microseconds(found[0])] * len(found)
+    return list(map(microseconds, found))
+
+
+def _texts(values: Sequence[Any]) -> str | None:
+    """As an array; None where all of them are."""
+    if values.count(None) == len(values):
+        return None
+    return array_text([printable(value) if isinstance(value, str) else value for value in values])
+
+
+def _counted(
+    owners: Sequence[str], due: list[int], started: list[int], ended: list[int], over: list[int | None]
+) -> list[tuple[Any, ...]]:
+    counting = Counting()
+    hours = [at // HOUR for at in ended]
+    for (owner, hour, began, was_due), number in Counter(zip(owners, hours, started, due, strict=True)).items():
+        counting.succeeded[owner, hour, bucket_of_microseconds(began - was_due)] += number
+    counting.completed.update([owner for owner, goes_on in zip(owners, over, strict=True) if goes_on is None])
+    return counting.count_rows()

@@ -8,11 +8,13 @@ from typing import Any, Final
 import asyncpg
 
 from ...clock import SystemClock
+from ...model.record import Writing
 from ..rows import Row
+from ..served.folded import Folded
 from ..served.link import AlreadyMadeError
-from ..served.sheets import Sheets
 from .arrays import array_text, columns, storable, strides
-from .at_once import ends_at_once, starts_at_once
+from .at_once import births_at_once, successes_at_once
+from .layers import layers, record_row
 
 _BIRTHS: Final = frozenset({"start_runs", "bear_runs", "insert_runs"})
 """What the ledger has already is left out of these, and whoever asked sees that by the number of rows."""
@@ -60,19 +62,27 @@ class PostgresLink:
         await self._run("insert_events", self._told, *columns(rows))
         self._told += len(rows)
 
+    async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
+        for layer in layers(writings):
+            written = {(row[0], row[1]) for row in await self._run("write_records", *columns(map(record_row, layer)))}
+            for late in layer:
+                if (storable(late.record.kind), storable(late.record.key)) not in written:
+                    return late
+        return None
+
     async def join(self) -> None:
         """Within a transaction that somebody else has begun, and that may have told of something before."""
         self._told = (await self.query("told_so_far"))[0][0]
 
-    async def write_at_once(self, sheets: Sheets) -> bool:
-        values = starts_at_once(sheets, self._told) if sheets.started else ends_at_once(sheets, self._told)
+    async def write_at_once(self, folded: Folded) -> bool:
+        values = births_at_once(folded, self._told) if folded.births else successes_at_once(folded, self._told)
         if values is None:
             return False
-        if sheets.started:
-            await self._write_starts(values, len(sheets.standings))
+        if folded.births:
+            await self._write_starts(values, len(folded.kept))
         else:
             await self._run("write_ends", *values)
-        self._told += len(sheets.events)
+        self._told += sum([len(noted[2][7]) for noted in folded.kept])
         return True
 
     async def _write_starts(self, values: list[Any], expected: int) -> None:

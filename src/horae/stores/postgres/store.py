@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..served.link import Link
 from ..served.store import ServedStore
 from .address import Address
@@ -9,13 +11,16 @@ from .door import PostgresDoor
 from .migrate import bring_up_to_date
 from .using import PostgresUsing
 
+SLICE: Final = 480
+"""Of so many, what a transaction costs beside them is little."""
+
 
 class PostgresStore(PostgresUsing, ServedStore):
     def __init__(self, url: str) -> None:
         self.url = url
         self.address = Address.parsed(url)
         self._postgres = PostgresDoor(self.address)
-        super().__init__(self._postgres, self.address.connections)
+        super().__init__(self._postgres, self.address.connections, SLICE)
 
     async def _prepare(self) -> None:
         async with self._postgres.first() as connection:

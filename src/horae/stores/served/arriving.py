@@ -14,7 +14,7 @@ from ...ports.journal import NumberedLine
 from ...ports.moving import EVENT_MARK, TOKEN_MARK, Barred, LaneLimit, Mark, Parcel, Part, Remembered, Tally, only
 from ...ports.records import Record
 from ...ports.store import Node
-from ..rows import entry_values, event_values, node_values, run_values, standing_values, task_values
+from ..rows import entry_values, event_values, node_values, record_values, run_values, standing_values, task_values
 from ..texts import printable
 from .link import AlreadyMadeError, Link
 from .sheets import RUN_COLUMNS, Sheets
@@ -41,7 +41,7 @@ async def _remembered(link: Link, parcels: Sequence[Parcel]) -> None:
 
 async def _records(link: Link, parcels: Sequence[Parcel]) -> None:
     for record in only(Record, parcels):
-        await link.query("put_record", *record)
+        await link.query("put_record", *record_values(record))
 
 
 async def _lanes(link: Link, parcels: Sequence[Parcel]) -> None:

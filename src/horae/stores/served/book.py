@@ -12,11 +12,13 @@ from ...model.ids import microseconds
 from ...model.lane import DEFAULT_LIMIT, LaneUse
 from ...model.page import Page
 from ...model.reason import Reason
+from ...model.record import Writing
 from ...model.run import Run
 from ...model.tally import EVERYBODY, KEPT_HOURS, Counts, hour_of
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from ..familiar import Familiar
 from ..rows import Row, node_from
+from .beside import write_beside
 from .draft import Draft
 from .gather import Gathered, everything_of, held, one_by_id
 from .ledger import facts_of, read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
@@ -118,29 +120,35 @@ class ServedBook:
     async def nodes(self) -> tuple[Node, ...]:
         return tuple(node_from(row) for row in await self._session.ask("all_nodes"))
 
-    async def drain(self, node: str, *, draining: bool = True) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
         async def work(link: Link) -> bool:
             if not await link.query("hold_node", node):
                 return False
             await link.query("drain", int(draining), node)
+            await write_beside(link, beside)
             return True
 
         return await self._session.transact(work)
 
-    async def set_lane(self, name: str, limit: int) -> None:
+    async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
         async def work(link: Link) -> None:
             await link.query("set_lane", name, limit)
             draft = Draft(Gathered(Familiar(), {}))
             draft.offer(name)
+            draft.sheets.beside += beside
             await draft.finish(link)
 
         await self._session.transact(work)
 
-    async def bar(self, owner: str, reason: Reason | None) -> None:
-        if reason is None:
-            await self._session.ask("unbar", owner)
-        else:
-            await self._session.ask("bar", owner, reason)
+    async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
+        async def work(link: Link) -> None:
+            if reason is None:
+                await link.query("unbar", owner)
+            else:
+                await link.query("bar", owner, reason)
+            await write_beside(link, beside)
+
+        await (self._session.transact if beside else self._session.at_once)(work)
 
 
 async def add_to(link: Link, changes: Sequence[Change]) -> None:
@@ -156,6 +164,8 @@ async def add_to(link: Link, changes: Sequence[Change]) -> None:
         for number, change in zip(numbers, changes, strict=True):
             sheets.add(number, change)
         await sheets.write(link)
+        if sheets.beside:
+            await write_beside(link, sheets.beside)
 
 
 async def _made(link: Link, key: str, change: Change) -> Facts | None:

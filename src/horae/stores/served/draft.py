@@ -15,6 +15,8 @@ from ..births import only_new
 from ..familiar import Familiar, Known, after
 from ..rows import entry_values, new, plain_birth, plain_end, standing_values, task_values, tells
 from ..texts import numbers, printable
+from .beside import write_beside
+from .folded import Folded
 from .gather import Gathered
 from .link import Link
 from .sheets import Sheets
@@ -28,14 +30,12 @@ class Draft:
         self._looked_up: set[str] = set()
         """The ids of new runs that the ledger is known not to have."""
         self._learnt: dict[int, Known | None] = {}
+        self._folded: Folded | None = Folded()
+        """While all that was decided is ordinary; then it is written without being taken apart."""
 
     def learnt_by(self, familiar: Familiar) -> None:
         """When it is certain that it was written."""
-        for number, known in self._learnt.items():
-            if known is None:
-                familiar.drop(number)
-            else:
-                familiar.keep(known)
+        familiar.learn(self._learnt)
 
     def offer(self, lane: str) -> None:
         self._offered.add(lane)
@@ -63,6 +63,7 @@ class Draft:
 
     async def note_new(self, link: Link, number: int, change: Change) -> None:
         """A task that was not there before."""
+        self._unfold()
         change = await self.only_new(link, number, change)
         for run in change.born:
             self.sheets.bear(number, run)
@@ -70,10 +71,27 @@ class Draft:
 
     def note(self, known: Known, entries: tuple[Entry, ...], change: Change) -> None:
         """What a decision said of a task as it was known; from here on it is known as it will be."""
+        if self._folded is not None:
+            now_known = self._folded.take(known, entries, change)
+            if now_known is not None:
+                self._learn(now_known)
+                return
+            self._unfold()
+        self._note(known, entries, change)
+
+    def _unfold(self) -> None:
+        """Something else comes, or the server takes it only piece by piece."""
+        folded, self._folded = self._folded, None
+        for noted in () if folded is None else folded.kept:
+            self._note(*noted)
+
+    def _note(self, known: Known, entries: tuple[Entry, ...], change: Change) -> None:
         ordinary = self._note_start(known, entries, change) if change[2] else self._note_end(known, change)
         if not ordinary:
             self._note_anything(known, entries, change)
             self.sheets.count(known.task.owner, known.standing, change)
+        if change[9]:
+            self.sheets.beside += change[9]
         events = self.sheets.events
         for kind, at, owner, task_id, run_id, detail in change[7]:
             events.append((kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail)))
@@ -84,8 +102,8 @@ class Draft:
 
     def _note_start(self, known: Known, entries: tuple[Entry, ...], change: Change) -> bool:
         """The ordinary case in one breath: the only entry of a quiet task has become a run. False if it is another."""
-        task, standing, born, moved, cancelled, put, dropped, _, deleted = change
-        number, version, known_task, before, live, _ = known
+        task, standing, born, moved, cancelled, put, dropped, _, deleted, _ = change
+        number, version, known_task, _, live, _ = known
         if standing is None or live or len(born) != 1 or len(entries) != 1 or len(dropped) != 1:
             return False
         entry = entries[0]
@@ -96,8 +114,6 @@ class Draft:
             return False
         sheets = self.sheets
         sheets.started += row[1:]
-        if standing[2:] != before[2:] or standing[0] is not before[0]:
-            sheets.alike = False
         sheets.standings[number] = standing_values(number, version + 1, standing)[:-1]
         sheets.emptied[number] = None
         self._learn(new(Known, (number, version + 1, known_task, standing, born, (0,))))
@@ -105,7 +121,7 @@ class Draft:
 
     def _note_end(self, known: Known, change: Change) -> bool:
         """The other ordinary case: the only run of a task has ended, and its agenda stays as it is."""
-        task, standing, born, moved, cancelled, put, dropped, _, deleted = change
+        task, standing, born, moved, cancelled, put, dropped, _, deleted, _ = change
         number, version, known_task, before_standing, live, _ = known
         if standing is None or len(live) != 1 or len(moved) != 1 or born or put or dropped:
             return False
@@ -118,8 +134,6 @@ class Draft:
             return False
         sheets = self.sheets
         sheets.ended += (run[0], *row[1:])
-        if standing[3] != before_standing[3] or standing[6:8] != before_standing[6:8]:
-            sheets.alike = False
         state = standing[0]
         went_on = before_standing[0] is TaskState.ACTIVE and state in (TaskState.ACTIVE, TaskState.COMPLETED)
         if went_on and row[1] is RunState.SUCCEEDED and row[3] is not None:
@@ -204,11 +218,16 @@ class Draft:
         self._learnt[known.number] = None
 
     async def finish(self, link: Link) -> None:
-        """Write it, and offer the seats that became free to whoever waits for one."""
-        await self.sheets.write(link)
+        """Write it, offer the seats that became free to whoever waits for one, and write the records beside it."""
+        folded = self._folded
+        if folded is None or not folded.kept or not await link.write_at_once(folded):
+            self._unfold()
+            await self.sheets.write(link)
         around = self._gathered.surroundings
         if self._offered:
             await around.hold(link, self._offered)
             for lane in sorted(self._offered):
                 if around.free_in(lane):
                     await link.query("unpark", lane, around.free_in(lane))
+        if self.sheets.beside:
+            await write_beside(link, self.sheets.beside)

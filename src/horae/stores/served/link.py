@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..rows import Row
 
 if TYPE_CHECKING:
-    from .sheets import Sheets
+    from ...model.record import Writing
+    from .folded import Folded
 
 
 class AlreadyMadeError(Exception):
@@ -27,8 +28,11 @@ class Link(Protocol):
     async def write_events(self, rows: Sequence[Row]) -> None:
         """Append to the log, numbered so that nothing with a lower number can appear after a higher one was read."""
 
-    async def write_at_once(self, sheets: Sheets) -> bool:
+    async def write_at_once(self, folded: Folded) -> bool:
         """All of an ordinary claim, or of an ordinary settlement; False where the server takes it only piece by piece."""
+
+    async def write_records(self, writings: Sequence[Writing]) -> Writing | None:
+        """In this order. The first with which somebody else was faster: what was written then must not be committed."""
 
     async def begin(self) -> None: ...
 

@@ -73,6 +73,10 @@ class Session:
 
         return await self._here(work)
 
+    async def at_once(self, work: Callable[[Link], Awaitable[_T]]) -> _T:
+        """What is one statement, by whatever way it is said: it is a transaction by itself, and tried again like one."""
+        return await self._here(lambda pool: self._at_once(pool, work))
+
     async def _here(self, work: Callable[[Pool], Coroutine[Any, Any, _T]]) -> _T:
         if self._pool is None:
             raise StoreUnavailable("The store is closed.")
@@ -119,6 +123,17 @@ class Session:
                 self.transactions += 1
                 return answer
         raise AssertionError
+
+    async def _at_once(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
+        for _ in range(_TRIES - 1):
+            try:
+                async with pool.link() as link:
+                    return await work(link)
+            except Exception as error:
+                if not self._door.is_worth_another_try(error):
+                    raise
+        async with pool.link() as link:
+            return await work(link)
 
     async def _undo(self, link: Link, error: Exception) -> None:
         """A connection that may be lost is not asked for anything more: the answer could take as long again."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
+from ...model.record import Writing
 from ...model.refusals import refuse
 from ...model.run import LIVE, Run
 from ...model.task import FRESH
@@ -39,8 +40,6 @@ class Sheets(Counting):
         """Runs that end as nearly all of them do."""
         self.born: dict[str, Row] = {}
         """Runs that begin in any other way."""
-        self.alike = True
-        """Whether those that begin or end so change of their tasks' standings only what nearly all change."""
         self.going: dict[str, Row] = {}
         """Runs that went on before, as they are now."""
         self.gone: dict[str, None] = {}
@@ -55,6 +54,8 @@ class Sheets(Counting):
         self.emptied: dict[int, None] = {}
         """Tasks of which nothing is on the agenda any more, but for what is put there later."""
         self.deleted: list[int] = []
+        self.beside: list[Writing] = []
+        """Written last of all, when nothing else is left to be waited for."""
 
     def add(self, number: int, change: Change) -> None:
         """A new task, with its entries and events."""
@@ -72,6 +73,7 @@ class Sheets(Counting):
         for entry in change.put:
             self.entries[number, entry.slot] = entry_values(number, entry)
         self.events += map(event_values, change.events)
+        self.beside += change.beside
 
     def bear(self, number: int, run: Run) -> None:
         if run.state in LIVE:
@@ -98,8 +100,6 @@ class Sheets(Counting):
 
     async def write(self, link: Link) -> None:
         """Events last: on some servers their numbers are given out one transaction at a time."""
-        if self._is_ordinary and await link.write_at_once(self):
-            return
         await self._write_tasks(link)
         await self._write_entries(link)
         await self._write_runs(link)
@@ -109,14 +109,6 @@ class Sheets(Counting):
         await self._write_counts(link)
         if self.events:
             await link.write_events(self.events)
-
-    @property
-    def _is_ordinary(self) -> bool:
-        """Runs that begin, or runs that end, as nearly all do, and nothing else."""
-        if not self.alike or bool(self.started) is bool(self.ended) or not self.events:
-            return False
-        rest = (self.new_tasks, self.edited, self.entries, self.born, self.going, self.gone, self.over)
-        return not any(rest) and not self.taken and not self.left and not self.deleted
 
     async def _write_tasks(self, link: Link) -> None:
         if self.new_tasks or self.edited:
@@ -182,10 +174,6 @@ class Sheets(Counting):
         rows = self.count_rows()
         if rows:
             await link.write_rows("count", 4, [value for row in rows for value in row])
-
-    def count_rows(self) -> list[Row]:
-        """Owner, hour, name, number."""
-        return [(*key, number) for key, number in self.all_counts().items() if number]
 
 
 def _taken(key: str) -> HoraeError:

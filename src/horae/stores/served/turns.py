@@ -15,6 +15,8 @@ from .link import Link
 _QUEUED_AT_ONCE: Final = 500
 """From each end of a backlog: who is on time must not wait until the oldest are done."""
 
+_CROWD: Final = 256
+"""With more than so many that are due, owners have their turns, however many of them a slice could take."""
 _AT_LEAST: Final = 32
 """So many are held, however little room there is."""
 
@@ -39,7 +41,7 @@ class Turns:
         """Rows of entries that are due, at most one of a task, best first; nobody else can take them meanwhile."""
         few = room < self.reach
         rows = [] if self.backlog else await link.query("peek" if few else "timed_slice", now, self.reach + 1)
-        if self.backlog or (len(rows) > self.reach and not (await link.query("one_order"))[0][0]):
+        if self.backlog or (len(rows) > min(self.reach, _CROWD) and not (await link.query("one_order"))[0][0]):
             return one_of_each_task(await self._in_turn(link, now))
         rows = rows[: self.reach]
         if any(row[6] for row in rows):

@@ -14,7 +14,7 @@ from ...ports.journal import NumberedLine
 from ...ports.moving import EVENT_MARK, TOKEN_MARK, Barred, LaneLimit, Mark, Parcel, Part, Remembered, Tally, only
 from ...ports.records import Record
 from ...ports.store import Node
-from ..rows import birth, entry_values, event_values, node_values, standing_values, task_values
+from ..rows import birth, entry_values, event_values, node_values, record_values, standing_values, task_values
 from ..texts import printable
 from .gather import these
 from .link import Link
@@ -122,7 +122,9 @@ def _events(link: Link, parcels: Sequence[Parcel]) -> None:
 _INTO: Final[dict[Part, Callable[[Link, Sequence[Parcel]], None]]] = {
     Part.MARKS: _marks,
     Part.REMEMBERED: lambda link, parcels: link.write_each(_REMEMBER, only(Remembered, parcels)),
-    Part.RECORDS: lambda link, parcels: link.write_each(_REPLACE_RECORD, only(Record, parcels)),
+    Part.RECORDS: lambda link, parcels: link.write_each(
+        _REPLACE_RECORD, [record_values(record) for record in only(Record, parcels)]
+    ),
     Part.LANES: lambda link, parcels: link.write_each(_SET_LANE, only(LaneLimit, parcels)),
     Part.BARRED: lambda link, parcels: link.write_each(_BAR, only(Barred, parcels)),
     Part.NODES: lambda link, parcels: link.write_each(_JOIN, [node_values(node) for node in only(Node, parcels)]),

@@ -12,11 +12,13 @@ from ...model.ids import microseconds
 from ...model.lane import DEFAULT_LIMIT, LaneUse
 from ...model.page import Page
 from ...model.reason import Reason
+from ...model.record import Writing
 from ...model.run import Run
 from ...model.tally import EVERYBODY, Counts
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from ..familiar import Familiar
 from ..rows import node_from
+from .beside import write_beside
 from .gather import everything_of, one_by_id, one_by_key, these
 from .ledger import read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
 from .link import Link, Row
@@ -134,27 +136,35 @@ class SQLiteBook:
     async def nodes(self) -> tuple[Node, ...]:
         return tuple(node_from(row) for row in await self._readers.ask(_ALL_NODES))
 
-    async def drain(self, node: str, *, draining: bool = True) -> bool:
+    async def drain(self, node: str, *, draining: bool = True, beside: Sequence[Writing] = ()) -> bool:
         def work(link: Link) -> bool:
             link.query(_DRAIN, (int(draining), node))
-            return link.changed > 0
+            known = link.changed > 0
+            if known:
+                write_beside(link, beside)
+            return known
 
         return await self._writer.do(work)
 
-    async def set_lane(self, name: str, limit: int) -> None:
+    async def set_lane(self, name: str, limit: int, *, beside: Sequence[Writing] = ()) -> None:
         def work(link: Link) -> None:
             link.query(_SET_LANE, (name, limit))
             pending = Pending(link, self._familiar)
             pending.offer(name)
             pending.finish()
+            write_beside(link, beside)
 
         await self._writer.do(work)
 
-    async def bar(self, owner: str, reason: Reason | None) -> None:
-        if reason is None:
-            await self._writer.do(lambda link: link.query(_UNBAR, (owner,)))
-        else:
-            await self._writer.do(lambda link: link.query(_BAR, (owner, reason)))
+    async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
+        def work(link: Link) -> None:
+            if reason is None:
+                link.query(_UNBAR, (owner,))
+            else:
+                link.query(_BAR, (owner, reason))
+            write_beside(link, beside)
+
+        await self._writer.do(work)
 
 
 def add_all(link: Link, familiar: Familiar, changes: Sequence[Change]) -> None:

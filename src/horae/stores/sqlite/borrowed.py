@@ -19,7 +19,7 @@ from .statements import Bulk
 Connection: TypeAlias = apsw.Connection | sqlite3.Connection
 
 _WANTED: Final = "an open apsw.Connection, or a sqlite3.Connection where both share one SQLite library"
-_TABLES: Final = "agenda|events|runs|seats|sqlite_sequence|standings|tallies|tasks"
+_TABLES: Final = "agenda|events|records|runs|seats|sqlite_sequence|standings|tallies|tasks"
 _NAMES_A_TABLE: Final = re.compile(rf"\b(FROM|INTO|JOIN|UPDATE) ({_TABLES})\b")
 _KEPT_SPELLINGS: Final = 256
 

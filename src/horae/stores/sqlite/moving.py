@@ -9,9 +9,8 @@ from ...model.page import Page
 from ...model.reason import Reason
 from ...ports.journal import Line, NumberedLine
 from ...ports.moving import Barred, LaneLimit, Parcel, Part, Remembered, Tally
-from ...ports.records import Record
 from ..parcels import Readable, marks_page, place, place_in, read_parcels
-from ..rows import RUN_WIDTH, Row, run_from
+from ..rows import RUN_WIDTH, Row, record_from, run_from
 from ..texts import instants
 from .arriving import arrive
 from .readers import Readers
@@ -34,7 +33,7 @@ class _Shelf(NamedTuple):
 
 _SHELVES: Final[dict[Part, _Shelf]] = {
     Part.REMEMBERED: _Shelf(sql("remembered_page"), lambda row: Remembered(*row), (0,), ("",)),
-    Part.RECORDS: _Shelf(sql("all_records_page"), lambda row: Record(*row), (0, 1), ("", "")),
+    Part.RECORDS: _Shelf(sql("all_records_page"), record_from, (0, 1), ("", "")),
     Part.LANES: _Shelf(sql("limits_page"), lambda row: LaneLimit(*row), (0,), ("",)),
     Part.BARRED: _Shelf(sql("barred_page"), lambda row: Barred(row[0], Reason(row[1])), (0,), ("",)),
     Part.TALLIES: _Shelf(sql("tallies_page"), lambda row: Tally(*row), (1, 0, 2), (_EARLIEST, "", "")),

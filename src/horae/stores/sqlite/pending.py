@@ -77,13 +77,15 @@ class Pending:
             self._note_anything(known, entries, change, gathered)
         if not ordinary:
             self._sheets.count(known.task.owner, known.standing, change)
+        if change[9]:
+            self._sheets.beside += change[9]
         events = self._sheets.events
         for kind, at, owner, task_id, run_id, detail in change[7]:
             events += (kind, numbers[at], owner, task_id, run_id, None if detail is None else printable(detail))
 
     def _note_start(self, known: Known, entries: tuple[Entry, ...], change: Change) -> bool:
         """The ordinary case in one breath: the only entry of a quiet task has become a run. False if it is another."""
-        task, standing, born, moved, cancelled, put, dropped, _, deleted = change
+        task, standing, born, moved, cancelled, put, dropped, _, deleted, _ = change
         number, version, known_task, _, live, _ = known
         if standing is None or live or len(born) != 1 or len(entries) != 1 or len(dropped) != 1:
             return False
@@ -104,7 +106,7 @@ class Pending:
 
     def _note_end(self, known: Known, change: Change, gathered: Gathered) -> bool:
         """The other ordinary case: the only run of a task has ended, and its agenda stays as it is."""
-        task, standing, born, moved, cancelled, put, dropped, _, deleted = change
+        task, standing, born, moved, cancelled, put, dropped, _, deleted, _ = change
         number, version, known_task, _, live, seqs = known
         if standing is None or len(live) != 1 or len(moved) != 1 or born or put or dropped:
             return False

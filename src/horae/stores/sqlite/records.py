@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
+from ...model.ids import microseconds
 from ...model.page import LARGEST_PAGE, Page
-from ...ports.records import Record
-from .link import Link
+from ...ports.records import Record, Writing
+from ..rows import AFTER_ALL_KEYS, record_from
+from .beside import write_one, write_together
 from .readers import Readers
 from .statements import sql
 from .writer import Writer
 
 _GET: Final = sql("get_record")
-_INSERT: Final = sql("insert_record")
-_UPDATE: Final = sql("update_record")
-_DROP: Final = sql("drop_record")
 _PAGE: Final = sql("records_page")
+_PAGE_OF_OWNER: Final = sql("records_page_of_owner")
+_NEWEST: Final = sql("newest_records_page")
+_NEWEST_OF_OWNER: Final = sql("newest_records_page_of_owner")
+_SOMETHING_EXPIRED: Final = sql("something_expired")
+_DROP_EXPIRED: Final = sql("drop_expired")
 
 
 class SQLiteRecords:
@@ -23,34 +29,38 @@ class SQLiteRecords:
     _readers: Readers
 
     async def get_record(self, kind: str, key: str, owner: str | None = None) -> Record | None:
-        rows = await self._readers.do(lambda link: link.query(_GET, (kind, key)))
-        record = Record(*rows[0]) if rows else None
+        rows = await self._readers.ask(_GET, (kind, key))
+        record = record_from(rows[0]) if rows else None
         return record if record is not None and owner in (None, record.owner) else None
 
     async def put_record(self, record: Record, *, replacing: int | None) -> bool:
-        kind, key, owner, body, _ = record
-
-        def work(link: Link) -> bool:
-            if replacing is None:
-                link.query(_INSERT, (kind, key, owner, body))
-            else:
-                link.query(_UPDATE, (owner, body, kind, key, replacing))
-            return link.changed > 0
-
-        return await self._writer.do(work)
+        return await self._writer.do(lambda link: write_one(link, Writing(record, replacing)))
 
     async def drop_record(self, kind: str, key: str, version: int) -> bool:
-        def work(link: Link) -> bool:
-            link.query(_DROP, (kind, key, version))
-            return link.changed > 0
+        dropped = Writing(Record(kind, key, "", ""), version, dropped=True)
+        return await self._writer.do(lambda link: write_one(link, dropped))
 
-        return await self._writer.do(work)
+    async def write_records(self, writings: Sequence[Writing]) -> bool:
+        given = tuple(writings)
+        if not given:
+            return True
+        return await self._writer.do(lambda link: write_together(link, given))
 
     async def records(
-        self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100
+        self, kind: str, owner: str | None = None, after: str | None = None, limit: int = 100, *, newest: bool = False
     ) -> Page[Record]:
         size = min(limit, LARGEST_PAGE)
-        bindings = {"kind": kind, "owner": owner, "after": after or "", "limit": size + 1}
-        rows = await self._readers.do(lambda link: link.query(_PAGE, bindings))
-        items = tuple(Record(*row) for row in rows[:size])
+        if newest:
+            statement, beginning = _NEWEST if owner is None else _NEWEST_OF_OWNER, AFTER_ALL_KEYS
+        else:
+            statement, beginning = _PAGE if owner is None else _PAGE_OF_OWNER, ""
+        asked_for = (kind, beginning if after is None else after, size + 1)
+        rows = await self._readers.ask(statement, asked_for if owner is None else (owner, *asked_for))
+        items = tuple(record_from(row) for row in rows[:size])
         return Page(items, items[-1].key if items and len(rows) > size else None)
+
+    async def drop_expired(self, now: datetime, limit: int) -> int:
+        at = microseconds(now)
+        if not (await self._readers.ask(_SOMETHING_EXPIRED, (at,)))[0][0]:
+            return 0
+        return len(await self._writer.do(lambda link: link.query(_DROP_EXPIRED, (at, limit)), urgent=False))

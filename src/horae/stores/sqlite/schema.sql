@@ -180,8 +180,11 @@ CREATE TABLE records (
   owner   TEXT NOT NULL,
   body    TEXT NOT NULL,
   version INTEGER NOT NULL,
+  expires INTEGER,
   PRIMARY KEY (kind, key)
 ) STRICT;
+CREATE INDEX records_expiring ON records (expires) WHERE expires IS NOT NULL;
+CREATE INDEX records_by_owner ON records (owner, kind, key);
 
 -- Running counts, for each owner and (with an empty name) for everybody: states under hour 0, what happened by its hour.
 CREATE TABLE tallies (

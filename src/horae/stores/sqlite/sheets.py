@@ -11,11 +11,13 @@ import apsw
 from ...clock import SystemClock
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
+from ...model.record import Writing
 from ...model.refusals import refuse
 from ...model.tally import EVERYBODY, KEPT_HOURS, hour_of
 from ...model.task import FRESH
 from ..counting import Counting
 from ..rows import entry_values, event_values, standing_values, task_values
+from .beside import write_beside
 from .gather import one_by_id, one_by_key, these
 from .link import Link, Row
 from .statements import Bulk, sql
@@ -63,6 +65,7 @@ class Sheets(Counting):
         self.emptied: dict[int, None] = {}
         """Tasks of which nothing is on the agenda any more, but for what is put there later."""
         self.deleted: list[int] = []
+        self.beside: list[Writing] = []
 
     def add(self, number: int, change: Change, live: Sequence[int] = ()) -> None:
         """A new task, with its entries and events; `live` are the numbers of its runs that go on."""
@@ -79,6 +82,7 @@ class Sheets(Counting):
             self.put += entry_values(number, entry)
         for event in change.events:
             self.events += event_values(event)
+        self.beside += change.beside
 
     def count_from(self, first: int) -> None:
         """New tasks that were numbered from one on get their real numbers."""
@@ -95,6 +99,7 @@ class Sheets(Counting):
         for number in self.deleted:
             for statement in _DELETIONS:
                 link.query(statement, (number,))
+        write_beside(link, self.beside)
 
     def _write_tasks(self, link: Link) -> None:
         try:

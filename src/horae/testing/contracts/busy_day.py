@@ -39,6 +39,7 @@ async def a_busy_day(store: WholeStore) -> None:
     await store.put_record(Record("token", "b", "ada", '{"text":"漢字 🌱"}'), replacing=None)
     await store.put_record(Record("token", "b", "ada", '{"text":"again"}'), replacing=1)
     await store.put_record(Record("group", "b", "", "null"), replacing=None)
+    await store.put_record(Record("answer", "b", "ada", "{}", expires=NOON + DAY + MICROSECOND), replacing=None)
     # Not in the order of their names: tasks stand in the order in which they were added.
     await keep(store, *reversed([a_task(lane="press" if place % 2 else None, key=f"{place}") for place in range(9)]))
     runs = [each.run for each in await claim_all(store, decide=seating())]

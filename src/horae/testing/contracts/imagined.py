@@ -12,6 +12,7 @@ from ...model.lane import owner_lane
 from ...model.outcome import Cancelled, Failed, Outcome, Skipped, Succeeded, TimedOut, Waiting
 from ...model.policy import GUARANTEES, MISSED_MODES, OVERLAPS, Missed, Policies, Retry
 from ...model.reason import Reason
+from ...model.record import Record, Writing
 from ...model.route import route_of
 from ...model.task import Target
 from ...schedule import Cron, Every, Now, Once, Schedule
@@ -28,6 +29,20 @@ steps: Final = st.sampled_from((MICROSECOND, SECOND, 5 * SECOND, MINUTE, 7 * MIN
 backward_steps: Final = st.sampled_from((MICROSECOND, MINUTE, HOUR, DAY))
 numbers: Final = st.integers(0, 1_000)
 several: Final = st.lists(numbers, min_size=1, max_size=4)
+
+
+@st.composite
+def writings(draw: st.DrawFn) -> Writing:
+    """Now and then what is there, now and then what is not; most of it goes by itself some day."""
+    expires = draw(st.sampled_from((None, NOON, NOON + MINUTE, NOON + DAY)))
+    body = f'"{draw(numbers)}"'
+    record = Record("token", draw(st.sampled_from(KEYS)), draw(st.sampled_from(OWNERS)), body, expires=expires)
+    return Writing(record, draw(st.sampled_from((None, None, 1, 1, 2, 3))), draw(st.sampled_from((False, False, True))))
+
+
+notes: Final = st.lists(writings(), min_size=1, max_size=3).map(tuple)
+"""Records that are written with something."""
+perhaps_notes: Final = st.one_of(st.just(()), st.just(()), notes)
 
 
 def _every(interval: timedelta, *, from_end: bool, repeat: int | None, jitter: timedelta | None) -> Schedule:
@@ -58,6 +73,7 @@ policies: Final = st.builds(
     max_duration=st.sampled_from((None, 10 * MINUTE)),
     guarantee=st.sampled_from(GUARANTEES),
     priority=st.sampled_from((0, 0, -5, 50)),
+    notify_after=st.sampled_from((0, 1, 2, 3)),
 )
 
 drafts: Final = st.builds(

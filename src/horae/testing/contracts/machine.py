@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from ...errors import Refusal
 from ...lifecycle import control, editing
@@ -35,16 +35,30 @@ from ...model.lane import DEFAULT_LIMIT
 from ...model.outcome import Outcome, Settlement
 from ...model.policy import MISSED_MODES, MissedMode
 from ...model.reason import Reason
+from ...model.record import Writing
 from ...model.run import Run, RunState
 from ...model.task import TaskState
 from ...ports.journal import Line
-from ...ports.records import Record
 from ...ports.store import STANDARD_TERMS, RunFilter, TaskFilter
 from ...stores.memory import MemoryStore
 from ..decisions import PlannedFailure, fail
 from ..factories import DAY, HOUR, NOON, a_node
 from .contract import WholeStore
-from .imagined import DOOR, KEYS, LANES, NODES, OWNERS, backward_steps, drafts, numbers, outcomes, several, steps
+from .imagined import (
+    DOOR,
+    KEYS,
+    LANES,
+    NODES,
+    OWNERS,
+    backward_steps,
+    drafts,
+    numbers,
+    outcomes,
+    perhaps_notes,
+    several,
+    steps,
+)
+from .record_rules import RecordRules
 from .twins import Side, Twins, all_pages
 
 _T = TypeVar("_T")
@@ -63,7 +77,7 @@ _WISHES: Final[tuple[Callable[[Facts, datetime], Change], ...]] = (
 _GOING: Final = frozenset({RunState.CLAIMED, RunState.RUNNING, RunState.WAITING})
 
 
-class StoreMachine(RuleBasedStateMachine):
+class StoreMachine(RecordRules):
     """One life of a deployment, lived twice."""
 
     async def fresh(self) -> WholeStore:
@@ -143,25 +157,25 @@ class StoreMachine(RuleBasedStateMachine):
         return self._task_ids[number % len(self._task_ids)] if self._task_ids else "tsk_none"
 
     @precondition(lambda self: len(self._task_ids) < _MOST_TASKS)
-    @rule(wanted=st.lists(drafts, min_size=1, max_size=2))
-    def add(self, wanted: list[Draft]) -> None:
+    @rule(wanted=st.lists(drafts, min_size=1, max_size=2), beside=perhaps_notes)
+    def add(self, wanted: list[Draft], beside: tuple[Writing, ...] = ()) -> None:
         changes: list[Change] = []
         for draft in wanted:
             try:
-                changes.append(plan(draft, self._new_id(), self._now))
+                changes.append(plan(draft, self._new_id(), self._now)._replace(beside=beside))
             except Refusal:
                 self._task_ids.pop()
         self._ask(lambda side: side.store.add(changes))
 
     @precondition(lambda self: len(self._task_ids) < _MOST_TASKS)
-    @rule(draft=drafts, owner=st.sampled_from(OWNERS), key=st.sampled_from(KEYS))
-    def upsert(self, draft: Draft, owner: str, key: str) -> None:
+    @rule(draft=drafts, owner=st.sampled_from(OWNERS), key=st.sampled_from(KEYS), beside=perhaps_notes)
+    def upsert(self, draft: Draft, owner: str, key: str, beside: tuple[Writing, ...]) -> None:
         wish, task_id, now = draft._replace(owner=owner, key=key), self._new_id(), self._now
 
         def decide(facts: Facts | None) -> Change:
             if facts is None:
-                return plan(wish, task_id, now)
-            return editing.edit(facts, drafted(wish, facts.task.id, now), now)
+                return plan(wish, task_id, now)._replace(beside=beside)
+            return editing.edit(facts, drafted(wish, facts.task.id, now), now)._replace(beside=beside)
 
         self._ask(lambda side: side.store.upsert(owner, key, decide))
         self._ask(lambda side: side.store.find(owner, key))
@@ -187,10 +201,10 @@ class StoreMachine(RuleBasedStateMachine):
     def resume(self, number: int, missed: MissedMode) -> None:
         self._change(number, partial(control.resume, now=self._now, missed=missed))
 
-    @rule(number=numbers, wish=st.sampled_from(_WISHES))
-    def wish(self, number: int, wish: Callable[[Facts, datetime], Change]) -> None:
+    @rule(number=numbers, wish=st.sampled_from(_WISHES), beside=perhaps_notes)
+    def wish(self, number: int, wish: Callable[[Facts, datetime], Change], beside: tuple[Writing, ...]) -> None:
         now = self._now
-        self._change(number, lambda facts: wish(facts, now))
+        self._change(number, lambda facts: wish(facts, now)._replace(beside=beside))
 
     @rule(number=numbers, draft=drafts)
     def edit(self, number: int, draft: Draft) -> None:
@@ -401,16 +415,6 @@ class StoreMachine(RuleBasedStateMachine):
         self._ask(lambda side: side.store.write_lines(lines))
         for run_id in runs:
             self._ask(lambda side, run_id=run_id: side.store.lines(run_id, after=0, limit=5))  # type: ignore[misc]
-
-    @rule(key=st.sampled_from(KEYS), owner=st.sampled_from(OWNERS), replacing=st.sampled_from((None, 1, 2)))
-    def keep_records(self, key: str, owner: str, replacing: int | None) -> None:
-        record = Record("token", key, owner, f'"{self._made}"')
-        self._ask(lambda side: side.store.put_record(record, replacing=replacing))
-        self._ask(lambda side: side.store.get_record("token", key, owner))
-        self._ask(lambda side: all_pages(lambda after: side.store.records("token", None, after, 1)))
-        self._ask(lambda side: side.store.drop_record("token", key, 2))
-        self._ask(lambda side: side.store.recall("zones"))
-        self._ask(lambda side: side.store.remember("zones", key))
 
     # --- reading, upkeep -----------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .atomicity import AtomicityContract
 from .backlog import BacklogContract
+from .beside import BesideContract
 from .births import BirthsContract
 from .claiming import ClaimingContract
 from .counts import CountsContract
@@ -31,6 +32,7 @@ class StoreContract(
     DecidingContract,
     FencingContract,
     AtomicityContract,
+    BesideContract,
     BirthsContract,
     LanesContract,
     NodesContract,

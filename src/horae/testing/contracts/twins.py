@@ -121,6 +121,7 @@ class Side:
             "runs": (await store.runs(RunFilter(), limit=_PAGE)).items,
             "new events": [each.event for each in told],
             "next due": await store.next_due(),
+            "records": (await store.records("token", newest=True, limit=_PAGE)).items,
             "doubts": await store.check(),
         }
 

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from ...errors import Refusal, StoreError
 from ...model.change import Change
+from ...model.record import Record, Writing
 from ...model.tally import NO_HOUR
 from ...model.task import Task
 from ...ports.store import TaskFilter
@@ -151,6 +152,35 @@ class UsingContract(Contract):
             await guest.run("COMMIT")
             assert await guest.notes() == ["before", "after"]
         assert await _kept(store) == [before, after]
+        assert await store.check() == ()
+
+    async def test_records_beside_it_come_and_go_with_the_transaction(self, store: WholeStore) -> None:
+        note = Record("note", "audit", "ada", '"order 7"')
+        change = a_new_task(a_task())._replace(beside=(Writing(note),))
+        async with self.guest(store) as guest:
+            for end, kept in (("ROLLBACK", None), ("COMMIT", note)):
+                await guest.run("BEGIN")
+                await store.add_using(guest.connection, [change], nobody_hears)
+                assert await store.get_record("note", "audit") is None
+                await guest.run(end)
+                assert await store.get_record("note", "audit") == kept
+
+    async def test_a_record_that_is_taken_is_refused_and_the_transaction_goes_on(self, store: WholeStore) -> None:
+        note, after = Record("note", "audit", "ada", "{}"), a_task()
+        await store.put_record(note, replacing=None)
+        late = [a_new_task(a_task()), a_new_task(a_task())._replace(beside=(Writing(note),))]
+        async with self.guest(store) as guest:
+            await guest.run("BEGIN")
+            await guest.run("INSERT INTO notes VALUES ('before')")
+            assert await _refusal(store, guest.connection, late) == "record_changed"
+            await guest.run("INSERT INTO notes VALUES ('after')")
+            await store.add_using(
+                guest.connection, [a_new_task(after)._replace(beside=(Writing(note, 1),))], nobody_hears
+            )
+            await guest.run("COMMIT")
+            assert await guest.notes() == ["before", "after"]
+        assert await _kept(store) == [after]
+        assert await store.get_record("note", "audit") == note._replace(version=2)
         assert await store.check() == ()
 
     async def test_keys_clash_within_one_transaction_too(self, store: WholeStore) -> None:

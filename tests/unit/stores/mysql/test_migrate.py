@@ -10,14 +10,17 @@ import pytest
 
 from horae.errors import UnusableStore
 from horae.ports.moving import Part
-from horae.stores.mysql import MySQLStore
+from horae.ports.records import Record
+from horae.stores.mysql import MySQLStore, migrate
 from horae.stores.mysql.address import Address
 from horae.stores.named_sql import read_steps
-from horae.testing.factories import a_new_task, a_task
+from horae.testing.contracts.scenes import facts_of
+from horae.testing.factories import NOON, a_new_task, a_task
 from tests.servers.mariadb import MariaDBServer
 from tests.unit.stores.mysql.opening import new_prefix, opened, played, run
 
 DATABASE = "prefixes"
+ROOM = "horae.stores.mysql"
 
 
 def tables(server: MariaDBServer, url: str) -> list[str]:
@@ -40,15 +43,16 @@ def test_many_open_it_at_the_same_moment(mariadb_server: MariaDBServer) -> None:
 
     run(scene())
     prefix = Address.parsed(url).prefix
-    assert mariadb_server.ask(f"SELECT number FROM {prefix}migrations", database=DATABASE) == "1"  # noqa: S608
+    taken = mariadb_server.ask(f"SELECT number FROM {prefix}migrations ORDER BY number", database=DATABASE)  # noqa: S608
+    assert [int(number) for number in taken.split()] == [number for number, _ in read_steps(ROOM)]
 
 
 def test_a_crash_after_any_statement_is_made_good(mariadb_server: MariaDBServer) -> None:
     whole = new_prefix(mariadb_server)
     played(whole, _nothing)
     expected = tables(mariadb_server, whole)
-    (script,) = [text for _, text in read_steps("horae.stores.mysql")]
-    assert set(re.findall(r"EXISTS @(\w+)", script)) == set(expected) - {"migrations"}
+    scripts = "".join(text for _, text in read_steps(ROOM))
+    assert set(re.findall(r"EXISTS @(\w+)", scripts)) == set(expected) - {"migrations"}
     for lost in (expected[-1], expected[len(expected) // 2], expected[0]):
         url = new_prefix(mariadb_server)
         played(url, _nothing)
@@ -58,6 +62,42 @@ def test_a_crash_after_any_statement_is_made_good(mariadb_server: MariaDBServer)
         mariadb_server.ask("; ".join(orders), database=DATABASE)
         played(url, _is_sound)
         assert tables(mariadb_server, url) == expected
+
+
+def test_what_an_older_version_wrote_is_brought_up_to_date(
+    mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = new_prefix(mariadb_server)
+    prefix, task = Address.parsed(url).prefix, a_task()
+    old = Record("token", "old", "ada", '"kept"', 3)
+
+    async def before(store: MySQLStore) -> None:
+        await store.add([a_new_task(task)])
+
+    async def after(store: MySQLStore) -> None:
+        assert (await facts_of(store, task)).task == task
+        assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
+        assert await store.drop_expired(NOON, 10) == 1
+        assert (await store.records("token", "ada")).items == (old,)
+        assert await store.check() == ()
+
+    steps = read_steps(ROOM)
+    with monkeypatch.context() as as_it_was:
+        as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
+        played(url, before)
+    columns, values = "kind, record_key, owner, body, version", "'token', 'old', 'ada', '\"kept\"', 3"
+    mariadb_server.ask(f"INSERT INTO {prefix}records ({columns}) VALUES ({values})", database=DATABASE)  # noqa: S608
+    played(url, after)
+
+
+def test_a_step_that_was_taken_and_not_noted_is_taken_again(mariadb_server: MariaDBServer) -> None:
+    """Whoever crashed in between left a column that is there already."""
+    url = new_prefix(mariadb_server)
+    played(url, _nothing)
+    for number, _ in read_steps(ROOM)[1:]:
+        order = f"DELETE FROM {Address.parsed(url).prefix}migrations WHERE number >= {number}"  # noqa: S608
+        mariadb_server.ask(order, database=DATABASE)
+        played(url, _is_sound if number == 2 else _nothing)
 
 
 async def _nothing(_: MySQLStore) -> None:

@@ -54,7 +54,7 @@ INSERT INTO @runs (
 ) SELECT CONCAT('run_', seq), seq % 1000, 'ada', 'scheduled', seq, seq, 1, 'succeeded', seq, 0, 0, 0, 0 FROM seq_1_to_20000;
 INSERT INTO @events SELECT seq, 'run.started', seq, 'ada', CONCAT('tsk_', seq), NULL, NULL FROM seq_1_to_20000;
 INSERT INTO @lines SELECT CONCAT('run_', seq), 1, seq, 'info', 'text' FROM seq_1_to_20000;
-INSERT INTO @records SELECT 'token', seq, 'ada', '{}', 1 FROM seq_1_to_20000;
+INSERT INTO @records SELECT 'token', seq, CONCAT('owner ', seq % 50), '{}', 1, IF(seq % 3, NULL, seq) FROM seq_1_to_20000;
 INSERT INTO @remembered SELECT seq, 'value' FROM seq_1_to_20000;
 ANALYZE TABLE @tasks, @standings, @agenda, @runs, @events, @lines, @records, @remembered
 """

@@ -131,5 +131,6 @@ INSERT INTO runs SELECT
 FROM generate_series(1, {rows}) AS n;
 INSERT INTO events SELECT n, 0, 'run.started', n, 'ada', 'tsk_' || n FROM generate_series(1, {rows}) AS n;
 INSERT INTO told SELECT n, 1, n FROM generate_series(1, {rows}) AS n;
+INSERT INTO records SELECT 'token', n, 'owner ' || n % 50, '{{}}', 1, CASE WHEN n % 3 = 0 THEN n END FROM generate_series(1, {rows}) AS n;
 INSERT INTO lines SELECT 'run_' || n, 1, n, 'info', 'text' FROM generate_series(1, {rows}) AS n;
 """

@@ -11,10 +11,11 @@ import pytest
 
 from horae.errors import StoreError, StoreUnavailable, UnusableStore
 from horae.model.limits import CLAIM_SLICE
+from horae.ports.records import Record
 from horae.ports.store import TaskFilter
 from horae.stores.named_sql import read_steps
 from horae.stores.postgres import PostgresStore, migrate
-from horae.testing.contracts.scenes import claim_all, keep, settle
+from horae.testing.contracts.scenes import claim_all, facts_of, keep, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.server import ROOT
@@ -230,6 +231,29 @@ def test_a_node_that_is_at_work_outlives_an_upgrade(
             with pytest.raises(UnusableStore) as refused:
                 await PostgresStore(url).open()
             assert refused.value.code == "store_newer"
+
+    run(scene())
+
+
+def test_what_an_older_version_wrote_is_brought_up_to_date(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, task = new_schema(postgres_server), a_task()
+    steps = read_steps(ROOM)
+    old = Record("token", "old", "ada", '"kept"', 3)
+
+    async def scene() -> None:
+        with monkeypatch.context() as as_it_was:
+            as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
+            async with opened(url) as store, connected(store) as connection:
+                await keep(store, task)
+                await connection.execute("INSERT INTO records VALUES ('token', 'old', 'ada', '\"kept\"', 3)")
+        async with opened(url) as store:
+            assert (await facts_of(store, task)).task == task
+            assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
+            assert await store.drop_expired(NOON, 10) == 1
+            assert (await store.records("token", "ada")).items == (old,)
+            assert await store.check() == ()
 
     run(scene())
 

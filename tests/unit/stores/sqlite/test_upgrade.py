@@ -11,6 +11,7 @@ import pytest
 from horae.model.ids import microseconds
 from horae.model.tally import KEPT_HOURS, NO_HOUR, OUTCOME, STATE, hour_of
 from horae.model.task import Standing, TaskState
+from horae.ports.records import Record
 from horae.ports.store import TaskFilter
 from horae.stores.sqlite.migrate import steps
 from horae.testing.contracts.scenes import a_running, keep
@@ -42,6 +43,8 @@ def as_schema_two_left_it(path: Path) -> None:
         connection.execute(nodes)
         connection.execute("INSERT INTO nodes SELECT id, home, version, joined, renewed, renewals FROM newer")
         connection.execute("DROP TABLE newer; PRAGMA user_version = 2")
+        connection.execute("DROP INDEX records_expiring; DROP INDEX records_by_owner")
+        connection.execute("ALTER TABLE records DROP COLUMN expires")
         assert shape(old) == {text for text in shape(connection) if "sqlite_stat" not in text}
 
 
@@ -108,6 +111,25 @@ def test_the_nodes_of_an_older_file_keep_what_they_carry(tmp_path: Path) -> None
     asyncio.run(carry())
     as_schema_two_left_it(path)
     asyncio.run(take_over())
+
+
+def test_the_records_of_an_older_file_stay_and_new_ones_may_go(tmp_path: Path) -> None:
+    path = tmp_path / "horae.db"
+    old = Record("token", "old", "ada", '"kept"')
+
+    async def before() -> None:
+        async with opened(path) as store:
+            assert await store.put_record(old, replacing=None)
+
+    async def after() -> None:
+        async with opened(path) as store:
+            assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
+            assert await store.drop_expired(NOON, 10) == 1
+            assert (await store.records("token", "ada")).items == (old,)
+
+    asyncio.run(before())
+    as_schema_two_left_it(path)
+    asyncio.run(after())
 
 
 def test_a_node_of_an_older_version_that_is_still_at_work_can_join_again(tmp_path: Path) -> None:

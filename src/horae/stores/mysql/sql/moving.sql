@@ -32,7 +32,7 @@ SELECT COALESCE((SELECT MAX(number) FROM @tokens), 0), (SELECT last FROM @number
 SELECT name, value FROM @remembered WHERE name > $1 ORDER BY name LIMIT $2
 
 -- name: all_records_page
-SELECT kind, record_key, owner, body, version FROM @records
+SELECT {record_columns} FROM @records
 WHERE kind >= $1 AND (kind > $1 OR record_key > $2) ORDER BY kind, record_key LIMIT $3
 
 -- name: limits_page
@@ -73,8 +73,9 @@ INSERT INTO @tokens (number) VALUES ($1) ON DUPLICATE KEY UPDATE number = VALUES
 UPDATE @numbering SET last = GREATEST(last, $1)
 
 -- name: put_record
-INSERT INTO @records (kind, record_key, owner, body, version) VALUES ($1, $2, $3, $4, $5)
-ON DUPLICATE KEY UPDATE owner = VALUES(owner), body = VALUES(body), version = VALUES(version)
+INSERT INTO @records (kind, record_key, owner, body, version, expires) VALUES ($1, $2, $3, $4, $5, $6)
+ON DUPLICATE KEY UPDATE
+  owner = VALUES(owner), body = VALUES(body), version = VALUES(version), expires = VALUES(expires)
 
 -- name: put_tallies
 INSERT INTO @tallies (owner, hour, name, number) VALUES {rows} ON DUPLICATE KEY UPDATE number = VALUES(number)

@@ -1,25 +1,40 @@
 -- Records and the journal.
 
 -- name: get_record
-SELECT kind, record_key, owner, body, version FROM @records WHERE kind = $1 AND record_key = $2
-
--- name: hold_record
-SELECT version FROM @records WHERE kind = $1 AND record_key = $2 FOR UPDATE
+SELECT {record_columns} FROM @records WHERE kind = $1 AND record_key = $2
 
 -- name: insert_record
 -- Nothing is written where there is one: whoever asked sees that by the number of rows.
-INSERT INTO @records (kind, record_key, owner, body, version) VALUES ($1, $2, $3, $4, 1)
+INSERT INTO @records (kind, record_key, owner, body, expires, version) VALUES ($1, $2, $3, $4, $5, 1)
 ON DUPLICATE KEY UPDATE kind = VALUES(kind)
 
 -- name: update_record
-UPDATE @records SET owner = $3, body = $4, version = version + 1 WHERE kind = $1 AND record_key = $2
+UPDATE @records SET owner = $3, body = $4, expires = $5, version = version + 1
+WHERE kind = $1 AND record_key = $2 AND version = $6
 
 -- name: drop_record
-DELETE FROM @records WHERE kind = $1 AND record_key = $2
+DELETE FROM @records WHERE kind = $1 AND record_key = $2 AND version = $6
 
 -- name: records_page
-SELECT kind, record_key, owner, body, version FROM @records
-WHERE kind = $1 AND record_key > $2 AND (NOT $4? OR owner = $4) ORDER BY record_key LIMIT $3
+SELECT {record_columns} FROM @records WHERE kind = $1 AND record_key > $2 ORDER BY record_key LIMIT $3
+
+-- name: records_page_of_owner
+SELECT {record_columns} FROM @records FORCE INDEX (records_by_owner)
+WHERE owner = $4 AND kind = $1 AND record_key > $2 ORDER BY record_key LIMIT $3
+
+-- name: newest_records_page
+SELECT {record_columns} FROM @records WHERE kind = $1 AND record_key < $2 ORDER BY record_key DESC LIMIT $3
+
+-- name: newest_records_page_of_owner
+SELECT {record_columns} FROM @records FORCE INDEX (records_by_owner)
+WHERE owner = $4 AND kind = $1 AND record_key < $2 ORDER BY record_key DESC LIMIT $3
+
+-- name: something_expired
+SELECT EXISTS (SELECT 1 FROM @records FORCE INDEX (records_expiring) WHERE expires <= $1)
+
+-- name: drop_expired
+-- The oldest first.
+DELETE FROM @records WHERE expires <= $1 ORDER BY expires, kind, record_key LIMIT $2
 
 -- name: said
 SELECT run_id, MAX(number) FROM @lines WHERE run_id IN ($1) GROUP BY run_id

@@ -186,78 +186,83 @@ INSERT INTO @counted (owner, hour, name, number) SELECT * FROM unnest($1::text::
 WITH
   one AS MATERIALIZED (
     SELECT * FROM unnest(
-      $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::text[]
-    ) WITH ORDINALITY AS each (task, counted, id, owner, planned, task_id, place)
+      $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::text[]
+    ) WITH ORDINALITY AS each (task, id, owner, planned, task_id, place)
   ),
   stood AS (
-    UPDATE @standings SET version = standings.version + 1, counted = one.counted FROM one WHERE standings.task = one.task
+    UPDATE @standings SET version = standings.version + 1, counted = standings.counted + 1
+    FROM one WHERE standings.task = one.task
   ),
   taken AS (DELETE FROM @agenda WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])),
   born AS (
     INSERT INTO @going (id, task, owner, origin, planned, due, attempt, state, token, node, claimed, started)
-    SELECT id, task, owner, $7::text, planned, planned, $8::integer, $9::text, $10::bigint, $11::text, $12::bigint, $13::bigint
+    SELECT id, task, owner, $6::text, planned, planned, $7::integer, $8::text, $9::bigint, $10::text, $11::bigint, $12::bigint
     FROM one WHERE (
       SELECT 1 FROM @runs
-      WHERE runs.task = one.task AND runs.planned = one.planned AND runs.attempt = $8
-        AND runs.origin >= $7 AND runs.origin <= $7
+      WHERE runs.task = one.task AND runs.planned = one.planned AND runs.attempt = $7
+        AND runs.origin >= $6 AND runs.origin <= $6
       ORDER BY runs.origin LIMIT 1
     ) IS NULL
     RETURNING 1
   ),
   mine AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
   sum AS (
-    INSERT INTO @told (tx, size) SELECT tx, $14::integer + (SELECT count(*) FROM one) FROM mine
+    INSERT INTO @told (tx, size) SELECT tx, $13::integer + (SELECT count(*) FROM one) FROM mine
     ON CONFLICT (tx) DO UPDATE SET size = excluded.size
   ),
   events_told AS (
     INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
-    SELECT mine.tx, $14::integer + place - 1, 'run.started', $12, owner, task_id, id FROM mine, one
+    SELECT mine.tx, $13::integer + place - 1, 'run.started', $11, owner, task_id, id FROM mine, one
   )
 SELECT count(*) FROM born
 
 -- name: write_ends
--- All that an ordinary settlement writes: standings, runs that move to the ledger, counts, events.
+-- All that an ordinary settlement writes: standings, runs that have succeeded and move to the ledger, counts, events. A
+-- task that does not go on is completed. `spot` is the place of the first event of each.
 WITH
   one AS MATERIALIZED (
     SELECT * FROM unnest(
-      $1::text::bigint[], $2::text::text[], $3::text::bigint[], $4::text::bigint[], $5::text::bigint[], $6::text::text[],
-      $7::text::bigint[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::bigint[],
-      $12::text::bigint[], $13::text::bigint[], $14::text::text[], $15::text::text[]
-    ) AS each (
-      task, task_state, counted, failures, last_end, last_result, task_ended, id, state, reason, started, ended,
-      deadline, result, error
-    )
+      $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::bigint[],
+      $6::text::integer[], $7::text::text[], $8::text::text[], $9::text::smallint[]
+    ) AS each (task, id, task_id, started, ended, spot, result, last_result, goes_on)
   ),
   stood AS (
     UPDATE @standings SET
-      version = standings.version + 1, state = one.task_state, counted = one.counted, failures = one.failures,
-      last_end = one.last_end, last_result = one.last_result, ended = one.task_ended
+      version = standings.version + 1, state = CASE WHEN one.goes_on IS NULL THEN 'completed' ELSE standings.state END,
+      failures = 0, last_end = one.ended, last_result = one.last_result,
+      ended = CASE WHEN one.goes_on IS NULL THEN one.ended ELSE standings.ended END
     FROM one WHERE standings.task = one.task
   ),
   gone AS (
     DELETE FROM @going USING one WHERE going.id = one.id
     RETURNING
-      going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, one.state, one.reason,
-      going.token, going.node, going.claimed, one.started, one.ended, one.deadline, going.span_first, going.span_last,
-      going.span_count, going.forgiven, going.deaths, going.alone, going.in_order, going.cancel, going.lanes, one.result,
-      one.error
+      going.id, going.task, going.owner, going.origin, going.planned, going.due, going.attempt, going.token, going.node,
+      going.claimed, one.started, one.ended, going.span_first, going.span_last, going.span_count, going.forgiven,
+      going.deaths, going.alone, going.in_order, going.cancel, going.lanes, one.result, one.task_id, one.spot, one.goes_on
   ),
-  over AS (INSERT INTO @runs ({row_columns}) SELECT * FROM gone),
+  over AS (
+    INSERT INTO @runs ({row_columns})
+    SELECT
+      id, task, owner, origin, planned, due, attempt, 'succeeded', NULL, token, node, claimed, started, ended, NULL,
+      span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, NULL
+    FROM gone
+  ),
   counts AS (
     INSERT INTO @counted (owner, hour, name, number)
-    SELECT * FROM unnest($16::text::text[], $17::text::bigint[], $18::text::text[], $19::text::bigint[])
+    SELECT * FROM unnest($10::text::text[], $11::text::bigint[], $12::text::text[], $13::text::bigint[])
   ),
   mine AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
   sum AS (
-    INSERT INTO @told (tx, size) SELECT tx, $20::integer + cardinality($21::text::text[]) FROM mine
+    INSERT INTO @told (tx, size) SELECT tx, $14::integer FROM mine
     ON CONFLICT (tx) DO UPDATE SET size = excluded.size
   ),
   events_told AS (
-    INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id, detail)
-    SELECT mine.tx, $20::integer + place - 1, kind, at, owner, task_id, run_id, detail
-    FROM mine, unnest(
-      $21::text::text[], $22::text::bigint[], $23::text::text[], $24::text::text[], $25::text::text[], $26::text::text[]
-    ) WITH ORDINALITY AS event (kind, at, owner, task_id, run_id, detail, place)
+    INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
+    SELECT mine.tx, spot + step, kind, ended, owner, task_id, run_id
+    FROM mine, gone CROSS JOIN LATERAL (
+      VALUES (0, 'run.succeeded', gone.id), (1, 'task.completed', NULL)
+    ) AS event (step, kind, run_id)
+    WHERE step = 0 OR goes_on IS NULL
   )
 SELECT 1
 

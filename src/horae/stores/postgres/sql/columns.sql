@@ -23,6 +23,9 @@ run.deaths, run.alone, run.in_order, run.cancel, run.lanes, run.result, run.erro
 id, task, owner, origin, planned, due, attempt, state, reason, token, node, claimed, started, ended, deadline,
 span_first, span_last, span_count, forgiven, deaths, alone, in_order, cancel, lanes, result, error
 
+-- name: record_columns
+kind, key, owner, body, version, expires
+
 -- name: node_columns
 id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining
 

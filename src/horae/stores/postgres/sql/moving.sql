@@ -32,7 +32,7 @@ SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM @tokens), (SE
 SELECT name, value FROM @remembered WHERE name > $1 ORDER BY name LIMIT $2
 
 -- name: all_records_page
-SELECT kind, key, owner, body, version FROM @records WHERE (kind, key) > ($1::text, $2::text) ORDER BY kind, key LIMIT $3
+SELECT {record_columns} FROM @records WHERE (kind, key) > ($1::text, $2::text) ORDER BY kind, key LIMIT $3
 
 -- name: limits_page
 SELECT name, seats FROM @lanes WHERE name > $1 AND seats IS NOT NULL ORDER BY name LIMIT $2
@@ -80,8 +80,9 @@ SELECT setval('@tokens', greatest($1::bigint, last_value)) FROM @tokens
 UPDATE @numbering SET last = greatest(last, $1)
 
 -- name: put_record
-INSERT INTO @records (kind, key, owner, body, version) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, body = excluded.body, version = excluded.version
+INSERT INTO @records (kind, key, owner, body, version, expires) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (kind, key) DO UPDATE SET
+  owner = excluded.owner, body = excluded.body, version = excluded.version, expires = excluded.expires
 
 -- name: put_tallies
 INSERT INTO @tallies (owner, hour, name, number)

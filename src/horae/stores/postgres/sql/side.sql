@@ -1,23 +1,58 @@
 -- Records and the journal.
 
 -- name: get_record
-SELECT kind, key, owner, body, version FROM @records WHERE kind = $1 AND key = $2
+SELECT {record_columns} FROM @records WHERE kind = $1 AND key = $2
 
--- name: hold_record
-SELECT version FROM @records WHERE kind = $1 AND key = $2 FOR UPDATE
-
--- name: insert_record
-INSERT INTO @records (kind, key, owner, body, version) VALUES ($1, $2, $3, $4, 1) ON CONFLICT DO NOTHING RETURNING 1
-
--- name: update_record
-UPDATE @records SET owner = $3, body = $4, version = version + 1 WHERE kind = $1 AND key = $2
-
--- name: drop_record
-DELETE FROM @records WHERE kind = $1 AND key = $2
+-- name: write_records
+-- New ones, those that take the place of a version, and those that go: each record at most once. What comes back was
+-- written, and with all others somebody else was faster.
+WITH
+  wanted AS MATERIALIZED (
+    SELECT * FROM unnest(
+      $1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::bigint[], $6::text::bigint[],
+      $7::text::smallint[]
+    ) WITH ORDINALITY AS each (kind, key, owner, body, expires, replacing, dropped, place)
+  ),
+  made AS (
+    INSERT INTO @records (kind, key, owner, body, expires, version)
+    SELECT kind, key, owner, body, expires, 1 FROM wanted WHERE replacing IS NULL AND dropped = 0 ORDER BY place
+    ON CONFLICT DO NOTHING RETURNING kind, key
+  ),
+  replaced AS (
+    UPDATE @records SET
+      owner = wanted.owner, body = wanted.body, expires = wanted.expires, version = records.version + 1
+    FROM wanted WHERE wanted.replacing IS NOT NULL AND wanted.dropped = 0
+      AND records.kind = wanted.kind AND records.key = wanted.key AND records.version = wanted.replacing
+    RETURNING records.kind, records.key
+  ),
+  gone AS (
+    DELETE FROM @records USING wanted WHERE wanted.replacing IS NOT NULL AND wanted.dropped = 1
+      AND records.kind = wanted.kind AND records.key = wanted.key AND records.version = wanted.replacing
+    RETURNING records.kind, records.key
+  )
+SELECT kind, key FROM made UNION ALL SELECT kind, key FROM replaced UNION ALL SELECT kind, key FROM gone
 
 -- name: records_page
-SELECT kind, key, owner, body, version FROM @records
-WHERE kind = $1 AND key > $2 AND ($4::text IS NULL OR owner = $4) ORDER BY key LIMIT $3
+SELECT {record_columns} FROM @records WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3
+
+-- name: records_page_of_owner
+SELECT {record_columns} FROM @records WHERE owner = $4 AND kind = $1 AND key > $2 ORDER BY owner, kind, key LIMIT $3
+
+-- name: newest_records_page
+SELECT {record_columns} FROM @records WHERE kind = $1 AND key < $2 ORDER BY key DESC LIMIT $3
+
+-- name: newest_records_page_of_owner
+SELECT {record_columns} FROM @records
+WHERE owner = $4 AND kind = $1 AND key < $2 ORDER BY owner DESC, kind DESC, key DESC LIMIT $3
+
+-- name: something_expired
+SELECT EXISTS (SELECT 1 FROM @records WHERE expires <= $1)
+
+-- name: drop_expired
+-- The oldest first. One that somebody is just keeping on is passed over.
+DELETE FROM @records WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM @records WHERE expires <= $1 ORDER BY expires, kind, key LIMIT $2 FOR UPDATE SKIP LOCKED
+)) RETURNING 1
 
 -- name: said
 SELECT run_id, max(number) FROM @lines WHERE run_id = ANY ((SELECT $1::text::text[])::text[]) GROUP BY run_id

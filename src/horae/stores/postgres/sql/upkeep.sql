@@ -22,8 +22,12 @@ SELECT
   ),
   (
     WITH oldest AS MATERIALIZED (
-      SELECT told.first + events.place AS number, events.at FROM @told JOIN @events ON events.tx = told.tx
-      WHERE told.first IS NOT NULL ORDER BY told.first, events.place LIMIT $2
+      SELECT told.first + events.place AS number, events.at
+      FROM @told CROSS JOIN LATERAL (SELECT * FROM @events AS each WHERE each.tx = told.tx ORDER BY each.place) AS events
+      WHERE told.first IS NOT NULL AND told.first < $2 + (
+        SELECT first + size FROM @told AS earliest WHERE first IS NOT NULL ORDER BY first LIMIT 1
+      )
+      ORDER BY told.first, events.place LIMIT $2
     )
     SELECT json_agg(number ORDER BY number)::text FROM oldest
     WHERE number < coalesce((SELECT min(number) FROM oldest WHERE at >= $1), 9223372036854775807)
@@ -52,13 +56,21 @@ SELECT coalesce(
 )
 
 -- name: crowded_of_late
-SELECT task FROM @runs WHERE task IN (
-  SELECT tasks.seq FROM @told JOIN @events ON events.tx = told.tx JOIN @tasks ON tasks.id = events.task_id
+-- Each looked up by itself: how many there are of anything, the planner may have learnt when there were none.
+SELECT late.task FROM (
+  SELECT DISTINCT tasks.seq AS task
+  FROM @told CROSS JOIN LATERAL (SELECT * FROM @events AS each WHERE each.tx = told.tx ORDER BY each.place) AS events
+  CROSS JOIN LATERAL (SELECT seq FROM @tasks AS each WHERE each.id = events.task_id ORDER BY each.id LIMIT 1) AS tasks
   WHERE told.first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
     AND told.first <= $2 AND told.first + events.place > $1 AND told.first + events.place <= $2
     AND events.run_id IS NOT NULL
-)
-GROUP BY task HAVING count(*) > $3 ORDER BY task
+) AS late
+WHERE (
+  SELECT count(*) FROM (
+    SELECT 1 FROM @runs WHERE runs.task = late.task ORDER BY planned, attempt, origin LIMIT $3::bigint + 1
+  ) AS counted_so_far
+) > $3::bigint
+ORDER BY late.task
 
 -- name: surplus
 -- The oldest of those that are not among the newest.

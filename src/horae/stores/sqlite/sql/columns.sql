@@ -22,6 +22,9 @@ runs.span_count, runs.forgiven, runs.deaths, runs.alone, runs.in_order, runs.can
 -- name: node_columns
 id, home, version, joined, renewed, renewals, host, load, capacity, clock_offset, draining
 
+-- name: record_columns
+kind, key, owner, body, version, expires
+
 -- name: task_filter
 -- Every condition that is given must hold.
 (:states IS NULL OR standings.state IN (SELECT value FROM json_each(:states)))

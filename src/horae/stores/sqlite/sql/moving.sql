@@ -22,7 +22,7 @@ SELECT (SELECT last FROM tokens), coalesce((SELECT seq FROM sqlite_sequence WHER
 SELECT name, value FROM remembered WHERE name > ? ORDER BY name LIMIT ?
 
 -- name: all_records_page
-SELECT kind, key, owner, body, version FROM records WHERE (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?
+SELECT {record_columns} FROM records WHERE (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?
 
 -- name: limits_page
 SELECT name, seats FROM lanes WHERE name > ? ORDER BY name LIMIT ?
@@ -52,7 +52,7 @@ SELECT 'events', ? WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 
 UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'events'
 
 -- name: replace_record
-REPLACE INTO records (kind, key, owner, body, version) VALUES (?, ?, ?, ?, ?)
+REPLACE INTO records (kind, key, owner, body, version, expires) VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: replace_tally
 REPLACE INTO tallies (owner, hour, name, number) VALUES (?, ?, ?, ?)

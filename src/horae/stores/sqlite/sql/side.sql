@@ -1,20 +1,41 @@
 -- Records and the journal.
 
 -- name: get_record
-SELECT kind, key, owner, body, version FROM records WHERE kind = ? AND key = ?
+SELECT {record_columns} FROM records WHERE kind = ? AND key = ?
 
 -- name: insert_record
-INSERT INTO records (kind, key, owner, body, version) VALUES (?, ?, ?, ?, 1) ON CONFLICT DO NOTHING
+INSERT INTO records (kind, key, owner, body, expires, version) VALUES (?, ?, ?, ?, ?, 1)
+ON CONFLICT DO NOTHING RETURNING version
 
 -- name: update_record
-UPDATE records SET owner = ?, body = ?, version = version + 1 WHERE kind = ? AND key = ? AND version = ?
+UPDATE records SET owner = ?, body = ?, expires = ?, version = version + 1
+WHERE kind = ? AND key = ? AND version = ? RETURNING version
 
 -- name: drop_record
-DELETE FROM records WHERE kind = ? AND key = ? AND version = ?
+DELETE FROM records WHERE kind = ? AND key = ? AND version = ? RETURNING version
 
 -- name: records_page
-SELECT kind, key, owner, body, version FROM records
-WHERE kind = :kind AND key > :after AND (:owner IS NULL OR owner = :owner) ORDER BY key LIMIT :limit
+SELECT {record_columns} FROM records WHERE kind = ? AND key > ? ORDER BY key LIMIT ?
+
+-- name: records_page_of_owner
+SELECT {record_columns} FROM records INDEXED BY records_by_owner
+WHERE owner = ? AND kind = ? AND key > ? ORDER BY key LIMIT ?
+
+-- name: newest_records_page
+SELECT {record_columns} FROM records WHERE kind = ? AND key < ? ORDER BY key DESC LIMIT ?
+
+-- name: newest_records_page_of_owner
+SELECT {record_columns} FROM records INDEXED BY records_by_owner
+WHERE owner = ? AND kind = ? AND key < ? ORDER BY key DESC LIMIT ?
+
+-- name: something_expired
+SELECT EXISTS (SELECT 1 FROM records INDEXED BY records_expiring WHERE expires <= ?)
+
+-- name: drop_expired
+-- The oldest first.
+DELETE FROM records WHERE rowid IN (
+  SELECT rowid FROM records INDEXED BY records_expiring WHERE expires <= ? ORDER BY expires, kind, key LIMIT ?
+) RETURNING version
 
 -- name: said
 SELECT coalesce(max(number), 0) FROM lines WHERE run_id = ?

@@ -1,0 +1,70 @@
+"""Readers of events at a real deployment: how soon they hear, and whether the engine notices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from bench.api.deployment import Deployment, deployed, tick
+from bench.api.scale import Sizes
+from bench.engine.samples import percentile
+from bench.events.readers import listening
+from bench.results import Bar, Row, Section, counted
+from horae.cli.fast_loop import run_fast
+from horae.clock import SystemClock
+
+_HEARD: Final = Bar("at most", 200)
+_FEW: Final = 2
+"""Tasks a second where everybody hears of all of them: each is three events, and so many times three for all."""
+_CLOCK: Final = SystemClock()
+_SHARES: Final = {"p50": 0.5, "p99": 0.99, "worst": 1.0}
+
+
+def streams(sizes: Sizes) -> list[Section]:
+    return [_section(sizes, min(_FEW, sizes.ticking), "", "all events"), _own(sizes)]
+
+
+def _own(sizes: Sizes) -> Section:
+    """As pages of one task each have it: everybody hears of one task, and all tasks have somebody who listens."""
+    return _section(sizes, sizes.ticking, "?task={}", "one task each")
+
+
+def _section(sizes: Sizes, tasks: int, asked: str, what: str) -> Section:
+    with TemporaryDirectory() as folder, deployed(Path(folder)) as deployment:
+        tick(deployment, tasks)
+        alone, _, _ = run_fast(_listen(deployment, 1, [""], sizes.listening))
+        ids = [each["id"] for each in deployment.ask("GET", f"/v1/tasks?limit={min(tasks, 200)}")["items"]]
+        late, heard, spent = run_fast(
+            _listen(deployment, sizes.readers, [asked.format(each) for each in ids], sizes.listening)
+        )
+    rows = (
+        *_rows("heard after", heard, _HEARD),
+        *_rows("lateness, one reader", alone, None),
+        *_rows(f"lateness, {sizes.readers:,} readers", late, None),
+        counted("processor time of the API, of one processor", spent / sizes.listening * 100, "%"),
+        counted("processor time for each that was heard", spent / max(len(heard), 1) * 1e6, "µs"),
+    )
+    note = f"{tasks} tasks a second for {sizes.listening:g} s; {len(heard):,} events were heard; the readers in one process."
+    return Section(f"API: {sizes.readers:,} readers of events, {what}", rows, (note,))
+
+
+async def _listen(
+    deployment: Deployment, readers: int, queries: Sequence[str], seconds: float
+) -> tuple[list[float], list[float], float]:
+    """How late the engine was, how long after it happened everything was heard, and processor time that the API took."""
+    async with listening(deployment.base, deployment.token, readers, queries) as heard:
+        began, before = _CLOCK.now(), deployment.api_seconds
+        heard.clear()
+        await _CLOCK.pause(seconds)
+        ended, found, spent = _CLOCK.now(), list(heard), deployment.api_seconds - before
+    return deployment.lateness(began, ended - timedelta(seconds=0.5)), found, spent
+
+
+def _rows(what: str, seconds: Sequence[float], bar: Bar | None) -> list[Row]:
+    return [
+        counted(f"{what}, {name}", percentile(seconds, share) * 1e3, "ms", bar if name == "p99" else None)
+        for name, share in _SHARES.items()
+    ]

@@ -1,0 +1,35 @@
+"""The API in a process of its own, for as long as somebody holds its standard input open."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+from horae.api.app import make_app
+from horae.cli.fast_loop import run_fast
+from horae.clock import SystemClock
+from horae.runtime.house import make_service
+from horae.runtime.kinds import Kinds
+from horae.runtime.serving import listening, serving
+from horae.runtime.stores import make_store
+from horae.settings import read_settings
+from horae.web.house import WebSettings
+
+
+async def serve(url: str) -> None:
+    store, clock = make_store(url), SystemClock()
+    await store.open()
+    service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
+    token = await service.tokens.first()
+    app = make_app(service, clock, WebSettings(rate_limit=None, engine=False))
+    with listening("127.0.0.1", 0) as line:
+        async with serving(app, line) as base:
+            sys.stdout.write(json.dumps({"base": base, "token": token}) + "\n")
+            sys.stdout.flush()
+            await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    await store.close()
+
+
+if __name__ == "__main__":
+    run_fast(serve(sys.argv[1]))

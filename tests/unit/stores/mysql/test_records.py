@@ -1,0 +1,86 @@
+"""Records on MySQL and MariaDB: all that come with a change go to the server together, whatever stands in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from horae.errors import Conflict
+from horae.model.record import Record, Writing
+from horae.stores.mysql import MySQLStore
+from horae.stores.mysql.link import MySQLLink
+from horae.testing.contracts.scenes import claim_all, keep, settle
+from horae.testing.factories import a_new_task, a_node, a_task
+from tests.servers.mariadb import MariaDBServer
+from tests.unit.stores.mysql.opening import linked, new_prefix, played
+from tests.unit.stores.mysql.test_link import HOSTILE
+
+
+def note(key: str, body: str = "{}") -> Writing:
+    return Writing(Record("note", key, "ada", body))
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What went to the server, packet by packet."""
+    texts: list[str] = []
+    results = MySQLLink._results
+
+    async def told(link: MySQLLink, text: str) -> list[Any]:
+        texts.append(text)
+        return await results(link, text)
+
+    monkeypatch.setattr(MySQLLink, "_results", told)
+    return texts
+
+
+def test_what_has_no_records_beside_it_says_nothing_of_records(mariadb_server: MariaDBServer, said: list[str]) -> None:
+    async def scene(store: MySQLStore) -> None:
+        await store.join(a_node())
+        await keep(store, a_task(), a_task(lane="press"))
+        await settle(store, *(each.run for each in await claim_all(store)))
+        await store.set_lane("press", 3)
+        assert any("_tasks`" in text for text in said)
+        assert not any("_records`" in text for text in said)
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_a_thousand_records_go_in_one_packet(mariadb_server: MariaDBServer, said: list[str]) -> None:
+    async def scene(store: MySQLStore) -> None:
+        await store.add([a_new_task(a_task())._replace(beside=(note(f"{place:04}"),)) for place in range(1_000)])
+        assert sum("_records`" in text for text in said) == 1
+        assert len((await store.records("note", limit=1_000)).items) == 1_000
+
+    played(new_prefix(mariadb_server), scene)
+
+
+def test_what_does_not_fit_into_a_packet_goes_in_several(mariadb_server: MariaDBServer, said: list[str]) -> None:
+    async def scene(store: MySQLStore) -> None:
+        writings = [note(f"{place}", '"' + "x" * 1_000 + '"') for place in range(10)]
+        async with linked(store, packet=32_000) as link:
+            await link.begin()
+            assert await link.write_records(writings) is None
+            await link.commit()
+            assert 3 < sum("_records`" in text for text in said) <= 10
+            assert await link.write_records([note("new"), *writings[8:]]) == writings[8]
+        assert len((await store.records("note")).items) == 11
+
+    played(new_prefix(mariadb_server), scene)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_whatever_stands_in_a_record_stays_in_it(mariadb_server: MariaDBServer, text: str) -> None:
+    async def scene(store: MySQLStore) -> None:
+        record = Record(text, text, text, text)
+        assert await store.put_record(record, replacing=None)
+        first = a_new_task(a_task())._replace(beside=(note("first"), Writing(record, 1), note("last")))
+        await store.add([first])
+        assert await store.get_record(text, text, text) == record._replace(version=2)
+        with pytest.raises(Conflict):
+            await store.add([a_new_task(a_task())._replace(beside=(Writing(record, 1),))])
+        assert await store.drop_record(text, text, 2)
+        assert [each.key for each in (await store.records("note")).items] == ["first", "last"]
+
+    played(new_prefix(mariadb_server), scene)

@@ -1,0 +1,133 @@
+"""What is ordinary is written at once, and leaves behind exactly what the memory store has of the same decisions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+
+from horae.lifecycle.fire import fire
+from horae.lifecycle.settle import settle
+from horae.lifecycle.start import Claimant
+from horae.model.change import Change, Facts
+from horae.model.entry import Entry
+from horae.model.outcome import Failed, Outcome, Settlement, Succeeded
+from horae.model.policy import Policies
+from horae.model.task import FRESH, Task
+from horae.ports.store import Claimed
+from horae.schedule import Every, Once
+from horae.stores.familiar import Known
+from horae.stores.memory import MemoryStore
+from horae.stores.postgres.at_once import births_at_once, successes_at_once
+from horae.stores.served.folded import Folded
+from horae.testing.contracts.contract import WholeStore
+from horae.testing.contracts.scenes import everything, keep
+from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node, a_settlement, a_task, an_entry
+from tests.servers.postgres import PostgresServer
+from tests.unit.stores.postgres.opening import new_schema, opened, run
+
+CLAIMANT: Final = Claimant(NODE, NOON, timedelta(seconds=10))
+RESULTS: Final = (None, '"plain"', '"a \\"quoted\\" word, {braces} and \\\\"', '"花"', "[null,1]")
+
+
+def decide(facts: Facts, entry: Entry, token: int) -> Change:
+    return fire(facts, entry, token, CLAIMANT)
+
+
+def lone(count: int, **fields: Any) -> list[Task]:
+    return [a_task(schedule=Once(at=NOON), **fields) for _ in range(count)]
+
+
+def repeated(count: int) -> list[Task]:
+    return [a_task(schedule=Every(interval=HOUR)) for _ in range(count)]
+
+
+def ending(claimed: Claimed, place: int, outcome: Outcome) -> Settlement:
+    return a_settlement(claimed.run, outcome=outcome, started=NOON, ended=NOON + SECOND + place * MICROSECOND)
+
+
+async def lived(store: WholeStore, tasks: list[Task], *, failing: bool) -> tuple[object, ...]:
+    """All begin together and end together."""
+    await store.join(a_node())
+    await keep(store, *tasks)
+    begun = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
+    assert len(begun) == len(tasks)
+    reports = [ending(each, place, Succeeded(RESULTS[place % len(RESULTS)])) for place, each in enumerate(begun)]
+    if failing:
+        reports[1] = ending(begun[1], 1, Failed("no", permanent=True))
+    assert await store.settle(reports, settle) == frozenset()
+    assert await store.settle(reports, settle) == {each.run.id for each in begun}, "what has ended stays so"
+    return (*await everything(store), await store.counts(None, [0, int(NOON.timestamp()) // 3600]))
+
+
+@pytest.mark.parametrize("failing", [False, True])
+@pytest.mark.parametrize("kinds", ["lone", "repeated", "both", "careful"])
+def test_it_leaves_behind_what_memory_does(postgres_server: PostgresServer, kinds: str, failing: bool) -> None:  # noqa: FBT001 - one of two
+    tasks = {
+        "lone": lone(7),
+        "repeated": repeated(7),
+        "both": [task for pair in zip(lone(4), repeated(4), strict=True) for task in pair],
+        "careful": lone(3, policies=Policies(guarantee="at_most_once")),
+    }[kinds]
+
+    async def scene() -> None:
+        memory = MemoryStore()
+        async with opened(new_schema(postgres_server)) as store:
+            assert await lived(store, tasks, failing=failing) == await lived(memory, tasks, failing=failing)
+            assert await store.check() == ()
+
+    run(scene())
+
+
+def begun(task: Task, number: int) -> tuple[Known, tuple[Entry, ...], Change]:
+    entries = (an_entry(task),)
+    known = Known(number, 1, task, FRESH)
+    return known, entries, decide(Facts(task, known.standing, entries), entries[0], 1)
+
+
+def ended(known: Known, change: Change) -> Change:
+    born = change.born[0]
+    assert change.standing is not None
+    return settle(Facts(known.task, change.standing, (), change.born), born, a_settlement(born, started=NOON))
+
+
+def test_what_the_rules_say_of_a_lone_occurrence_is_taken_as_it_is() -> None:
+    births, successes = Folded(), Folded()
+    for number, task in enumerate(lone(3)):
+        known, entries, change = begun(task, number)
+        after = births.take(known, entries, change)
+        assert after is not None
+        assert (after.version, after.live, after.standing) == (2, change.born, change.standing)
+        over = successes.take(after, (), ended(known, change))
+        assert over is not None
+        assert (over.version, over.live) == (3, ())
+    assert births_at_once(births, 0) is not None
+    assert successes_at_once(successes, 0) is not None
+
+
+def test_what_is_of_the_other_kind_or_says_more_is_not_taken() -> None:
+    folded = Folded()
+    known, entries, change = begun(lone(1)[0], 1)
+    assert folded.take(known, entries, change._replace(events=())) is None
+    assert folded.take(known, entries, change._replace(put=entries)) is None
+    assert folded.take(known, (*entries, *entries), change) is None
+    after = folded.take(known, entries, change)
+    assert after is not None
+    end = ended(known, change)
+    assert folded.take(after, (), end) is None, "births and successes do not go together"
+    other = Folded()
+    assert other.take(after, (), end._replace(events=end.events[:1])) is None
+    assert other.take(after, (), end._replace(dropped=("next",))) is None
+    assert other.take(known, (), end) is None, "nothing went on"
+    assert other.kept == []
+
+
+def test_runs_that_began_differently_are_written_piece_by_piece() -> None:
+    folded = Folded()
+    for number, task in enumerate(lone(2)):
+        entries = (an_entry(task),)
+        known = Known(number, 1, task, FRESH)
+        change = fire(Facts(task, known.standing, entries), entries[0], 1 + number, CLAIMANT)
+        assert folded.take(known, entries, change) is not None
+    assert births_at_once(folded, 0) is None

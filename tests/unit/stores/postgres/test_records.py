@@ -1,0 +1,116 @@
+"""Records on PostgreSQL: all that come with a change are one statement, and where there are none there is none."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from horae.errors import Conflict
+from horae.model.record import Record, Writing
+from horae.stores.postgres import PostgresStore
+from horae.stores.postgres.layers import layers
+from horae.stores.postgres.link import PostgresLink
+from horae.testing.contracts.scenes import claim_all, keep, settle
+from horae.testing.factories import NOON, a_new_task, a_node, a_task
+from tests.servers.postgres import PostgresServer
+from tests.unit.stores.postgres.opening import connected, new_schema, played, until
+
+WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+
+
+def note(key: str, body: str = "{}") -> Writing:
+    return Writing(Record("note", key, "ada", body))
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the statements that links run with rows in them."""
+    names: list[str] = []
+    run = PostgresLink._run
+
+    async def told(link: PostgresLink, name: str, *values: Any) -> list[Any]:
+        names.append(name)
+        return await run(link, name, *values)
+
+    monkeypatch.setattr(PostgresLink, "_run", told)
+    return names
+
+
+def test_what_has_no_records_beside_it_says_nothing_of_records(
+    postgres_server: PostgresServer, said: list[str]
+) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.join(a_node())
+        await keep(store, a_task(), a_task(lane="press"))
+        await settle(store, *(each.run for each in await claim_all(store)))
+        await store.set_lane("press", 3)
+        assert "insert_tasks" in said
+        assert "write_records" not in said
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_a_thousand_records_are_one_statement(postgres_server: PostgresServer, said: list[str]) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.add([a_new_task(a_task())._replace(beside=(note(f"{place:04}"),)) for place in range(1_000)])
+        assert said.count("write_records") == 1
+        found = (await store.records("note", limit=1_000)).items
+        assert [record.key for record in found] == [f"{place:04}" for place in range(1_000)]
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_each_layer_holds_a_record_once_and_in_order() -> None:
+    first, second, third = note("a", "1"), note("a", "2"), note("a", "3")
+    other, last = note("b"), note("c")
+    assert layers([first, other, second, third, last]) == [[first, other, last], [second], [third]]
+    assert layers([]) == []
+
+
+def test_whoever_waited_for_a_record_that_somebody_kept_on_leaves_it(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore) -> None:
+        expired = [Writing(note(key).record._replace(expires=NOON)) for key in ("kept", "gone")]
+        assert await store.write_records(expired)
+        async with connected(store) as rival:
+            await rival.execute("BEGIN; UPDATE records SET expires = NULL, version = 2 WHERE key = 'kept'")
+            assert await store.drop_expired(NOON, 10) == 1
+            await rival.execute("COMMIT")
+        assert await store.drop_expired(NOON, 10) == 0
+        assert [record.key for record in (await store.records("note")).items] == ["kept"]
+
+    played(new_schema(postgres_server), scene)
+
+
+@pytest.mark.parametrize("replacing", [None, 1])
+def test_whoever_waited_for_somebody_faster_is_refused_and_whoever_waited_for_nothing_is_not(
+    postgres_server: PostgresServer, replacing: int | None
+) -> None:
+    """What somebody else writes and has not committed decides only when they have."""
+
+    async def scene(store: PostgresStore) -> None:
+        theirs = (
+            "INSERT INTO records VALUES ('note', 'head', 'bob', '1', 1)"
+            if replacing is None
+            else "UPDATE records SET version = 2 WHERE key = 'head'"
+        )
+        for end, late in (("ROLLBACK", False), ("COMMIT", True)):
+            await store.drop_record("note", "head", 1)
+            await store.drop_record("note", "head", 2)
+            if replacing is not None:
+                assert await store.put_record(note("head").record, replacing=None)
+            async with connected(store) as rival, connected(store) as watch:
+                await rival.execute(f"BEGIN; {theirs}")
+                head = Writing(note("head").record, replacing)
+                adding = asyncio.create_task(store.add([a_new_task(a_task())._replace(beside=(head,))]))
+                await until(lambda: watch.fetchval(WAITING))
+                await rival.execute(end)
+                if late:
+                    with pytest.raises(Conflict):
+                        await adding
+                else:
+                    await adding
+        assert len(await store.events(0)) == 1
+
+    played(new_schema(postgres_server), scene)

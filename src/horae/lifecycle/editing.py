@@ -19,6 +19,7 @@ from ..schedule import Now, Once, count, next  # noqa: A004 - the product's own 
 from .agenda import next_entry, resting, waiting_entry
 from .conclude import conclude, occurrence_goes_on
 from .leaving import account_for
+from .noticing import noticed
 from .pile import MICROSECOND, Pile, counts_from_end, without_repeat
 from .telling import task_event, told
 
@@ -32,8 +33,10 @@ def edit(facts: Facts, edited: Task, now: datetime) -> Change:
         raise refuse("task_cancelled")
     task = edited._replace(id=before.id, owner=before.owner, created=before.created, version=before.version + 1)
     if task.schedule != before.schedule:
-        return _reschedule(facts, _said_now(task, now), now)
-    return Change(task=task, put=_moved(facts, task), events=(task_event(EventKind.TASK_EDITED, task, now),))
+        change = _reschedule(facts, _said_now(task, now), now)
+    else:
+        change = Change(task=task, put=_moved(facts, task), events=(task_event(EventKind.TASK_EDITED, task, now),))
+    return change._replace(events=(*change.events, *noticed(facts, task, facts.standing, now)))
 
 
 def _said_now(task: Task, now: datetime) -> Task:

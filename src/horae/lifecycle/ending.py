@@ -15,6 +15,7 @@ from ..model.run import Origin, Run, RunState
 from ..model.task import GOING, Standing, TaskState
 from ..schedule import Now, Once
 from .leaving import account_for, occurrences_in
+from .noticing import noticed
 from .telling import task_event, told
 
 _FAILURES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
@@ -27,7 +28,7 @@ def end_occurrence(facts: Facts, ended: Run, now: datetime, *, poisoned: bool = 
         standing=standing,
         moved=(ended,),
         dropped=deadline_slots(facts, ended),
-        events=(told(ended, now),),
+        events=(told(ended, now), *noticed(facts, facts.task, standing, now, _why(ended))),
     )
     if standing.state is TaskState.FAILED and ended.state is RunState.SUCCEEDED and _was_all(facts, ended):
         return _done_after_all(facts, change, standing, now)
@@ -37,7 +38,7 @@ def end_occurrence(facts: Facts, ended: Run, now: datetime, *, poisoned: bool = 
         return _give_up(facts, change, standing, Reason.QUARANTINED, now)
     most = facts.task.policies.give_up_after
     if most is not None and standing.failures >= most and _counts(ended):
-        return _give_up(facts, change, standing, ended.reason or Reason.TARGET_FAILED, now)
+        return _give_up(facts, change, standing, _why(ended), now)
     return change
 
 
@@ -88,6 +89,10 @@ def _done_after_all(facts: Facts, change: Change, standing: Standing, now: datet
         standing=standing._replace(state=TaskState.COMPLETED, reason=None, ended=now),
         events=(*change.events, task_event(EventKind.TASK_COMPLETED, facts.task, now)),
     )
+
+
+def _why(ended: Run) -> Reason:
+    return ended.reason or Reason.TARGET_FAILED
 
 
 def _counts(ended: Run) -> bool:

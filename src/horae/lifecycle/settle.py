@@ -40,6 +40,9 @@ def settle_at_length(facts: Facts, run: Run, report: Settlement) -> Change:
     else:
         poisoned = isinstance(outcome, Failed) and outcome.died_alone
         change = end_occurrence(facts, ended, report.ended, poisoned=poisoned)
+        if isinstance(outcome, Succeeded) and outcome.tells is not None:
+            triggered = Event(EventKind.TASK_TRIGGERED, report.ended, run.owner, run.task_id, run.id, outcome.tells)
+            change = change._replace(events=(triggered, *change.events))
     return conclude(facts, change, report.ended)
 
 

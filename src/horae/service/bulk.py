@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from ..errors import Refusal
-from ..model.page import LARGEST_PAGE
+from ..model.change import Facts
+from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import Principal
 from ..model.task import Task
 from ..ports.store import TaskFilter
-from .tasks import Tasks
 
 Action: TypeAlias = Callable[[Task], Awaitable[object]]
 _REMEMBERED: Final = 100
@@ -29,8 +29,14 @@ class BulkReport(NamedTuple):
     refused: tuple[Refused, ...] = ()
 
 
+class Listing(Protocol):
+    """Whoever can say which tasks a filter finds."""
+
+    async def page(self, who: Principal, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]: ...
+
+
 class Bulk:
-    def __init__(self, tasks: Tasks) -> None:
+    def __init__(self, tasks: Listing) -> None:
         self._tasks = tasks
 
     async def each(

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ..errors import Refusal
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.task import PauseCause, TaskState
 from ..ports.records import Record, Records
 from ..ports.store import Book
+from .rights import refuse_agent
 from .tasks import Tasks
 
 CODE_KEY: Final = "code:"
@@ -38,6 +39,8 @@ class Code:
         While other nodes run (not `alone`), one of them may have what is not declared here: then nothing is set aside, and
         a later start looks again.
         """
+        refuse_agent(who, "declared functions")
+        who.must(Scope.WRITE)
         gone: list[str] = []
         by_module = {module: set(names) for module, names in declared.items()}
         # What has moved to another module is still there.
@@ -53,6 +56,8 @@ class Code:
 
     async def found_again(self, who: Principal, name: str) -> None:
         """It is declared once more: what was set aside for want of code goes on."""
+        refuse_agent(who, "declared functions")
+        who.must(Scope.WRITE)
         facts = await self._book.find(who.owner, CODE_KEY + name)
         pause = None if facts is None else facts.standing.pause
         if facts is not None and pause is not None and pause.cause is PauseCause.ORPHANED:

@@ -4,32 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
+from ..clock import Clock
 from ..model.checks import check_number
-from ..model.lane import OWNER_LANE, LaneUse, check_lane
-from ..model.principal import Principal
-from ..model.refusals import refuse
+from ..model.lane import LaneUse, check_lane
+from ..model.principal import Principal, Scope
+from ..ports.records import Records
 from ..ports.store import Book
+from .audit import Audit
+from .rights import lane_of, own_lanes, refuse_agent
 
 MOST_IN_LANE: Final = 1_000_000
 
 
+class Keeping(Book, Records, Protocol):
+    """What it asks of the store."""
+
+
 class Lanes:
-    def __init__(self, book: Book, told: Callable[[datetime | None], None] = lambda _due: None) -> None:
-        self._book = book
+    """Lanes of everybody, and the quotas of owners, are an admin's business; others have lanes of their own."""
+
+    def __init__(
+        self, store: Keeping, clock: Clock, told: Callable[[datetime | None], None] = lambda _due: None
+    ) -> None:
+        self._store = store
+        self._audit = Audit(store, clock)
         self._told = told
 
+    async def all(self, who: Principal) -> tuple[LaneUse, ...]:
+        """Every lane that has a limit or somebody in it, by name; of others than admins, their own."""
+        refuse_agent(who, "lanes")
+        who.must(Scope.READ)
+        return tuple(each for each in await self._store.lanes() if _sees(who, each.name))
+
     async def limit(self, who: Principal, name: str, limit: int) -> LaneUse:
-        """At most so many runs of this lane at once, across all nodes; with 0 nothing of it starts. Quotas of owners are
-        lanes too, and an admin's business."""
+        """At most so many runs of this lane at once, across all nodes; with 0 nothing of it starts."""
+        refuse_agent(who, "lanes")
+        who.must(Scope.WRITE)
         check_lane(name)
         check_number("limit", limit, 0, MOST_IN_LANE)
-        if name.startswith(OWNER_LANE) and not who.admin:
-            raise refuse("foreign_owner", owner=name.removeprefix(OWNER_LANE))
-        await self._book.set_lane(name, limit)
+        meant = lane_of(who, who.owner, name)
+        if not _sees(who, meant):
+            who.must(Scope.ADMIN)
+        check_lane(meant)
+        await self._store.set_lane(meant, limit, beside=self._audit.row(who, "lane.limit", meant, {"limit": limit}))
         # A higher limit may have let somebody in.
         self._told(None)
-        # How full it is, is told only to those who may see everybody's runs.
-        seen = await self._book.lanes() if who.admin else ()
-        return next((each for each in seen if each.name == name), LaneUse(name, limit, 0))
+        return next((each for each in await self._store.lanes() if each.name == meant), LaneUse(meant, limit, 0))
+
+
+def _sees(who: Principal, lane: str) -> bool:
+    return who.scope is None or lane.startswith(own_lanes(who.owner))

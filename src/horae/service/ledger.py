@@ -13,7 +13,7 @@ from ..lifecycle.explain import Explanation, explain
 from ..lifecycle.pile import MICROSECOND
 from ..model.change import Facts
 from ..model.entry import Stand
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.run import Run
@@ -23,6 +23,7 @@ from ..schedule import iterate
 from .checks import check_id
 from .moments import Stretch, asked_stretch
 from .outages import Outage, Outages
+from .rights import sees
 
 _ROWS: Final = 200
 _NOTHING_MORE: Final = timedelta(0)
@@ -65,9 +66,10 @@ class Ledger:
         return Why(facts, instant, found, await self._outage(found, instant))
 
     async def _facts(self, who: Principal, task_id: str) -> Facts:
+        who.must(Scope.READ)
         check_id(task_id, "no_such_task")
         facts = await self._book.facts(task_id, who.scope)
-        if facts is None:
+        if facts is None or not sees(who, facts.task):
             raise refuse("no_such_task", id=task_id)
         return facts
 

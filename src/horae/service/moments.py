@@ -6,12 +6,15 @@ import re
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import Final, NamedTuple
 
-from ..errors import InvalidSchedule
+from ..errors import InvalidSchedule, InvalidTask
 from ..model.refusals import refuse
+from ..schedule import Once, Past
+from ..schedule import next as next_of
 from ..schedule.canonical import read_moment
 from ..schedule.durations import exact
 from ..schedule.instants import to_datetime
 from ..schedule.preview import fires_in
+from ..schedule.text import read
 from ..schedule.value import first_instant, is_wall, last_instant
 from ..schedule.zones import find_zone
 
@@ -57,6 +60,21 @@ def asked_stretch(text: str | datetime, zone: str, now: datetime) -> Stretch:
         # Beyond the ends of the calendar nothing can be counted.
         raise refuse("unclear_moment", value=text)
     return found
+
+
+def coming_moment(text: str, zone: str, now: datetime) -> datetime:
+    """A moment that is still to come, as somebody says it: `2026-12-01`, `tomorrow at 9am`, `in 2h`, `明天早上9点`."""
+    try:
+        return asked_stretch(text, zone, now).first
+    except InvalidTask as refusal:
+        try:
+            schedule = read(text, zone=zone, now=now).schedule
+        except InvalidSchedule:
+            raise refusal from None
+        found = next_of(schedule, now, Past(anchor=now)) if isinstance(schedule, Once) else None
+        if found is None:
+            raise refusal from None
+        return found
 
 
 def _read(text: str, zone: str, now: datetime) -> Stretch:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..ports.agreed import agreed_lease
 from ..ports.records import Records
 from ..ports.store import Book, Node
+from .audit import Audit
 from .checks import check_id
 
 _FEW: Final = 5
@@ -45,37 +46,44 @@ class Nodes:
         self._store = store
         self._clock = clock
         self._told = told
+        self._audit = Audit(store, clock)
 
     async def all(self, who: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
         """Every node that holds a lease, by id; `is_gone` may know of a process that it is certainly dead."""
-        if not who.admin:
-            return ()
+        who.must(Scope.ADMIN)
         lease = await agreed_lease(self._store)
         now = self._clock.now()
         return tuple(_seen(node, now - node.renewed, lease, is_gone) for node in await self._store.nodes())
 
     async def drain(self, who: Principal, name: str, *, draining: bool = True) -> Node:
         """Let a node claim nothing more, or take that back; a part of its id from the beginning is enough."""
-        node = await self._named(who, name)
-        return (await self._tell((node,), name, draining=draining))[0]
+        who.must(Scope.ADMIN)
+        node = await self._named(name)
+        return (await self._tell(who, (node,), name, draining=draining))[0]
 
     async def drain_host(self, who: Principal, host: str, *, draining: bool = True) -> tuple[Node, ...]:
         """The same for all nodes of one machine."""
-        nodes = await self._store.nodes() if who.admin else ()
-        return await self._tell([node for node in nodes if node.host == host], host, draining=draining)
+        who.must(Scope.ADMIN)
+        nodes = [node for node in await self._store.nodes() if node.host == host]
+        return await self._tell(who, nodes, host, draining=draining)
 
-    async def _tell(self, nodes: tuple[Node, ...] | list[Node], name: str, *, draining: bool) -> tuple[Node, ...]:
+    async def _tell(self, who: Principal, nodes: Sequence[Node], name: str, *, draining: bool) -> tuple[Node, ...]:
         """Whoever has gone meanwhile needs to be told nothing."""
-        told = [node for node in nodes if await self._store.drain(node.id, draining=draining)]
+        action = "node.drain" if draining else "node.undrain"
+        told = [
+            node
+            for node in nodes
+            if await self._store.drain(node.id, draining=draining, beside=self._audit.row(who, action, node.id))
+        ]
         if not told:
             raise refuse("no_such_node", id=name)
         # It hears of it at once, and so do those who are to take over what comes due.
         self._told(None)
         return tuple(node._replace(draining=draining) for node in told)
 
-    async def _named(self, who: Principal, name: str) -> Node:
+    async def _named(self, name: str) -> Node:
         check_id(name, "no_such_node")
-        found = [node for node in await self._store.nodes() if name and node.id.startswith(name)] if who.admin else []
+        found = [node for node in await self._store.nodes() if name and node.id.startswith(name)]
         exact = [node for node in found if node.id == name] or found
         if not exact:
             raise refuse("no_such_node", id=name)

@@ -10,12 +10,13 @@ from ..clock import Clock
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE, Stand
 from ..model.lane import LaneUse
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.route import is_route
 from ..model.run import LIVE, Run
 from ..model.tally import NO_HOUR, OUTCOME, STATE, Counts, Lateness, hour_of, lateness_in
 from ..model.task import PauseCause, TaskState
 from ..ports.store import Book, Node, RunFilter, TaskFilter, Waiting
+from .rights import refuse_agent
 
 ON_TIME: Final = timedelta(seconds=1)
 _HOURS: Final = 24
@@ -73,6 +74,8 @@ class Overviews:
 
     async def now(self, who: Principal) -> Overview:
         """A fixed number of indexed reads. Lanes and nodes are the operator's business, and only an admin sees them."""
+        refuse_agent(who, "overviews")
+        who.must(Scope.READ)
         book, scope, now = self._book, who.scope, self._clock.now()
         hour = hour_of(now)
         counts = await book.counts(scope, [NO_HOUR, *range(hour - _HOURS, hour + 1)])
@@ -91,8 +94,8 @@ class Overviews:
             running.items,
             upcoming,
             needs_of((*failed.items, *stranded, *paused.items, *upcoming), now)[:_MOST_NEEDS],
-            await book.lanes() if who.admin else (),
-            await book.nodes() if who.admin else (),
+            await book.lanes() if scope is None else (),
+            await book.nodes() if scope is None else (),
         )
 
 

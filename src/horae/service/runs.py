@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Protocol
 
 from ..clock import Clock
-from ..errors import Refusal
+from ..errors import NotFound, Refusal
 from ..lifecycle import control
 from ..lifecycle.again import try_again
 from ..lifecycle.settle import settle
@@ -16,27 +16,40 @@ from ..model.entry import Entry, EntryKind
 from ..model.limits import ERROR_CHARACTERS, LOG_LINES, RESULT_BYTES, shortened
 from ..model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..model.run import LIVE, Run
 from ..ports.journal import Journal, NumberedLine
+from ..ports.records import Records
 from ..ports.store import RunFilter, Store
+from .audit import Audit
 from .checks import check_id, check_page, check_position, check_wanted
+from .committing import Committing, Deed
+from .gate import check_open
+from .rights import sees
+from .seats import Seats
 
 _ALL: Final = RunFilter()
 _ALL_LINES: Final = LOG_LINES + 1
 _READ_AGAIN: Final = 2
+_PAGES_AHEAD: Final = 20
+
+
+class Keeping(Store, Records, Protocol):
+    """What it asks of the store."""
 
 
 class Runs:
     def __init__(
         self,
-        store: Store,
+        store: Keeping,
         journal: Journal,
         clock: Clock,
         told: Callable[[datetime | None], None] = lambda _due: None,
+        commit: Committing | None = None,
     ) -> None:
         self._store = store
+        self._commit = commit or Committing(store, Seats(store, clock), Audit(store, clock))
         self._journal = journal
         self._clock = clock
         self._told = told
@@ -44,20 +57,45 @@ class Runs:
     async def page(
         self, who: Principal, wanted: RunFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Run]:
-        """Newest planned first. Whatever owner is asked for, nobody sees more than is theirs."""
+        """Newest planned first. Whatever owner is asked for, nobody sees more than is theirs.
+
+        A guest may be given a page with fewer than there are: it goes on where that one ends.
+        """
+        who.must(Scope.READ)
         check_page(after, limit)
         check_wanted(wanted)
         seen = wanted if who.scope is None else wanted._replace(owner=who.scope)
         try:
-            return await self._store.runs(seen, after, limit)
+            page = await self._store.runs(seen, after, limit)
+            return page if who.agent is None else await self._guests_page(who, seen, page, limit)
         except (ValueError, OverflowError):
             # No page ever ended there.
             raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
 
+    async def _guests_page(self, who: Principal, wanted: RunFilter, page: Page[Run], limit: int) -> Page[Run]:
+        for _ in range(_PAGES_AHEAD):
+            own = await self._of_guest(who, page.items)
+            if own or page.after is None:
+                return Page(own, page.after)
+            page = await self._store.runs(wanted, page.after, limit)
+        return Page(await self._of_guest(who, page.items), page.after)
+
+    async def _of_guest(self, who: Principal, runs: tuple[Run, ...]) -> tuple[Run, ...]:
+        """Those of the tasks that an agent made itself."""
+        own: dict[str, bool] = {}
+        for task_id in {run.task_id for run in runs}:
+            facts = await self._store.facts(task_id, who.scope)
+            own[task_id] = facts is not None and sees(who, facts.task)
+        return tuple(run for run in runs if own[run.task_id])
+
     async def get(self, who: Principal, run_id: str) -> Run:
+        who.must(Scope.READ)
+        return await self._found(who, run_id)
+
+    async def _found(self, who: Principal, run_id: str) -> Run:
         check_id(run_id, "no_such_run")
         found = await self._store.run(run_id, who.scope)
-        if found is None:
+        if found is None or (who.agent is not None and not await self._of_guest(who, (found,))):
             raise refuse("no_such_run", id=run_id)
         return found
 
@@ -73,16 +111,19 @@ class Runs:
 
     async def cancel(self, who: Principal, run_id: str) -> Run:
         """Ask a run to end; what no node holds ends at once."""
-        run, now = await self.get(who, run_id), self._clock.now()
+        who.must(Scope.RUN)
+        run, now = await self._found(who, run_id), self._clock.now()
         if not run.live:
             raise refuse("run_over", state=run.state.value)
-        await self._store.change(run.task_id, who.scope, lambda facts: control.cancel_run(facts, run_id, now))
+        deed = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
+        await self._commit.change(who, run.task_id, lambda facts: control.cancel_run(facts, run_id, now), deed)
         self._told(None)
-        return await self.get(who, run_id)
+        return await self._found(who, run_id)
 
     async def retry(self, who: Principal, run_id: str) -> Facts:
         """The occurrence of this run is attempted once more, with the same idempotency key."""
-        run = await self.get(who, run_id)
+        who.must(Scope.RUN)
+        run = await self._found(who, run_id)
         last = await self._last_attempt(who, run)
         for _ in range(_READ_AGAIN):
             facts, made = await self._try_again(who, last)
@@ -100,18 +141,20 @@ class Runs:
         made: list[Entry] = []
 
         def decide(facts: Facts) -> Change:
+            check_open(facts.task)
             others = tuple(each for each in facts.entries if not _is_late(each, last))
             change = try_again(facts._replace(entries=others), last, now)
             made[:] = [each for each in change.put if each.slot not in {other.slot for other in others}]
             return change
 
         try:
-            facts = await self._store.change(last.task_id, who.scope, decide)
+            deed = Deed("run.retry", lambda _facts, _change: {"run": last.id})
+            facts = await self._commit.change(who, last.task_id, decide, deed)
+        except NotFound:
+            raise refuse("no_such_run", id=last.id) from None
         except Refusal:
             await self._drop_late(who, last)
             raise
-        if facts is None:
-            raise refuse("no_such_run", id=last.id)
         return facts, made[0] if made else None
 
     async def _drop_late(self, who: Principal, last: Run) -> None:

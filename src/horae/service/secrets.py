@@ -14,12 +14,14 @@ from ..errors import Refusal
 from ..model.checks import check_text
 from ..model.limits import KEY_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.refusals import refuse as refuse_task
-from ..ports.records import Record, Records
+from ..ports.records import Record, Records, Writing
 from ..sealing import KeyFile, Sealing
 from ..sealing.refusals import refuse
+from .audit import Audit
 from .checks import check_page
+from .rights import refuse_agent
 
 KIND: Final = "secret"
 NAME_CHARACTERS: Final = 100
@@ -49,9 +51,16 @@ class SecretBox:
         self._coming: Sealing | None = None
         """While a rotation goes on: what seals from now on."""
         self._clock = clock
+        self._audit = Audit(records, clock)
+
+    def on(self, records: Records) -> SecretBox:
+        """The same on other records."""
+        return SecretBox(records, self._key, self._clock)
 
     async def set(self, who: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
         """A new secret, or a new value for one; an admin may do so for somebody else."""
+        refuse_agent(who, "secrets")
+        who.must(Scope.WRITE)
         owner = _acting_for(who, owner)
         _check_name(name)
         content = _content(name, value)
@@ -62,7 +71,9 @@ class SecretBox:
             # Sealed anew in every try: a rotation may be what came between.
             now = self._clock.now()
             record = self._sealed(owner, name, content, now)
-            written = await self._records.put_record(record, replacing=None if known is None else known.version)
+            row = self._audit.row(who, "secret.set", name, owner=owner)
+            writing = Writing(record, None if known is None else known.version)
+            written = await self._records.write_records((writing, *row))
             # Written after a rotation had looked for the last time, it would be lost with the old key.
             if written and _will_open(record, self._coming or self._key):
                 return SecretName(name, owner, now)
@@ -72,6 +83,8 @@ class SecretBox:
         self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
     ) -> Page[SecretName]:
         """By owner and name: one's own; for an admin everybody's, or those of the owner that is named."""
+        refuse_agent(who, "secrets")
+        who.must(Scope.READ)
         wanted = who.scope if owner is None else _acting_for(who, owner)
         check_page(after, limit, _LONGEST_KEY)
         page = await self._records.records(KIND, wanted, after, limit)
@@ -79,8 +92,10 @@ class SecretBox:
 
     async def remove(self, who: Principal, name: str, owner: str | None = None) -> None:
         """For good. What is not there and what is somebody else's answer alike."""
+        refuse_agent(who, "secrets")
+        who.must(Scope.WRITE)
         _check_name(name)
-        if owner not in (None, who.owner) and not who.admin:
+        if owner not in (None, who.owner) and who.scope is not None:
             raise refuse("no_such_secret", name=name)
         if owner is not None:
             check_text("owner", owner, KEY_CHARACTERS)
@@ -89,7 +104,8 @@ class SecretBox:
             known = await self._records.get_record(KIND, key)
             if known is None:
                 raise refuse("no_such_secret", name=name)
-            if await self._records.drop_record(KIND, key, known.version):
+            row = self._audit.row(who, "secret.remove", name, owner=known.owner)
+            if await self._records.write_records((Writing(known, known.version, dropped=True), *row)):
                 return
         raise refuse("secret_contested", name=name)
 
@@ -181,7 +197,7 @@ async def renew_key(box: SecretBox, file: KeyFile) -> int:
 def _acting_for(who: Principal, owner: str | None) -> str:
     if owner is None or owner == who.owner:
         return who.owner
-    if not who.admin:
+    if who.scope is not None:
         raise refuse_task("foreign_owner", owner=owner)
     check_text("owner", owner, KEY_CHARACTERS)
     return owner

@@ -4,27 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import cached_property
 
 from ..clock import Clock
+from ..model.principal import MEMBER_QUOTAS, Quotas
 from ..model.task import Target
+from ..outgoing.addresses import Networks
 from ..ports.keeping import Keeping
+from .accounts import Accounts
+from .approvals import Approvals
+from .audit import Audit
 from .bulk import Bulk
 from .code import Code
+from .committing import Committing
+from .daily import Daily
 from .feed import Events
 from .lanes import Lanes
 from .ledger import Ledger
 from .nodes import Nodes
 from .outages import Outages
 from .overview import Overviews
+from .postman import Postman
+from .rehearsal import unwritten
 from .runs import Runs
+from .seats import Seats
 from .secrets import SecretBox
 from .tasks import Tasks
+from .telling import Telling
+from .tokens import Tokens
+from .webhooks import Webhooks
 
 
 class Service:
-    """`check` looks at targets, `told` hears of every write; both belong to whoever composes this."""
+    """`check` looks at targets, `told` hears of every write; both belong to whoever composes this. `members` are the quotas
+    of owners for whom nothing else was chosen, `networks` those that webhooks may lead to besides public ones."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a deployment may choose, each by its name
         self,
         store: Keeping,
         clock: Clock,
@@ -33,17 +48,36 @@ class Service:
         *,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
         told: Callable[[datetime | None], None] = lambda _due: None,
+        members: Quotas = MEMBER_QUOTAS,
+        networks: Networks = (),
     ) -> None:
         self.store = store
         self.zone = zone
         self.secrets = secrets
-        self.tasks = Tasks(store, clock, zone, told, check=check)
-        self.runs = Runs(store, store, clock, told)
+        self._on: Callable[[Keeping], Service] = lambda other: Service(
+            other, clock, zone, secrets.on(other), check=check, members=members, networks=networks
+        )
+        self.audit = Audit(store, clock)
+        seats = Seats(store, clock, members)
+        commit = Committing(store, seats, self.audit)
+        self.tasks = Tasks(store, clock, zone, told, check=check, commit=commit)
+        self.runs = Runs(store, store, clock, told, commit)
         self.outages = Outages(store, store, clock)
         self.ledger = Ledger(store, clock, self.outages)
         self.overview = Overviews(store, clock)
         self.events = Events(store)
-        self.lanes = Lanes(store, told)
+        self.lanes = Lanes(store, clock, told)
         self.nodes = Nodes(store, clock, told)
         self.bulk = Bulk(self.tasks)
         self.code = Code(self.tasks, store, store)
+        self.accounts = Accounts(store, clock, self.audit, members=members, told=told)
+        self.tokens = Tokens(store, clock, self.accounts, self.audit)
+        self.approvals = Approvals(store, clock, commit=commit, seats=seats, audit=self.audit, told=told)
+        self.daily = Daily(store, self.accounts)
+        self.telling = Telling(store)
+        self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)
+
+    @cached_property
+    def rehearsal(self) -> Service:
+        """The same use cases on the same things: they refuse what they would refuse, and write nothing."""
+        return self._on(unwritten(self.store))

@@ -78,6 +78,7 @@ class Options(NamedTuple):
     max_duration: Duration | None = None
     guarantee: Guarantee | None = None
     priority: int | None = None
+    notify_after: int | str | None = None
 
     def over(self, usual: Options) -> Options:
         """What was chosen here, and where nothing was, the usual."""
@@ -108,17 +109,6 @@ class Wish(NamedTuple):
 
 def wish_of(task: Task) -> Wish:
     """The wish that would make this task again."""
-    said = task.policies
-    options = Options(
-        missed=said.missed,
-        overlap=said.overlap,
-        retry=said.retry,
-        give_up_after=NEVER if said.give_up_after is None else said.give_up_after,
-        timeout=said.timeout,
-        max_duration=NEVER if said.max_duration is None else said.max_duration,
-        guarantee=said.guarantee,
-        priority=said.priority,
-    )
     return Wish(
         task.name,
         task.schedule,
@@ -129,7 +119,22 @@ def wish_of(task: Task) -> Wish:
         None,
         task.lane,
         dict(task.labels),
-        options,
+        explicit(task.policies),
+    )
+
+
+def explicit(said: Policies) -> Options:
+    """The options that choose exactly these policies, whatever is usual."""
+    return Options(
+        missed=said.missed,
+        overlap=said.overlap,
+        retry=said.retry,
+        give_up_after=NEVER if said.give_up_after is None else said.give_up_after,
+        timeout=said.timeout,
+        max_duration=NEVER if said.max_duration is None else said.max_duration,
+        guarantee=said.guarantee,
+        priority=said.priority,
+        notify_after=said.notify_after,
     )
 
 
@@ -177,6 +182,7 @@ def chosen_policies(base: Policies, options: Options) -> Policies:
         "max_duration": _limit("max_duration", options.max_duration),
         "guarantee": options.guarantee,
         "priority": options.priority,
+        "notify_after": 0 if options.notify_after == NEVER else options.notify_after,
     }
     named: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     named |= {name: None for name in ("give_up_after", "max_duration") if chosen[name] == NEVER}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .checks.bounds import check_bounds
 from .checks.giving_up import check_giving_up
 from .checks.missed import check_missed
+from .checks.notices import check_notices
 from .checks.order import check_order
 from .checks.outcomes import check_outcomes
 from .checks.planned import check_planned
@@ -25,6 +26,7 @@ _CHECKS = (
     check_promises,
     check_reasons,
     check_giving_up,
+    check_notices,
     check_order,
     check_bounds,
 )

@@ -58,6 +58,8 @@ def make_draft(dice: Random, number: int, now: datetime) -> tuple[Draft, Traits]
         max_duration=dice.choice((None, None, 15 * MINUTE)),
         guarantee=dice.choice(GUARANTEES),
         priority=priority,
+        # No throw of the dice: worlds of old seeds stay as they were.
+        notify_after=number % 4,
     )
     temper = Temper.STEADY if workhorse else choose_temper(dice)
     lane = dice.choice((None, "narrow", "wide"))

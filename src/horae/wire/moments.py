@@ -15,6 +15,23 @@ def utc(at: datetime | None) -> str | None:
     return plain.isoformat(timespec="microseconds" if plain.microsecond % 1000 else "milliseconds") + "Z"
 
 
+def instant(text: str) -> datetime:
+    """An instant that was told by `utc`, or by anybody who says a zone with it."""
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError(text)
+    return at.astimezone(UTC)
+
+
+def read_instant(text: str | None) -> datetime | None:
+    return None if text is None else instant(text)
+
+
+def length(number: float) -> timedelta:
+    """A number of milliseconds, exact to the microsecond."""
+    return timedelta(microseconds=round(number * 1000))
+
+
 def local(at: datetime | None, zone: str | None) -> str | None:
     """The same instant on the wall of a zone, with its offset."""
     if at is None:

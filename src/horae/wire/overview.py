@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..choices import Language
-from ..model.event import Numbered
+from ..model.change import Facts
+from ..model.entry import NEXT_SLOT, Entry, EntryKind
+from ..model.event import Event, EventKind, Numbered
+from ..model.ids import EPOCH
 from ..model.lane import LaneUse
-from ..ports.store import Node
+from ..model.policy import policies_for
+from ..model.tally import Lateness
+from ..model.task import Standing, Target, Task, TaskState
+from ..ports.store import Node, Waiting
+from ..schedule import Now
 from ..service.bulk import BulkReport
-from ..service.nodes import NodeSeen
-from ..service.overview import Overview
-from .moments import local, milliseconds, utc
-from .runs import run_json
+from ..service.nodes import NodeSeen, NodeState
+from ..service.overview import Need, NeedKind, Overview
+from .moments import instant, length, local, milliseconds, utc
+from .runs import read_run, run_json
 from .tasks import next_due
 
 
@@ -36,6 +44,7 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
                 "task": facts.task.name,
                 "due": utc(next_due(facts)),
                 "due_local": local(next_due(facts), facts.task.schedule.zone),
+                "zone": facts.task.schedule.zone,
             }
             for facts in overview.upcoming
         ],
@@ -53,8 +62,54 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
     }
 
 
+def read_overview(said: Mapping[str, Any]) -> Overview:
+    """Of the tasks in it, only what it says of them is known: enough to show it."""
+    day = said["last_24h"]
+    late = Lateness(
+        day["started"],
+        round((day["on_time"] or 0) * day["started"]),
+        None if day["lateness_p50_ms"] is None else length(day["lateness_p50_ms"]),
+        None if day["lateness_p99_ms"] is None else length(day["lateness_p99_ms"]),
+    )
+    return Overview(
+        instant(said["at"]),
+        {TaskState(state): number for state, number in said["tasks"].items()},
+        dict(day["outcomes"]),
+        late,
+        Waiting(**said["waiting"]),
+        tuple(read_run(each) for each in said["running"]),
+        tuple(_upcoming(each) for each in said["next"]),
+        tuple(_need(each) for each in said["needs_you"]),
+        tuple(read_lane(each) for each in said["lanes"]),
+        tuple(read_node(each) for each in said["nodes"]),
+    )
+
+
+def _upcoming(said: Mapping[str, Any]) -> Facts:
+    facts = Facts(glimpse(said["task_id"], said["task"], said.get("zone")), Standing())
+    if said["due"] is None:
+        return facts
+    due = instant(said["due"])
+    return facts._replace(entries=(Entry(facts.task.id, NEXT_SLOT, EntryKind.NEXT, due, due, ""),))
+
+
+def _need(said: Mapping[str, Any]) -> Need:
+    task, standing = glimpse(said["task_id"], said["task"], None), Standing(last_result=said["last_result"])
+    return Need(NeedKind(said["kind"]), Facts(task, standing))
+
+
+def glimpse(task_id: str, name: str, zone: str | None) -> Task:
+    """A task of which no more is known than what it is called, and where."""
+    schedule = Now(zone=zone)
+    return Task(task_id, "", name, schedule, Target("", "{}"), "{}", policies_for(schedule), EPOCH)
+
+
 def lane_json(lane: LaneUse) -> dict[str, Any]:
     return {"name": lane.name, "limit": lane.limit, "taken": lane.taken}
+
+
+def read_lane(said: Mapping[str, Any]) -> LaneUse:
+    return LaneUse(said["name"], said["limit"], said["taken"])
 
 
 def node_json(node: Node) -> dict[str, Any]:
@@ -76,6 +131,25 @@ def node_seen_json(seen: NodeSeen) -> dict[str, Any]:
     return {**node_json(seen.node), "renewed_ago_ms": milliseconds(seen.ago), "state": seen.state.value}
 
 
+def read_node(said: Mapping[str, Any]) -> Node:
+    return Node(
+        id=said["id"],
+        home=said["home"],
+        version=said["version"],
+        joined=instant(said["joined"]),
+        renewed=instant(said["renewed"]),
+        host=said["host"],
+        load=said["load"],
+        capacity=said["capacity"],
+        offset=length(said["clock_offset_ms"]),
+        draining=said["draining"],
+    )
+
+
+def read_node_seen(said: Mapping[str, Any]) -> NodeSeen:
+    return NodeSeen(read_node(said), NodeState(said["state"]), length(said["renewed_ago_ms"]))
+
+
 def event_json(numbered: Numbered) -> dict[str, Any]:
     number, event = numbered
     return {
@@ -87,6 +161,12 @@ def event_json(numbered: Numbered) -> dict[str, Any]:
         "run_id": event.run_id,
         "detail": event.detail,
     }
+
+
+def read_event(said: Mapping[str, Any]) -> Numbered:
+    kind, at = EventKind(said["type"]), instant(said["at"])
+    event = Event(kind, at, said["owner"], said["task_id"], said["run_id"], said["detail"])
+    return Numbered(said["number"], event)
 
 
 def bulk_json(report: BulkReport, language: Language = "en") -> dict[str, Any]:

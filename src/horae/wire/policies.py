@@ -22,10 +22,11 @@ POLICY_FIELDS: Final = (
     "max_duration",
     "guarantee",
     "priority",
+    "notify_after",
 )
 _MISSED_FIELDS: Final = ("mode", "within", "limit")
 _RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max")
-_UNLIMITED: Final = ("give_up_after", "max_duration", "retries")
+_UNLIMITED: Final = ("give_up_after", "max_duration", "retries", "notify_after")
 
 
 def policies_json(policies: Policies) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def policies_json(policies: Policies) -> dict[str, Any]:
         "max_duration": _length(policies.max_duration),
         "guarantee": policies.guarantee,
         "priority": policies.priority,
+        "notify_after": policies.notify_after,
     }
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ..choices import Language
-from ..lifecycle.explain import Explanation
-from ..model.reason import sentence
-from ..model.run import Run
-from ..ports.journal import NumberedLine
+from ..lifecycle.explain import Explanation, Verdict
+from ..model.reason import Reason, sentence
+from ..model.run import Origin, Run, RunState, Span
+from ..model.tracing import trace_id
+from ..ports.journal import Line, NumberedLine
 from ..service.outages import Outage
-from .moments import local, milliseconds, utc
+from .moments import instant, local, milliseconds, read_instant, utc
 
 
 def run_json(run: Run, task: str | None = None, zone: str | None = None, language: Language = "en") -> dict[str, Any]:
@@ -39,11 +41,41 @@ def run_json(run: Run, task: str | None = None, zone: str | None = None, languag
         "last": utc(run.planned if span is None else span.last),
         "count": 1 if span is None else span.count,
         "node": run.node,
+        "trace_id": trace_id(run),
         "lanes": list(run.lanes),
         "asked_to_end": None if run.cancel is None else run.cancel.value,
         "result": result_of(run),
         "error": run.error,
     }
+
+
+def read_run(said: Mapping[str, Any]) -> Run:
+    """A run as a server tells of it."""
+    planned, count = instant(said["planned"]), said["count"]
+    span = Span(instant(said["first"]), instant(said["last"]), count)
+    return Run(
+        id=said["id"],
+        task_id=said["task_id"],
+        owner=said["owner"],
+        origin=Origin(said["origin"]),
+        planned=planned,
+        due=instant(said["due"]),
+        attempt=said["attempt"],
+        state=RunState(said["state"]),
+        reason=_reason(said["reason"]),
+        node=said["node"],
+        started=read_instant(said["started"]),
+        ended=read_instant(said["ended"]),
+        span=None if span == Span(planned, planned, 1) else span,
+        cancel=_reason(said["asked_to_end"]),
+        lanes=tuple(said["lanes"]),
+        result=None if said["result"] is None else json.dumps(said["result"], ensure_ascii=False),
+        error=said["error"],
+    )
+
+
+def _reason(said: str | None) -> Reason | None:
+    return None if said is None else Reason(said)
 
 
 def result_of(run: Run) -> Any:
@@ -60,6 +92,10 @@ def result_of(run: Run) -> Any:
 def line_json(numbered: NumberedLine) -> dict[str, Any]:
     number, line = numbered
     return {"number": number, "run_id": line.run_id, "at": utc(line.at), "level": line.level, "text": line.text}
+
+
+def read_line(said: Mapping[str, Any]) -> NumberedLine:
+    return NumberedLine(said["number"], Line(said["run_id"], instant(said["at"]), said["level"], said["text"]))
 
 
 def why_json(
@@ -83,3 +119,15 @@ def why_json(
 
 def outage_json(outage: Outage) -> dict[str, Any]:
     return {"since": utc(outage.since), "until": utc(outage.until), "clean": outage.clean}
+
+
+def read_explanation(said: Mapping[str, Any]) -> Explanation:
+    """The sentence came in the language that was asked for, and stands for both."""
+    told, reason = said["sentence"], said["reason"]
+    return Explanation(
+        Verdict(said["verdict"]), told, told, _reason(reason), tuple(read_run(each) for each in said["runs"])
+    )
+
+
+def read_outage(said: Mapping[str, Any] | None) -> Outage | None:
+    return None if said is None else Outage(instant(said["since"]), instant(said["until"]), said["clean"])

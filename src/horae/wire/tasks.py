@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from ..choices import Language
@@ -46,6 +47,7 @@ TOLD: Final = (
     "missed_24h",
 )
 """What only Horae says; in a task that comes back from an export it is not looked at."""
+_REMEMBERED_CHARACTERS: Final = 4_096
 SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
 """Instead of `target`: `"http": "https://…"`, `"command": ["backup"]`, `"function": "app.report"`, `"say": "tick"`."""
 
@@ -73,13 +75,10 @@ def task_json(
     within the last day, where those were looked for."""
     task, standing = facts.task, facts.standing
     upcoming = next_due(facts)
+    fixed = _fixed if len(task.payload) + len(task.target.spec) <= _REMEMBERED_CHARACTERS else _fixed.__wrapped__
     return {
-        "id": task.id,
-        **definition_json(task),
+        **fixed(task, language),
         "state": standing.state.value,
-        "means": sentence(task.schedule, language),
-        "version": task.version,
-        "created": utc(task.created),
         "next": utc(upcoming),
         "next_local": local(upcoming, task.schedule.zone),
         **_standing_json(standing),
@@ -87,6 +86,18 @@ def task_json(
         "waiting_for": waiting_for(facts),
         "last": None if last is None else run_json(last, task.name, task.schedule.zone),
         "missed_24h": missed,
+    }
+
+
+@lru_cache(maxsize=4_096)
+def _fixed(task: Task, language: Language) -> dict[str, Any]:
+    """What does not change from run to run: lists show the same tasks again and again."""
+    return {
+        "id": task.id,
+        **definition_json(task),
+        "means": sentence(task.schedule, language),
+        "version": task.version,
+        "created": utc(task.created),
     }
 
 
@@ -139,7 +150,7 @@ def read_task(value: object, *, exported: bool = False) -> Wish:
         name=said["name"],
         when=said["when"],
         target=read_target(said),
-        payload=_payload(said),
+        payload=read_payload(said),
         owner=text_or_none("owner", said.get("owner")),
         key=text_or_none("key", said.get("key")),
         zone=text_or_none("zone", said.get("zone")),
@@ -186,7 +197,7 @@ def _target(kind: str, spec: object) -> Target:
         raise refuse("bad_payload", value="target") from None
 
 
-def _payload(said: Mapping[str, Any]) -> str:
+def read_payload(said: Mapping[str, Any]) -> str:
     try:
         return _kept(json.dumps(said.get("payload", {}), ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
@@ -219,7 +230,7 @@ def read_edits(value: object) -> Edits:
         when=said.get("when", KEEP),
         zone=text_or_none("zone", said.get("zone")),
         target=read_target(said) if targets else KEEP,
-        payload=_payload(said) if "payload" in said else KEEP,
+        payload=read_payload(said) if "payload" in said else KEEP,
         lane=text_or_none("lane", said["lane"]) if "lane" in said else KEEP,
         labels=_labels(said) if "labels" in said else KEEP,
         options=NO_OPTIONS if said.get("policies") is None else read_policies(said["policies"]),

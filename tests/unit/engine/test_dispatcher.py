@@ -10,10 +10,12 @@ import pytest
 
 from horae.engine import dispatcher as dispatcher_module
 from horae.engine.engine import Engine
+from horae.errors import StoreError
 from horae.lifecycle.fire import fire as really_fire
 from horae.lifecycle.start import Claimant
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
+from horae.model.limits import CLAIM_SLICE
 from horae.model.outcome import Outcome, Succeeded
 from horae.model.reason import Reason
 from horae.model.run import RunState
@@ -21,7 +23,7 @@ from horae.model.task import TaskState
 from horae.ports.target import Invocation
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node
-from tests.unit.engine.stage import TERMS, Door, Obedient, add, an_engine, as_store, runs_of, until, virtually
+from tests.unit.engine.stage import TERMS, Door, Obedient, add, an_engine, as_store, endless, runs_of, until, virtually
 
 
 async def holding_a_lease(engine: Engine, store: Door, clock: VirtualClock) -> None:
@@ -42,6 +44,49 @@ def test_nothing_is_claimed_early_not_even_by_a_microsecond() -> None:
         assert (claim.runs, claim.next_due) == ((), NOON + SECOND)
         clock.advance(MICROSECOND.total_seconds())
         assert len((await engine.dispatcher.step()).runs) == 1
+
+    virtually(scene)
+
+
+async def with_a_backlog(engine: Engine, store: Door, clock: VirtualClock, slices: int) -> None:
+    """So many slices of what is due, of which the first has been claimed."""
+    await holding_a_lease(engine, store, clock)
+    for _ in range(slices * CLAIM_SLICE):
+        await add(store, NOON, clock.now())
+    assert len((await engine.dispatcher.look()).runs) == CLAIM_SLICE
+
+
+def test_of_a_backlog_two_slices_are_claimed_at_once() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient(endless)
+        engine = an_engine(store, target, clock, capacity=4 * CLAIM_SLICE)
+        await with_a_backlog(engine, store, clock, slices=4)
+        store.shut("claim_due")
+        look = asyncio.ensure_future(engine.dispatcher.look())
+        await clock.pause(1)
+        assert store.count("claim_due") == 3
+        store.open_again()
+        claim = await look
+        assert (len(claim.runs), claim.decided, claim.more) == (2 * CLAIM_SLICE, 2 * CLAIM_SLICE, True)
+        assert len((await engine.dispatcher.look()).runs) == CLAIM_SLICE, "there is no room for two more"
+        assert (store.count("claim_due"), engine.runner.room) == (4, 0)
+
+    virtually(scene)
+
+
+def test_when_one_of_two_claims_fails_the_other_is_carried_all_the_same() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store, target = Door(), Obedient(endless)
+        engine = an_engine(store, target, clock, capacity=8 * CLAIM_SLICE)
+        await with_a_backlog(engine, store, clock, slices=4)
+        store.fail_before("claim_due")
+        with pytest.raises(StoreError):
+            await engine.dispatcher.look()
+        assert engine.runner.going == 2 * CLAIM_SLICE
+        claim = await engine.dispatcher.look()
+        assert (len(claim.runs), claim.more, store.count("held")) == (CLAIM_SLICE, True, 1), (
+            "one, after a look for lost ones"
+        )
 
     virtually(scene)
 

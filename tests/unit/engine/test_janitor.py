@@ -9,12 +9,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from horae.engine import janitor as janitor_module
-from horae.engine.janitor import BATCH, ZONE_DATA, Janitor
+from horae.engine.janitor import BATCH, EXPIRED, ZONE_DATA, Janitor
 from horae.errors import Refusal
 from horae.lifecycle.editing import replan as really_replan
 from horae.model.change import Change, Facts
 from horae.model.refusals import refuse
 from horae.model.run import RunState
+from horae.ports.records import Record, Writing
 from horae.schedule import TZDATA_VERSION, Every
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import (
@@ -73,6 +74,45 @@ def test_the_loop_takes_a_breath_between_batches_and_goes_on_after_failures() ->
         actor.cancel()
         assert await runs_of(store) == []
         assert await as_store(store).recall(ZONE_DATA) == TZDATA_VERSION
+
+    virtually(scene)
+
+
+async def put_answers(store: Door, number: int, expires: datetime | None) -> None:
+    answers = [Record("answer", f"{expires}/{each}", OWNER, "{}", expires=expires) for each in range(number)]
+    assert await as_store(store).write_records([Writing(each) for each in answers])
+
+
+def test_records_that_nobody_needs_any_more_go_many_at_a_time_and_the_others_stay() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        await put_answers(store, 2 * EXPIRED + 1, NOON)
+        await put_answers(store, 2, NOON + HOUR)
+        await put_answers(store, 3, None)
+        janitor = a_janitor(store, clock)
+        assert [await janitor.step() for _ in range(3)] == [True, True, False]
+        left = (await as_store(store).records("answer", limit=1_000)).items
+        assert [record.expires for record in left].count(None) == 3
+        assert len(left) == 5
+        assert not await janitor.step()
+        assert store.count("drop_expired") == 4
+
+    virtually(scene)
+
+
+def test_while_there_is_much_to_trim_records_are_looked_for_once() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        task = a_task()
+        old = [an_ended_run(task, planned=OLD + n * SECOND) for n in range(5 * BATCH)]
+        await as_store(store).add([a_new_task(task, entries=[an_entry(task, due=NOON + HOUR)], runs=old)])
+        await put_answers(store, 1, NOON)
+        janitor = a_janitor(store, clock)
+        while await janitor.step():
+            pass
+        assert store.count("trim") > 3
+        assert store.count("drop_expired") == 1
+        assert (await as_store(store).records("answer")).items == ()
 
     virtually(scene)
 

@@ -130,19 +130,19 @@ def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settled() -
     virtually(scene)
 
 
-def test_room_counts_what_has_ended_and_is_not_recorded_yet() -> None:
+def test_room_counts_what_has_ended_and_is_not_recorded_yet_beyond_as_much_again() -> None:
     async def scene(clock: VirtualClock) -> None:
         store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock, capacity=10)
+        engine = an_engine(store, target, clock, capacity=3)
         store.shut("settle")
         for _ in range(4):
             await add(store, NOON, clock.now())
         await engine.start()
         await clock.pause(1)
-        assert (engine.runner.going, engine.settler.waiting, engine.runner.room) == (0, 4, 6)
+        assert (engine.runner.going, engine.settler.waiting, engine.runner.room) == (0, 4, 2)
         store.open_again()
         await clock.pause(1)
-        assert (engine.settler.waiting, engine.runner.room) == (0, 10)
+        assert (engine.settler.waiting, engine.runner.room) == (0, 3)
         await engine.stop()
 
     virtually(scene)

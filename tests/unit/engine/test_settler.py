@@ -76,6 +76,49 @@ def test_more_than_a_handful_goes_in_handfuls_in_order() -> None:
     virtually(scene)
 
 
+def test_a_second_write_begins_only_while_more_than_a_handful_is_ready() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        settlements = [a_settlement(run) for run in await claimed(store, 2 * HANDFUL + 10)]
+        settler, _ = settler_on(store, clock)
+        actor = asyncio.ensure_future(settler.run())
+        store.shut("settle")
+        for settlement in settlements[: HANDFUL + 10]:
+            settler.add(settlement)
+        await clock.pause(1)
+        assert store.count("settle") == 1, "ten are too few for a write of their own beside another one"
+        for settlement in settlements[HANDFUL + 10 :]:
+            settler.add(settlement)
+        await clock.pause(1)
+        assert store.count("settle") == 2
+        assert settler.waiting == len(settlements)
+        assert all(settler.holds(settlement.run_id) for settlement in settlements)
+        store.open_again()
+        await until(clock, lambda: settler.waiting == 0, within=5)
+        actor.cancel()
+        batches = [batch for batch, _ in store.arguments("settle")]
+        assert [len(batch) for batch in batches] == [HANDFUL, HANDFUL, 10]
+        assert [each for batch in batches for each in batch] == settlements
+
+    virtually(scene)
+
+
+def test_when_one_of_two_writes_fails_nothing_is_lost() -> None:
+    async def scene(clock: VirtualClock) -> None:
+        store = Door()
+        settlements = [a_settlement(run) for run in await claimed(store, 2 * HANDFUL)]
+        settler, _ = settler_on(store, clock)
+        store.fail_before("settle")
+        actor = asyncio.ensure_future(settler.run())
+        for settlement in settlements:
+            settler.add(settlement)
+        await until(clock, lambda: settler.waiting == 0, within=5)
+        actor.cancel()
+        assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
+
+    virtually(scene)
+
+
 def test_a_failed_write_keeps_everything_first_in_line() -> None:
     async def scene(clock: VirtualClock) -> None:
         store = Door()

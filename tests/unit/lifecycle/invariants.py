@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import pairwise, takewhile
 
 from horae.model.entry import Entry, EntryKind, Stand
+from horae.model.event import EventKind
 from horae.model.run import Origin, Run, RunState
 from horae.model.task import GOING, TaskState, past_of
 from horae.schedule import Every, Past, Schedule, due, first, iterate, next  # noqa: A004 - the product's own question
@@ -28,6 +29,7 @@ def check(world: World) -> None:
     check_held(world)
     check_standing(world)
     check_counts(world)
+    check_notices(world)
     if from_end(world.task.schedule):
         check_from_end(world)
     if not any(from_end(era.task.schedule) for era in world.eras):
@@ -50,6 +52,19 @@ def check_attempts(world: World) -> None:
         assert all((run.ended is None) == run.live for run in rows)
         assert all(run.reason is not None for run in rows if run.state is RunState.SKIPPED)
         assert all(run.claimed is None or run.claimed >= run.due for run in rows), "never early"
+
+
+def check_notices(world: World) -> None:
+    """Failing and recovered take turns; a person who resumes what had given up ends an incident, too."""
+    failing = False
+    for event in world.events:
+        if event.kind in (EventKind.TASK_FAILING, EventKind.TASK_RECOVERED):
+            assert failing == (event.kind is EventKind.TASK_RECOVERED), "told twice, or of nothing"
+            failing = not failing
+        elif event.kind is EventKind.TASK_RESUMED and world.gave_up_before(event):
+            failing = False
+    wanted = world.task.policies.notify_after
+    assert failing == (0 < wanted <= world.standing.failures)
 
 
 def check_live_runs(world: World) -> None:

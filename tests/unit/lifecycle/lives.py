@@ -68,6 +68,7 @@ class Chosen(NamedTuple):
     max_duration: timedelta | None = None
     lane: str | None = None
     priority: int = 0
+    notify_after: int = 0
 
     @property
     def policies(self) -> Policies:
@@ -79,6 +80,7 @@ class Chosen(NamedTuple):
             guarantee=GUARANTEES[self.careful],
             max_duration=self.max_duration,
             priority=self.priority,
+            notify_after=self.notify_after,
         )
 
 

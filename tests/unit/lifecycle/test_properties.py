@@ -12,6 +12,7 @@ from .world import MINUTE, SECOND
 
 chosen = st.builds(
     Chosen,
+    notify_after=st.sampled_from((0, 1, 2, 3)),
     schedule=st.sampled_from(sorted(SCHEDULES)),
     overlap=st.integers(0, 4),
     mode=st.integers(0, 3),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from typing import Any, Final
 
 from horae.lifecycle import control, editing
@@ -38,6 +39,7 @@ DAY: Final = timedelta(days=1)
 HOURLY: Final = Every(interval=HOUR)
 NODE: Final = "nod_1"
 CEILING: Final = timedelta(seconds=10)
+_WAKES: Final = (EventKind.TASK_RESUMED, EventKind.TASK_COMPLETED, EventKind.TASK_PAUSED)
 
 
 class World:
@@ -117,6 +119,12 @@ class World:
         """What can be claimed now, in the order in which a store offers it."""
         found = [e for e in self.entries.values() if e.stand in CLAIMABLE and e.due <= self.now]
         return sorted(found, key=lambda entry: (entry.due, entry.slot))
+
+    def gave_up_before(self, resumed: Event) -> bool:
+        """Whether the task was failed, not paused, when it was resumed."""
+        before = takewhile(lambda event: event is not resumed, self.events)
+        last = [event.kind for event in before if event.kind in (EventKind.TASK_FAILED, *_WAKES)]
+        return bool(last) and last[-1] is EventKind.TASK_FAILED
 
     def queued(self, *kinds: EntryKind) -> list[Entry]:
         return sorted((e for e in self.entries.values() if e.kind in kinds), key=lambda entry: entry.planned)

@@ -17,7 +17,7 @@ from horae.lifecycle.start import Claimant
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.outcome import Outcome, Settlement, Succeeded
-from horae.model.principal import Principal
+from horae.model.principal import Principal, Role
 from horae.model.run import Run
 from horae.model.task import Target, Task
 from horae.ports.store import STANDARD_TERMS
@@ -32,6 +32,8 @@ from horae.testing.factories import NODE, NOON, a_node
 ADA = Principal("ada")
 BOB = Principal("bob")
 ROOT = Principal("root", admin=True)
+CHIEF = Principal("chief", admin=True, actor="tok_chief", via="http", request="req_1")
+"""An admin who answers for what is done: there are audit rows."""
 TARGET = Target("function", '{"name":"garden.water"}')
 
 
@@ -47,13 +49,22 @@ class House:
         self.tasks = self.service.tasks
         # Time stands still between two tasks, and still the one that was made first has the lower name.
         numbers = count(1)
-        self.tasks._entropy = lambda size: next(numbers).to_bytes(size)
+        self.tasks.drafting.entropy = lambda size: next(numbers).to_bytes(size)
         self.runs = self.service.runs
         self.ledger = self.service.ledger
 
     async def add(self, when: Any = "every 1h", who: Principal = ADA, **fields: Any) -> Task:
         wish = Wish("water the plants", when, TARGET, zone="UTC")
         return await self.tasks.create(who, wish._replace(**fields))
+
+    async def member(
+        self, name: str, role: Role = Role.MEMBER, *, agent: str | None = None, **quotas: Any
+    ) -> Principal:
+        """Whoever comes with a token of an owner that an admin has made."""
+        service = self.service
+        await service.accounts.put(CHIEF, name, role=role, quotas=quotas or None)
+        _, text = await service.tokens.make(CHIEF, owner=name, name="a test", agent=agent)
+        return await service.tokens.authenticate(text, via="http", request="req_2")
 
     def later(self, by: timedelta) -> None:
         self.clock.advance(by.total_seconds())

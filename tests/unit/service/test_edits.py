@@ -211,7 +211,7 @@ def test_a_target_is_looked_at_with_its_payload_and_kept_as_the_check_says() -> 
             asked.append((target, payload))
             return target._replace(spec='{"complete":true}')
 
-        house.tasks._check = check
+        house.tasks.drafting._check = check
         task = await house.add()
         done = await house.tasks.edit(ADA, task.id, Edits(target=Target("http", "{}"), payload="[]"))
         assert asked[-1] == (Target("http", "{}"), "[]")

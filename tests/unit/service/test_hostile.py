@@ -214,7 +214,7 @@ def test_a_lane_has_a_name_of_its_own_and_quotas_are_set_by_an_admin(kind: str, 
             assert await code("") == "bad_text"
             assert [await code(name) for name in ("function:x", "target:http")] == ["bad_choice"] * 2
             assert [await code("press", limit) for limit in (-1, 2**70, True, "1")] == ["bad_number"] * 4
-            assert await code("owner:bob", who=ADA) == "foreign_owner"
+            assert await code("owner:bob", who=ADA) == "not_allowed"
             assert await service.store.lanes() == ()
             assert await code("owner:bob") is None
             assert await code("press", 3) is None

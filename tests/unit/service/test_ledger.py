@@ -78,7 +78,7 @@ def test_the_zone_of_the_task_comes_before_that_of_whoever_asks() -> None:
         tokyo = await house.add("0 9 * * *", zone="Asia/Tokyo")
         why = await house.ledger.explained(ADA, tokyo.id, "2026-03-02 09:00", "America/New_York")
         assert (why.at, why.explanation.verdict) == (MIDNIGHT, Verdict.PENDING)
-        house.tasks._zone = None
+        house.tasks.drafting._zone = None
         anywhere = await house.add("every 1h", zone=None)
         why = await house.ledger.explained(ADA, anywhere.id, "13:00", "America/New_York")
         assert why.at == NOON + 6 * HOUR

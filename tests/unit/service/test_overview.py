@@ -58,7 +58,7 @@ def test_a_day_is_summed_up() -> None:
         assert (seen.lanes, seen.nodes) == ((), ()), "lanes and nodes are the operator's"
         everything = await house.service.overview.now(ROOT)
         assert everything.tasks[TaskState.ACTIVE] == 2
-        assert [lane.name for lane in everything.lanes] == ["press"]
+        assert [lane.name for lane in everything.lanes] == ["ada/press"]
         assert [node.id for node in everything.nodes] == [NODE]
 
     played(scene)

@@ -10,13 +10,18 @@ import pytest
 
 from horae.errors import Refusal
 from horae.model.outcome import Failed, Succeeded
+from horae.model.principal import Principal
 from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter, TaskFilter
 from horae.sealing import Key
+from horae.service.accounts import Accounts
+from horae.service.approvals import Approvals
+from horae.service.audit import Audit
 from horae.service.bulk import Bulk
 from horae.service.code import Code
+from horae.service.daily import Daily
 from horae.service.edits import Edits
 from horae.service.feed import Events
 from horae.service.lanes import Lanes
@@ -27,14 +32,36 @@ from horae.service.overview import Overviews
 from horae.service.runs import Runs
 from horae.service.secrets import SecretBox
 from horae.service.tasks import Tasks
+from horae.service.telling import Telling
+from horae.service.tokens import Tokens
+from horae.service.webhooks import Webhooks
 from horae.service.wishes import Wish
 from horae.testing.factories import HOUR, NOON, a_node
 
-from .stage import ADA, BOB, ROOT, TARGET, House, played
+from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, played
 
 ABSENT: Final = "tsk_000000000000"
 ABSENT_RUN: Final = "run_000000000000"
-SERVICES: Final = (Tasks, Runs, Ledger, Overviews, Events, Bulk, Code, Outages, SecretBox, Lanes, Nodes)
+SERVICES: Final = (
+    Tasks,
+    Runs,
+    Ledger,
+    Overviews,
+    Events,
+    Bulk,
+    Code,
+    Outages,
+    SecretBox,
+    Lanes,
+    Nodes,
+    Accounts,
+    Approvals,
+    Audit,
+    Daily,
+    Telling,
+    Tokens,
+    Webhooks,
+)
 
 
 class Theirs(NamedTuple):
@@ -66,6 +93,8 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "backfill"): lambda house, ask: house.tasks.backfill(BOB, ask, NOON, NOON + HOUR),
     (Tasks, "cancel_run"): lambda house, ask: house.tasks.cancel_run(BOB, ask, "run_any"),
     (Tasks, "keep_history"): lambda house, ask: house.tasks.keep_history(BOB, ask, ()),
+    (Tasks, "keyed"): lambda house, ask: house.tasks.keyed(BOB, ask),
+    (Approvals, "approve"): lambda house, ask: house.service.approvals.approve(BOB, ask, "0" * 64),
     (Ledger, "why"): lambda house, ask: house.ledger.why(BOB, ask, NOON),
     (Ledger, "explained"): lambda house, ask: house.ledger.explained(BOB, ask, None),
 }
@@ -81,6 +110,7 @@ BY_RUN: Final[dict[tuple[type, str], Ask]] = {
 MORE_WAYS: Final[dict[str, Ask]] = {
     "dry run of an edit": lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine"), dry_run=True),
     "edit of a version": lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine"), expected=99),
+    "by the key of somebody": lambda house, ask: house.tasks.keyed(BOB, ask, "ada"),
     "its runs": lambda house, ask: house.runs.page(BOB, RunFilter(task_id=ask)),
     "a day": lambda house, ask: house.ledger.explained(BOB, ask, "yesterday", "Asia/Tokyo"),
     "an empty backfill": lambda house, ask: house.tasks.backfill(BOB, ask, NOON + HOUR, NOON),
@@ -127,8 +157,14 @@ LISTS: Final[dict[tuple[type, str], Callable[[House], Awaitable[object]]]] = {
     (Code, "started"): lambda house: house.service.code.started(BOB, {"garden": []}),
     (Code, "found_again"): lambda house: house.service.code.found_again(BOB, "water"),
     (SecretBox, "names"): lambda house: house.service.secrets.names(BOB),
+    (Lanes, "all"): lambda house: house.service.lanes.all(BOB),
     (Lanes, "limit"): lambda house: house.service.lanes.limit(BOB, "garden", 1),
-    (Nodes, "all"): lambda house: house.service.nodes.all(BOB),
+    (Accounts, "page"): lambda house: house.service.accounts.page(BOB),
+    (Tokens, "page"): lambda house: house.service.tokens.page(BOB, "ada"),
+    (Audit, "page"): lambda house: house.service.audit.page(BOB),
+    (Webhooks, "page"): lambda house: house.service.webhooks.page(BOB),
+    (Approvals, "stop_agent"): lambda house: house.service.approvals.stop_agent(BOB, "robot"),
+    (Approvals, "restart_agent"): lambda house: house.service.approvals.restart_agent(BOB, "robot"),
 }
 """What takes no id: it answers as in an empty house."""
 OTHERWISE: Final[dict[tuple[type, str], str]] = {
@@ -145,8 +181,37 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Outages, "stopped"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Outages, "all"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Outages, "at"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Nodes, "all"): "test_only_an_admin_lets_nodes_go",
     (Nodes, "drain"): "test_only_an_admin_lets_nodes_go",
     (Nodes, "drain_host"): "test_only_an_admin_lets_nodes_go",
+    (SecretBox, "on"): "test_a_secret_of_somebody_else_is_not_there",
+    (Accounts, "get"): "test_an_account_of_somebody_else_is_not_there",
+    (Accounts, "put"): "test_an_account_of_somebody_else_is_not_there",
+    (Accounts, "revoke"): "test_an_account_of_somebody_else_is_not_there",
+    (Accounts, "restore"): "test_an_account_of_somebody_else_is_not_there",
+    (Accounts, "exhaust"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Accounts, "refresh"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Accounts, "read"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Tokens, "get"): "test_an_account_of_somebody_else_is_not_there",
+    (Tokens, "make"): "test_an_account_of_somebody_else_is_not_there",
+    (Tokens, "revoke"): "test_an_account_of_somebody_else_is_not_there",
+    (Tokens, "authenticate"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Tokens, "first"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Audit, "row"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Audit, "seal"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Audit, "verify"): "test_an_account_of_somebody_else_is_not_there",
+    (Daily, "enforce"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Telling, "told"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Webhooks, "create"): "test_a_webhook_of_somebody_else_is_not_there",
+    (Webhooks, "get"): "test_a_webhook_of_somebody_else_is_not_there",
+    (Webhooks, "edit"): "test_a_webhook_of_somebody_else_is_not_there",
+    (Webhooks, "remove"): "test_a_webhook_of_somebody_else_is_not_there",
+    (Webhooks, "rotate"): "test_a_webhook_of_somebody_else_is_not_there",
+    (Webhooks, "deliveries"): "test_a_webhook_of_somebody_else_is_not_there",
+    (Webhooks, "delivery"): "test_a_webhook_of_somebody_else_is_not_there",
+    (Webhooks, "test"): "test_a_webhook_of_somebody_else_is_not_there",
+    (Webhooks, "redeliver"): "test_a_webhook_of_somebody_else_is_not_there",
+    (Webhooks, "close"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Events, "last"): "test_what_is_the_operators_tells_nothing_of_owners",
 }
 """What no row of the tables above fits; the test that looks at it."""
@@ -188,6 +253,10 @@ async def of_ada(house: House) -> Theirs:
     await house.store.write_lines([Line(each.id, NOON, "info", "secret words") for each in (failed, going)])
     await house.service.secrets.set(ADA, "token", "secret words")
     await house.service.code.started(ADA, {"garden": ["water"]})
+    await house.service.accounts.put(CHIEF, "ada")
+    await house.service.tokens.make(CHIEF, owner="ada", name="hers", agent="robot")
+    await house.service.lanes.limit(ADA, "garden", 2)
+    await house.service.webhooks.create(ADA, "https://93.184.216.34/hook")
     return Theirs(task, failed, going)
 
 
@@ -327,6 +396,61 @@ def test_a_secret_of_somebody_else_is_not_there() -> None:
     played(scene)
 
 
+def test_an_account_of_somebody_else_is_not_there() -> None:
+    async def scene(house: House) -> None:
+        await of_ada(house)
+        accounts, tokens = house.service.accounts, house.service.tokens
+        (hers,) = (await tokens.page(ROOT, "ada")).items
+        absent = "tok_" + "0" * 32
+        asked: list[tuple[Callable[[str], Awaitable[object]], str, str]] = [
+            (lambda name: accounts.get(BOB, name), "ada", "nobody"),
+            (lambda name: accounts.put(BOB, name, note="mine"), "ada", "nobody"),
+            (lambda name: accounts.put(BOB, name, zone="UTC"), "ada", "nobody"),
+            (lambda name: accounts.revoke(BOB, name), "ada", "nobody"),
+            (lambda name: accounts.restore(BOB, name), "ada", "nobody"),
+            (lambda name: tokens.make(BOB, owner=name, name="mine"), "ada", "nobody"),
+            (lambda name: tokens.get(BOB, name), hers.id, absent),
+            (lambda name: tokens.revoke(BOB, name), hers.id, absent),
+        ]
+        for ask, theirs, nowhere in asked:
+            foreign = told(await answer_to(ask(theirs)), theirs)
+            assert isinstance(foreign, tuple)
+            assert foreign == told(await answer_to(ask(nowhere)), nowhere)
+        verdict = await answer_to(house.service.audit.verify(BOB))
+        assert isinstance(verdict, Refusal)
+        assert (await tokens.page(ROOT, "ada")).items == (hers,)
+        assert (await accounts.get(ROOT, "ada")).version == 1
+
+    played(scene)
+
+
+def test_a_webhook_of_somebody_else_is_not_there() -> None:
+    async def scene(house: House) -> None:
+        await of_ada(house)
+        webhooks = house.service.webhooks
+        (hers,) = (await webhooks.page(ADA)).items
+        asked: list[Callable[[str], Awaitable[object]]] = [
+            lambda name: webhooks.get(BOB, name),
+            lambda name: webhooks.edit(BOB, name, note="mine"),
+            lambda name: webhooks.remove(BOB, name),
+            lambda name: webhooks.rotate(BOB, name),
+            lambda name: webhooks.deliveries(BOB, name),
+            lambda name: webhooks.delivery(BOB, name, "dlv_1"),
+            lambda name: webhooks.test(BOB, name),
+            lambda name: webhooks.redeliver(BOB, name, "dlv_1"),
+        ]
+        absent = "whk_" + "0" * len(hers.id.removeprefix("whk_"))
+        for ask in asked:
+            foreign = told(await answer_to(ask(hers.id)), hers.id)
+            assert isinstance(foreign, tuple)
+            assert foreign == told(await answer_to(ask(absent)), absent)
+        made = await answer_to(webhooks.create(BOB, "https://93.184.216.34/hook", owner="ada"))
+        assert isinstance(made, Refusal)
+        assert (await webhooks.page(ROOT)).items == (hers,)
+
+    played(scene)
+
+
 def test_only_an_admin_lets_nodes_go() -> None:
     """Whoever is none learns not even that there is such a node."""
 
@@ -341,7 +465,9 @@ def test_only_an_admin_lets_nodes_go() -> None:
         ]
         for theirs, ask in asked:
             assert told(await answer_to(ask(theirs)), theirs) == told(await answer_to(ask("absent")), "absent")
-        assert (await nodes.all(BOB), house.told) == ((), [])
+        answer = await answer_to(nodes.all(BOB))
+        assert isinstance(answer, Refusal)
+        assert (answer.code, house.told) == ("not_allowed", [])
         assert [node.draining for node in await house.store.nodes()] == [False]
         assert (await nodes.drain(ROOT, "nod_1a")).draining
 
@@ -356,12 +482,18 @@ def test_what_is_the_operators_tells_nothing_of_owners() -> None:
         outages = house.service.outages
         await outages.stopped()
         await house.service.secrets.check()
+        await house.service.webhooks.close()
         answers = [
             await outages.starting(),
             await outages.all(),
             await outages.at(NOON),
             await house.service.events.last(),
             await house.service.secrets.rotate(Key.random()),
+            await house.service.audit.seal(),
+            await house.service.telling.told(()),
+            await house.service.daily.enforce(house.clock.now()),
+            await house.service.tokens.first(),
+            house.service.audit.row(Principal("nobody"), "task.create", "tsk_1"),
         ]
         for word in ("ada", mine.task.id, "roses", "token", "secret words"):
             assert word not in repr(answers)

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from horae.errors import Conflict, InvalidTask, NotFound, Refusal
 from horae.model.principal import Principal
 from horae.model.refusals import CATALOGUE as MODEL_CATALOGUE
-from horae.ports.records import Record, Records
+from horae.ports.records import Record, Records, Writing
 from horae.sealing import Key, KeyFile, sealing_for
 from horae.sealing.key_file import load_key, make_key
 from horae.sealing.refusals import CATALOGUE
@@ -442,22 +442,17 @@ class Contested(MemoryStore):
         super().__init__()
         self.times = times
 
-    async def put_record(self, record: Record, *, replacing: int | None) -> bool:
-        self._overtake(record)
-        return await super().put_record(record, replacing=replacing)
-
-    async def drop_record(self, kind: str, key: str, version: int) -> bool:
-        known = await self.get_record(kind, key)
-        if known is not None:
-            self._overtake(known)
-        return await super().drop_record(kind, key, version)
+    async def write_records(self, writings: Sequence[Writing]) -> bool:
+        self._overtake(writings[0].record)
+        return await super().write_records(writings)
 
     def _overtake(self, record: Record) -> None:
         if self.times > 0:
             self.times -= 1
             known = self._data.records.get((record.kind, record.key))
             version = 1 if known is None else known.version + 1
-            self._data.records[record.kind, record.key] = record._replace(version=version)
+            with self._data.writing():
+                self._data.records.write((record.kind, record.key), record._replace(version=version))
 
 
 def test_lost_races_are_tried_again() -> None:
@@ -586,6 +581,12 @@ class Interrupted(MemoryStore):
         if before is not None:
             await before()
         return await super().put_record(record, replacing=replacing)
+
+    async def write_records(self, writings: Sequence[Writing]) -> bool:
+        before, self.before_write = self.before_write, None
+        if before is not None:
+            await before()
+        return await super().write_records(writings)
 
 
 def test_a_rotation_comes_back_for_what_was_set_behind_it() -> None:

@@ -61,6 +61,7 @@ policies: Final = st.builds(
     max_duration=st.none() | lengths(LONGEST),
     guarantee=st.sampled_from(GUARANTEES),
     priority=st.integers(-100, 100),
+    notify_after=st.integers(0, 1_000_000),
 )
 targets: Final = st.one_of(
     st.builds(lambda name: read_target({"function": name}), words),

@@ -1,0 +1,198 @@
+"""What may be done to a task that is there: edited, paused, resumed, cancelled, removed, run now, skipped, backfilled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from ..clock import Clock
+from ..lifecycle import control, editing
+from ..model.change import Change, ControlDecision, Facts
+from ..model.ids import run_id
+from ..model.page import LARGEST_PAGE
+from ..model.policy import MissedMode
+from ..model.principal import Principal, Scope
+from ..model.refusals import refuse as refuse_task
+from ..model.run import Origin
+from ..model.task import Pause, PauseCause
+from ..ports.store import RunFilter
+from .committing import Committing, Deed, changed_fields
+from .drafting import Drafting
+from .edits import Edited, Edits, fire_changes
+from .finding import Finding
+from .gate import check_open
+from .quotas import check_schedule
+from .refusals import refuse
+from .seats import Keeping
+
+
+class Controls(Finding):
+    """`told` is called after each write with the first instant at which something may be due: the engine listens."""
+
+    def __init__(
+        self,
+        store: Keeping,
+        clock: Clock,
+        told: Callable[[datetime | None], None],
+        drafting: Drafting,
+        commit: Committing,
+    ) -> None:
+        super().__init__(store)
+        self._clock = clock
+        self._told = told
+        self.drafting = drafting
+        self._commit = commit
+
+    async def edit(
+        self, who: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False
+    ) -> Edited:
+        """Only what is said changes. `expected` is the version that whoever edits has seen; other ones are refused."""
+        who.must(Scope.WRITE)
+        now = self._clock.now()
+        seen: list[Edited] = []
+
+        def decide(facts: Facts) -> Change:
+            before = facts.task
+            if expected is not None and expected != before.version:
+                raise refuse_task("stale_version", version=before.version, expected=expected)
+            change = self.drafting.edited(who, facts, edits, now)
+            after = change.task or before
+            seen[:] = [Edited(before, after, fire_changes(before, after, facts.standing, now))]
+            return change
+
+        if dry_run:
+            decide(await self.get(who, task_id))
+        else:
+            await self._change(who, task_id, decide, Deed("task.edit", changed_fields))
+        return seen[0]
+
+    async def pause(
+        self,
+        who: Principal,
+        task_id: str,
+        *,
+        cause: PauseCause = PauseCause.REQUESTED,
+        note: str = "",
+        until: datetime | None = None,
+    ) -> Facts:
+        """What waits for approval, or was stopped with its agent, stays as it is."""
+        who.must(Scope.WRITE)
+        now = self._clock.now()
+
+        def decide(facts: Facts) -> Change:
+            if cause is PauseCause.REQUESTED and _is_kept(who, facts.standing.pause):
+                if until is not None:
+                    _refuse_to_wake(who, facts)
+                return Change()
+            return control.pause(facts, now, cause=cause, note=note, until=until)
+
+        return await self._change(who, task_id, decide, Deed("task.pause", _paused_how))
+
+    async def resume(self, who: Principal, task_id: str, missed: MissedMode = "skip") -> Facts:
+        who.must(Scope.WRITE)
+        now = self._clock.now()
+
+        def decide(facts: Facts) -> Change:
+            _refuse_to_wake(who, facts)
+            change = control.resume(facts, now, missed)
+            if change != Change() and facts.task.owner == who.owner:
+                check_schedule(who.quotas, facts.task.schedule, now, facts.standing.counted)
+            return change
+
+        return await self._change(who, task_id, decide, Deed("task.resume", lambda _facts, _change: {"missed": missed}))
+
+    async def cancel(self, who: Principal, task_id: str) -> Facts:
+        who.must(Scope.WRITE)
+        now = self._clock.now()
+        return await self._change(who, task_id, lambda facts: control.cancel(facts, now), Deed("task.cancel"))
+
+    async def delete(self, who: Principal, task_id: str) -> None:
+        who.must(Scope.WRITE)
+        now = self._clock.now()
+        await self._change(who, task_id, lambda facts: control.delete(facts, now), Deed("task.delete"))
+
+    async def run_now(self, who: Principal, task_id: str) -> str:
+        """One extra occurrence; the id that its first run will have."""
+        planned = await self.queue_now(who, task_id)
+        return run_id(task_id, Origin.MANUAL, planned, 1)
+
+    async def queue_now(self, who: Principal, task_id: str) -> datetime:
+        """One extra occurrence; the instant that it is planned for."""
+        who.must(Scope.RUN)
+        now = self._clock.now()
+        planned: list[datetime] = []
+
+        def decide(facts: Facts) -> Change:
+            _refuse_to_wake(who, facts)
+            change = control.run_now(facts, now)
+            planned[:] = [entry.planned for entry in change.put]
+            return change
+
+        await self._change(who, task_id, decide, Deed("task.run"))
+        return planned[0]
+
+    async def skip_next(self, who: Principal, task_id: str, wanted: int = 1) -> Facts:
+        who.must(Scope.RUN)
+        deed = Deed("task.skip", lambda _facts, _change: {"skips": wanted})
+        return await self._change(who, task_id, lambda facts: control.skip_next(facts, wanted), deed)
+
+    async def backfill(
+        self, who: Principal, task_id: str, first: datetime, last: datetime, *, again: bool = False
+    ) -> Facts:
+        """Occurrences for a past range, one by one. What was backfilled before is left as it is, or (`again`) is attempted
+        once more."""
+        who.must(Scope.RUN)
+        now = self._clock.now()
+        before = await self._backfilled_before(who, task_id, first, last) if again else 0
+
+        def decide(facts: Facts) -> Change:
+            _refuse_to_wake(who, facts)
+            return editing.backfill(facts, first, last, now, before)
+
+        span = {"first": first.isoformat(), "last": last.isoformat()}
+        return await self._change(who, task_id, decide, Deed("task.backfill", lambda _facts, _change: span))
+
+    async def _backfilled_before(self, who: Principal, task_id: str, first: datetime, last: datetime) -> int:
+        """The highest attempt that the ledger has of a backfilled occurrence in this range."""
+        highest, after = 0, None
+        while True:
+            page = await self._book.runs(RunFilter(who.scope, task_id, None, first, last), after, LARGEST_PAGE)
+            highest = max([highest, *(run.attempt for run in page.items if run.origin is Origin.BACKFILL)])
+            after = page.after
+            if after is None:
+                return highest
+
+    async def cancel_run(self, who: Principal, task_id: str, run_id: str) -> Facts:
+        who.must(Scope.RUN)
+        now = self._clock.now()
+        deed = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
+        return await self._change(who, task_id, lambda facts: control.cancel_run(facts, run_id, now), deed)
+
+    async def _change(self, who: Principal, task_id: str, decide: ControlDecision, deed: Deed) -> Facts:
+        facts = await self._commit.change(who, task_id, decide, deed)
+        self._told(None)
+        return facts
+
+
+def _is_kept(who: Principal, pause: Pause | None) -> bool:
+    """Whether this pause is not for whoever asks to change: nothing wakes by itself what somebody else must look at."""
+    if pause is None:
+        return False
+    stopped = pause.cause is PauseCause.AGENT_STOPPED and who.agent is not None
+    return stopped or pause.cause is PauseCause.AWAITING_APPROVAL
+
+
+def _refuse_to_wake(who: Principal, facts: Facts) -> None:
+    """Nobody runs what waits for approval, and no agent what was stopped with it."""
+    check_open(facts.task)
+    pause = facts.standing.pause
+    if who.agent is not None and pause is not None and pause.cause is PauseCause.AGENT_STOPPED:
+        raise refuse("agent_stopped", agent=who.agent)
+
+
+def _paused_how(_facts: Facts | None, change: Change) -> dict[str, Any]:
+    pause = None if change.standing is None else change.standing.pause
+    if pause is None:
+        return {}
+    return {"cause": pause.cause.value, "until": None if pause.until is None else pause.until.isoformat()}

@@ -1,0 +1,131 @@
+"""A wish becomes a change: read for whoever asks, within what they may have, and closed where somebody must approve it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Final
+
+from ..clock import Clock
+from ..errors import Refusal
+from ..lifecycle import control, editing
+from ..lifecycle.plan import Draft, drafted, plan
+from ..model.change import Change, Facts
+from ..model.checks import check_text
+from ..model.ids import ENTROPY, named, rising
+from ..model.limits import KEY_CHARACTERS
+from ..model.principal import Principal
+from ..model.refusals import refuse
+from ..model.task import Target, Task
+from ..schedule import Schedule
+from .edits import Edits, Keep, edited_task
+from .gate import gated
+from .quotas import check_task
+from .rights import task_labels, task_lane
+from .wishes import Wish, read_policies, read_when
+
+_BETWEEN_TURNS: Final = 64
+"""So many tasks are planned before others have their turn: about two milliseconds."""
+
+
+class Drafting:
+    """`check` looks at the target of each new or edited task, with its payload, and says how it is to be kept."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        zone: str | None = None,
+        check: Callable[[Target, str], Target] = lambda target, _payload: target,
+        entropy: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self._clock = clock
+        self._zone = zone
+        self._check = check
+        self.entropy = entropy
+
+    def new_id(self, now: datetime) -> str:
+        return named("tsk", now, self.entropy(ENTROPY))
+
+    def planned(self, who: Principal, wish: Wish, task_id: str, now: datetime, paused: str | None = None) -> Change:
+        """A new task."""
+        return self.planned_from(who, self.draft(who, wish, now), task_id, now, paused)
+
+    def planned_from(
+        self, who: Principal, draft: Draft, task_id: str, now: datetime, paused: str | None = None
+    ) -> Change:
+        lane = task_lane(who, draft.owner, draft.lane)
+        change = plan(draft._replace(lane=lane, labels=task_labels(who, draft.labels)), task_id, now)
+        if change.task is not None:
+            check_task(who, change.task, None, now)
+        closed = gated(change, now)
+        return closed if closed is not change or paused is None else control.made_paused(change, now, paused)
+
+    async def planned_many(self, who: Principal, wishes: Iterable[Wish]) -> list[Change]:
+        """Read at one instant, so that the same words mean the same; runs that are due have their turn in between."""
+        now = self._clock.now()
+        names = rising("tsk", now, self.entropy)
+        known: dict[tuple[str, str | None], Schedule] = {}
+        changes: list[Change] = []
+        try:
+            for wish in wishes:
+                if len(changes) % _BETWEEN_TURNS == _BETWEEN_TURNS - 1:
+                    await self._clock.pause(0)
+                if isinstance(wish.when, str):
+                    said = wish.when, wish.zone or self.zone_of(who)
+                    if said not in known:
+                        known[said] = read_when(*said, now)
+                    wish = wish._replace(when=known[said])
+                changes.append(self.planned(who, wish, next(names), now))
+        except Refusal as refusal:
+            refusal.add_note(f"This was number {len(changes) + 1}; nothing was written.")
+            refusal.facts["number"] = len(changes) + 1
+            raise
+        return changes
+
+    def declared(
+        self, who: Principal, draft: Draft, found: Facts | None, now: datetime, made: Callable[[], Change]
+    ) -> Change:
+        """What has this key already is edited into what is wanted now, if it is not that yet."""
+        if found is None:
+            return made()
+        before = found.task
+        draft = draft._replace(
+            lane=task_lane(who, draft.owner, draft.lane, before), labels=task_labels(who, draft.labels, before)
+        )
+        wanted = drafted(draft, before.id, before.created)._replace(version=before.version)
+        return self._edited(who, found, wanted, now)
+
+    def edited(self, who: Principal, facts: Facts, edits: Edits, now: datetime) -> Change:
+        """Only what is said changes."""
+        before = facts.task
+        if not isinstance(edits.lane, Keep):
+            edits = edits._replace(lane=task_lane(who, before.owner, edits.lane, before))
+        if not isinstance(edits.labels, Keep):
+            edits = edits._replace(labels=task_labels(who, edits.labels, before))
+        wanted = edited_task(before, edits, self.zone_of(who), now)
+        wanted = wanted._replace(target=self._check(wanted.target, wanted.payload))
+        return self._edited(who, facts, wanted, now)
+
+    def _edited(self, who: Principal, facts: Facts, wanted: Task, now: datetime) -> Change:
+        if wanted == facts.task:
+            return Change()
+        check_task(who, wanted, facts.task, now)
+        return gated(editing.edit(facts, wanted, now), now, facts)
+
+    def draft(self, who: Principal, wish: Wish, now: datetime) -> Draft:
+        owner = who.owner if wish.owner is None else wish.owner
+        if owner != who.owner and who.scope is not None:
+            raise refuse("foreign_owner", owner=owner)
+        # They are looked for before the rest of the wish is looked at.
+        check_text("owner", owner, KEY_CHARACTERS)
+        if wish.key is not None:
+            check_text("key", wish.key, KEY_CHARACTERS)
+        schedule = read_when(wish.when, wish.zone or self.zone_of(who), now)
+        policies = read_policies(schedule, wish.options)
+        target = self._check(wish.target, wish.payload)
+        return Draft(owner, wish.name, schedule, target, wish.payload, policies, wish.key, wish.lane, wish.labels)
+
+    def zone_of(self, who: Principal) -> str | None:
+        """Where whoever asks says none, their own counts before that of the deployment."""
+        return who.zone or self._zone

@@ -1,0 +1,110 @@
+"""Tasks found: by id, by name, by filter. Nobody is shown more than is theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from ..model.change import Facts
+from ..model.entry import CLAIMABLE
+from ..model.page import LARGEST_PAGE, Page
+from ..model.principal import Principal, Scope
+from ..model.refusals import refuse
+from ..model.run import Run
+from ..model.task import TaskState
+from ..ports.store import TaskFilter
+from .checks import check_id, check_page, check_wanted
+from .rights import seen_by, sees
+from .seats import Keeping
+
+_ALL: Final = TaskFilter()
+_AMONG: Final = 5
+_ACTIVE: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
+
+
+class Finding:
+    def __init__(self, store: Keeping) -> None:
+        self._book = store
+
+    async def get(self, who: Principal, task_id: str) -> Facts:
+        who.must(Scope.READ)
+        check_id(task_id, "no_such_task")
+        facts = await self._book.facts(task_id, who.scope)
+        if facts is None or not sees(who, facts.task):
+            raise refuse("no_such_task", id=task_id)
+        return facts
+
+    async def keyed(self, who: Principal, key: str, owner: str | None = None) -> Facts | None:
+        """The one with this natural key; None when there is none, or it is not theirs to see."""
+        who.must(Scope.READ)
+        check_id(key, "no_such_task")
+        whose = who.owner if owner is None else owner
+        found = await self._book.find(whose, key) if who.scope in (None, whose) else None
+        return found if found is not None and sees(who, found.task) else None
+
+    async def page(
+        self, who: Principal, wanted: TaskFilter = _ALL, after: str | None = None, limit: int = 100
+    ) -> Page[Facts]:
+        """In the order in which they were made. Whatever owner is asked for, nobody sees more than is theirs."""
+        who.must(Scope.READ)
+        check_page(after, limit)
+        check_wanted(wanted)
+        try:
+            return await self._book.tasks(seen_by(who, wanted), after, limit)
+        except (ValueError, OverflowError):
+            # No page ever ended there.
+            raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
+
+    async def upcoming(self, who: Principal, limit: int = 20) -> tuple[Facts, ...]:
+        """The tasks of which something comes due next, soonest first."""
+        who.must(Scope.READ)
+        check_page(None, limit)
+        if who.agent is None:
+            return await self._book.upcoming(who.scope, limit)
+        # A guest has few tasks, and sees no others.
+        page = await self._book.tasks(seen_by(who, _ACTIVE), None, LARGEST_PAGE)
+        coming = [facts for facts in page.items if first_due(facts) is not None]
+        return tuple(sorted(coming, key=lambda facts: (first_due(facts), facts.task.id))[:limit])
+
+    async def latest(self, who: Principal, listed: Sequence[Facts]) -> dict[str, Run]:
+        """The newest row of each of these tasks, as far as they have one."""
+        who.must(Scope.READ)
+        seen = (each.task for each in listed if who.scope in (None, each.task.owner) and sees(who, each.task))
+        return await self._book.latest([task.id for task in seen])
+
+    async def named(self, who: Principal, name: str) -> Facts:
+        """By id, by name, by key, or by as much of the id or name as is unique."""
+        who.must(Scope.READ)
+        check_id(name, "no_such_task")
+        for found in (await self._book.facts(name, who.scope), await self._book.find(who.owner, name)):
+            if found is not None and sees(who, found.task):
+                return found
+        for wanted in (TaskFilter(name=name), TaskFilter(prefix=name), TaskFilter(text=name)):
+            among = await self._among(seen_by(who, wanted))
+            if len(among) == 1:
+                return among[0]
+            if among:
+                found_ids = ", ".join(each.task.id for each in among)
+                raise refuse("ambiguous_name", name=name, found=found_ids)
+        raise refuse("no_such_task", id=name)
+
+    async def _among(self, wanted: TaskFilter) -> list[Facts]:
+        """The first few; of those that have a text somewhere in their name, the ones that begin with it."""
+        begins = wanted.text or ""
+        if not (wanted.name or wanted.prefix or wanted.text):
+            # Everything begins with nothing, and nobody means that.
+            return []
+        found: list[Facts] = []
+        after: str | None = None
+        while len(found) < _AMONG:
+            page = await self._book.tasks(wanted, after, LARGEST_PAGE if begins else _AMONG)
+            found += [each for each in page.items if each.task.name.startswith(begins)]
+            after = page.after
+            if after is None:
+                break
+        return found[:_AMONG]
+
+
+def first_due(facts: Facts) -> datetime | None:
+    return min((entry.due for entry in facts.entries if entry.stand in CLAIMABLE), default=None)

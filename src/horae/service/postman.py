@@ -1,0 +1,89 @@
+"""Brings one message to one address: signed, guarded, bounded; and always comes back with what happened there."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..clock import Clock
+from ..errors import Refusal
+from ..model.limits import shortened
+from ..model.principal import Principal
+from ..model.webhook import Attempt, Delivery, Webhook
+from ..outgoing.addresses import Networks
+from ..outgoing.client import Client
+from ..outgoing.exchange import Request, Unreachable
+from ..outgoing.guard import CheckedUrl, check_url
+from ..outgoing.headers import Headers
+from ..outgoing.signing import signed
+from ..version import __version__
+from .secrets import SecretBox
+
+WITHIN: Final = 15.0
+"""Seconds for all of it."""
+ANSWER_BYTES: Final = 2_048
+ANSWER_CHARACTERS: Final = 300
+CONTENT_TYPE: Final = "application/cloudevents+json"
+_HOLDER: Final = "horae:webhook:"
+
+
+class Postman:
+    """Used on one event loop. `allowed` are the networks besides the public ones that an operator allows."""
+
+    def __init__(self, secrets: SecretBox, clock: Clock, allowed: Networks = ()) -> None:
+        self._secrets = secrets
+        self._clock = clock
+        self._allowed = allowed
+        self._client = Client(allowed)
+
+    def checked(self, url: object) -> CheckedUrl:
+        """Refuses what may never be called."""
+        return check_url(url, self._allowed)
+
+    async def bring(self, webhook: Webhook, delivery: Delivery) -> Attempt:
+        now = self._clock.now()
+        try:
+            body = delivery.body.encode()
+            headers = await self._headers(webhook, delivery, body)
+            request = Request("POST", self.checked(webhook.url), headers, body, WITHIN, most=ANSWER_BYTES)
+        except Refusal as refusal:
+            return Attempt(now, None, _short(str(refusal)))
+        reply = await self._client.send(request)
+        if isinstance(reply, Unreachable):
+            return Attempt(now, None, _short(reply.message))
+        return Attempt(now, reply.status, _short(reply.body.decode(errors="replace")))
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _headers(self, webhook: Webhook, delivery: Delivery, body: bytes) -> Headers:
+        secrets = [await self.secret(webhook.id, number) for number in webhook.secrets_at(self._clock.now())]
+        signatures = signed([each for each in secrets if each is not None], delivery.message, self._clock.now(), body)
+        return ("Content-Type", CONTENT_TYPE), ("User-Agent", f"Horae/{__version__}"), *signatures
+
+    # --- secrets of webhooks: sealed like any other, under a holder that nobody can be --------------------------------
+
+    async def keep(self, webhook: str, number: int, secret: str) -> None:
+        await self._secrets.set(_holder(webhook), _name(number), secret)
+
+    async def secret(self, webhook: str, number: int) -> str | None:
+        return await self._secrets.reveal(_HOLDER + webhook, _name(number))
+
+    async def forget(self, webhook: str, *numbers: int) -> None:
+        for number in numbers:
+            try:
+                await self._secrets.remove(_holder(webhook), _name(number))
+            except Refusal:
+                continue  # it was gone already
+
+
+def _holder(webhook: str) -> Principal:
+    return Principal(_HOLDER + webhook)
+
+
+def _name(number: int) -> str:
+    return f"signing.{number}"
+
+
+def _short(text: str) -> str:
+    """What can be kept and shown: one line, and no more than says what it is about."""
+    return shortened(" ".join("".join(c if c.isprintable() else " " for c in text).split()), ANSWER_CHARACTERS)

@@ -1,0 +1,89 @@
+"""What a task may be under its owner's quotas: how often, how large, how long. Pure: how many is for the seats to say."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from itertools import islice, pairwise
+from typing import Final
+
+from ..model.principal import NO_QUOTAS, Principal, Quotas
+from ..model.refusals import refuse as refuse_task
+from ..model.task import Task
+from ..schedule import Cron, Every, Now, Once, Past, Schedule, iterate
+from ..schedule.durations import iso_duration
+from .refusals import refuse
+
+LOOKED_AT: Final = 200
+"""So many occurrences ahead, the shortest gap is looked for."""
+_MOST_REPEATS: Final = 100_000
+_MINUTE: Final = timedelta(minutes=1)
+_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
+
+
+def check_task(who: Principal, task: Task, before: Task | None, now: datetime) -> None:
+    """Refuses what is beyond the quotas of whoever asks; of an edit, only what it changes."""
+    quotas = who.quotas
+    if quotas == NO_QUOTAS or (task.owner != who.owner and who.scope is None):
+        return
+    if before is None or before.payload != task.payload:
+        check_payload(quotas, task.payload)
+    if before is None or before.schedule != task.schedule:
+        check_schedule(quotas, task.schedule, now)
+
+
+def check_payload(quotas: Quotas, payload: str) -> None:
+    size = len(payload.encode(errors="replace"))
+    if quotas.payload_bytes is not None and size > quotas.payload_bytes:
+        raise refuse_task("payload_too_large", size=size, most=quotas.payload_bytes)
+
+
+def check_schedule(quotas: Quotas, schedule: Schedule, now: datetime, counted: int = 0) -> None:
+    """`counted` is what its repeats have used up already."""
+    least = quotas.shortest_interval
+    if least is not None:
+        found = gap_below(schedule, least, now)
+        if found is not None:
+            raise refuse("interval_too_short", found=spelled(found), least=spelled(least))
+    if quotas.longest_life is not None and not ends_within(schedule, quotas.longest_life, now, counted):
+        # Two days less: a date includes its whole day, wherever that is.
+        until = (now + quotas.longest_life - timedelta(days=2)).date().isoformat()
+        raise refuse("life_too_long", most=spelled(quotas.longest_life), until=until)
+
+
+def gap_below(schedule: Schedule, least: timedelta, now: datetime) -> timedelta | None:
+    """A gap between two occurrences that is shorter than that; None when there is none."""
+    if isinstance(schedule, Once | Now) or schedule.repeat == 1:
+        return None
+    if isinstance(schedule, Every):
+        return schedule.interval if schedule.interval < least else None
+    if isinstance(schedule, Cron) and least <= _MINUTE and len(schedule.expression.split()) == 5:
+        # Without seconds there is nothing shorter than a minute, whatever the clocks do.
+        return None
+    ahead = islice(iterate(schedule, now, Past(now)), LOOKED_AT)
+    return next((gap for gap in (later - sooner for sooner, later in pairwise(ahead)) if gap < least), None)
+
+
+def ends_within(schedule: Schedule, life: timedelta, now: datetime, counted: int = 0) -> bool:
+    """Whether its last occurrence comes before so much time has passed."""
+    horizon = now + life
+    if next(iterate(schedule, horizon, Past(now)), None) is None:
+        return True
+    if schedule.repeat is None:
+        return False
+    left = schedule.repeat - counted
+    if left > _MOST_REPEATS:
+        return False
+    ahead = iterate(schedule, now - timedelta(microseconds=1), Past(now, counted), until=horizon)
+    return sum(1 for _ in islice(ahead, max(0, left))) >= left
+
+
+def spelled(length: timedelta) -> str:
+    """As people write it, and as the schedule language reads it: `1h30m`."""
+    rest = length // timedelta(milliseconds=1)
+    if rest * timedelta(milliseconds=1) != length or not rest:
+        return iso_duration(length)
+    found = ""
+    for unit, size in _UNITS:
+        number, rest = divmod(rest, size)
+        found += f"{number}{unit}" if number else ""
+    return found

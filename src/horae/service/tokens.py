@@ -1,0 +1,289 @@
+"""Tokens: made, shown once, listed, revoked; and whoever comes with one is told who they are."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Final, NamedTuple, Protocol
+
+from ..clock import Clock
+from ..model.account import (
+    AGENT_CHARACTERS,
+    OWNER_KIND,
+    TOKEN_KIND,
+    Owner,
+    Token,
+    agent_quotas,
+    is_agent_name,
+    is_owner_name,
+    owner_record,
+    token_from,
+    token_record,
+)
+from ..model.checks import check_choice, check_text
+from ..model.ids import ENTROPY, named
+from ..model.limits import NAME_CHARACTERS
+from ..model.page import LARGEST_PAGE, Page
+from ..model.principal import SCOPES_OF, Principal, Role, Scope
+from ..model.record import Writing
+from ..model.refusals import refuse as refuse_task
+from ..ports.records import Records
+from ..ports.store import Book
+from .accounts import Accounts
+from .audit import Audit
+from .checks import check_page
+from .races import unless_changed
+from .refusals import refuse
+from .rights import TOKEN_PREFIX, agent_lane, refuse_agent
+
+FIRST_OWNER: Final = "admin"
+MOST_TOKENS: Final = LARGEST_PAGE
+"""Of one owner."""
+CACHED_SECONDS: Final = 0.5
+"""So long a revocation may be unseen by another process."""
+_SECRET_BYTES: Final = 32
+_TEXT: Final = re.compile(r"horae_([0-9a-f]{32})_([0-9a-f]{64})", re.ASCII)
+_ID: Final = re.compile(r"tok_[0-9a-f]{32}", re.ASCII)
+_NOBODY: Final = "0" * 64
+_MOST_CACHED: Final = 4_096
+_TRIES: Final = 100
+
+
+class Keeping(Book, Records, Protocol):
+    """What it asks of the store."""
+
+
+class _Known(NamedTuple):
+    """What a token was when somebody looked; None: it opens nothing."""
+
+    found: tuple[Token, Owner] | None
+    until: float
+
+
+class Tokens:
+    def __init__(
+        self,
+        store: Keeping,
+        clock: Clock,
+        accounts: Accounts,
+        audit: Audit,
+        entropy: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._accounts = accounts
+        self._audit = audit
+        self._entropy = entropy
+        self._known: dict[bytes, _Known] = {}
+
+    async def authenticate(self, text: str, *, via: str, request: str = "") -> Principal:
+        """Who comes with this token. Whatever is wrong with it, the answer is the same."""
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            raise refuse("bad_token")
+        found = await self._looked_up(sha256(text.encode()).digest(), match[1], match[2])
+        # Its end may come while it is still remembered.
+        if found is None or not found[0].valid(self._clock.now()):
+            raise refuse("bad_token")
+        return principal_of(*found, via, request)
+
+    async def make(
+        self,
+        who: Principal,
+        *,
+        owner: str | None = None,
+        name: str,
+        scopes: Collection[Scope] | None = None,
+        expires: datetime | None = None,
+        agent: str | None = None,
+    ) -> tuple[Token, str]:
+        """A new token, and its text, which is shown this once. Without `scopes` it has all that it may."""
+        refuse_agent(who, "tokens")
+        who.must(Scope.WRITE)
+        wanted = who.owner if owner is None else owner
+        if wanted != who.owner and who.scope is not None:
+            raise refuse("no_such_owner", name=wanted)
+        check_text("name", name, NAME_CHARACTERS)
+        if agent is not None and not is_agent_name(agent):
+            raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
+        account = await self._account(wanted)
+        await self._check_room(wanted)
+        chosen = _scopes(who, account, scopes, agent)
+        token, text = self._new(wanted, name, chosen, agent, await self._end(who, expires))
+        await self._write_new(who, token, account)
+        return token, text
+
+    async def page(
+        self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[Token]:
+        """Oldest first: one's own, for an admin everybody's or those of the owner that is named."""
+        refuse_agent(who, "tokens")
+        who.must(Scope.READ)
+        check_page(after, limit)
+        if owner is not None and not is_owner_name(owner):
+            raise refuse("no_such_owner", name=owner)
+        page = await self._store.records(TOKEN_KIND, owner if who.scope is None else who.scope, after, limit)
+        mine = owner is None or who.scope in (None, owner)
+        return Page(tuple(map(token_from, page.items)), page.after) if mine else Page(())
+
+    async def get(self, who: Principal, token_id: str) -> Token:
+        refuse_agent(who, "tokens")
+        who.must(Scope.READ)
+        return await self._found(who, token_id)
+
+    async def revoke(self, who: Principal, token_id: str) -> Token:
+        """It opens nothing any more: here at once, in other processes within a second."""
+        refuse_agent(who, "tokens")
+        who.must(Scope.WRITE)
+        for _ in range(_TRIES):
+            token = await self._found(who, token_id)
+            if token.revoked is not None:
+                return token
+            gone = token._replace(revoked=self._clock.now())
+            row = self._audit.row(who, "token.revoke", token.id, {"name": token.name}, owner=token.owner)
+            if await self._store.write_records((Writing(token_record(gone), token.version), *row)):
+                self._known.clear()
+                return gone._replace(version=token.version + 1)
+        raise refuse_task("record_changed", kind=TOKEN_KIND, key=token_id)
+
+    async def first(self) -> str | None:
+        """The first token of a new deployment, for an owner `admin`; None where there was one before."""
+        if (await self._store.records(TOKEN_KIND, limit=1)).items:
+            return None
+        known = await self._store.get_record(OWNER_KIND, FIRST_OWNER)
+        owner = Owner(FIRST_OWNER, Role.ADMIN, self._clock.now()) if known is None else self._accounts.read(known)
+        owner = owner._replace(role=Role.ADMIN, revoked=None)
+        token, text = self._new(FIRST_OWNER, "first", SCOPES_OF[Role.ADMIN])
+        writings = [
+            Writing(owner_record(owner), None if known is None else known.version),
+            Writing(token_record(token)),
+        ]
+        # Of two processes that start together, the second finds that the owner was changed.
+        return text if await self._store.write_records(writings) else None
+
+    async def _looked_up(self, digest: bytes, key: str, secret: str) -> tuple[Token, Owner] | None:
+        now = self._clock.steady()
+        known = self._known.get(digest)
+        if known is not None and now < known.until:
+            return known.found
+        found = await self._opened(TOKEN_PREFIX + key, secret)
+        if len(self._known) >= _MOST_CACHED:
+            self._known.clear()
+        # From before it was read: whatever happened since is seen in time.
+        self._known[digest] = _Known(found, now + CACHED_SECONDS)
+        return found
+
+    async def _opened(self, token_id: str, secret: str) -> tuple[Token, Owner] | None:
+        record = await self._store.get_record(TOKEN_KIND, token_id)
+        token = None if record is None else token_from(record)
+        # As much work for a token that is not there as for a wrong secret.
+        fits = compare_digest(_hash(secret), _NOBODY if token is None else token.hash)
+        if token is None or not fits or token.revoked is not None:
+            return None
+        owner = await self._store.get_record(OWNER_KIND, token.owner)
+        if owner is None:
+            return None
+        account = self._accounts.read(owner)
+        return None if account.revoked is not None else (token, account)
+
+    async def _account(self, name: str) -> Owner:
+        record = await self._store.get_record(OWNER_KIND, name) if is_owner_name(name) else None
+        if record is None:
+            raise refuse("no_such_owner", name=name)
+        return self._accounts.read(record)
+
+    async def _check_room(self, owner: str) -> None:
+        if len((await self._store.records(TOKEN_KIND, owner, limit=MOST_TOKENS)).items) >= MOST_TOKENS:
+            raise refuse("too_many_tokens", owner=owner, most=MOST_TOKENS)
+
+    async def _end(self, who: Principal, expires: datetime | None) -> datetime | None:
+        """Nobody gets for longer what they have for a while only."""
+        if expires is not None:
+            if expires.tzinfo is None:
+                raise refuse_task("naive_instant", value=expires)
+            expires = expires.astimezone(UTC)
+            if expires <= self._clock.now():
+                raise refuse("expires_past", value=expires.isoformat())
+        maker = await self._store.get_record(TOKEN_KIND, who.actor) if who.actor.startswith(TOKEN_PREFIX) else None
+        ends = [expires, None if maker is None else token_from(maker).expires]
+        return min((end for end in ends if end is not None), default=None)
+
+    def _new(
+        self,
+        owner: str,
+        name: str,
+        scopes: frozenset[Scope],
+        agent: str | None = None,
+        expires: datetime | None = None,
+    ) -> tuple[Token, str]:
+        now = self._clock.now()
+        token_id = named(TOKEN_PREFIX.rstrip("_"), now, self._entropy(ENTROPY))
+        secret = self._entropy(_SECRET_BYTES).hex()
+        token = Token(token_id, owner, name, scopes, now, _hash(secret), agent, expires)
+        return token, f"horae_{token_id.removeprefix(TOKEN_PREFIX)}_{secret}"
+
+    async def _write_new(self, who: Principal, token: Token, account: Owner) -> None:
+        detail = {"name": token.name, "scopes": sorted(token.scopes), "agent": token.agent}
+        row = self._audit.row(who, "token.make", token.id, detail, owner=token.owner)
+        beside = (Writing(token_record(token)), *row)
+        runs = agent_quotas(account.quotas).concurrent_runs
+        if token.agent is None or runs is None:
+            done = await self._store.write_records(beside)
+        else:
+            lane = agent_lane(token.owner, token.agent)
+            done = await unless_changed(self._store.set_lane(lane, runs, beside=beside))
+        if not done:
+            raise refuse_task("record_changed", kind=TOKEN_KIND, key=token.id)
+
+    async def _found(self, who: Principal, token_id: str) -> Token:
+        record = await self._store.get_record(TOKEN_KIND, token_id, who.scope) if _might_be(token_id) else None
+        if record is None:
+            raise refuse("no_such_token", id=token_id)
+        return token_from(record)
+
+
+def principal_of(token: Token, owner: Owner, via: str, request: str = "") -> Principal:
+    """Whoever bears it has what the token says, and never more than the owner's role allows now."""
+    scopes = token.scopes & SCOPES_OF[owner.role]
+    guest = token.agent is not None
+    return Principal(
+        owner.name,
+        admin=Scope.ADMIN in scopes and not guest,
+        scopes=scopes - {Scope.ADMIN} if guest else scopes,
+        actor=token.id,
+        via=via,
+        agent=token.agent,
+        zone=owner.zone,
+        quotas=agent_quotas(owner.quotas) if guest else owner.quotas,
+        request=request,
+    )
+
+
+def _scopes(who: Principal, account: Owner, wanted: Collection[Scope] | None, agent: str | None) -> frozenset[Scope]:
+    allowed = SCOPES_OF[account.role]
+    if who.scope is not None:
+        allowed &= who.scopes
+    if agent is not None:
+        allowed -= {Scope.ADMIN}
+    if wanted is None:
+        return allowed
+    for scope in wanted:
+        check_choice("scopes", scope, tuple(Scope))
+        if scope not in allowed:
+            raise refuse("scopes_too_wide", scope=str(scope), allowed=", ".join(sorted(allowed)) or "-")
+    if not wanted:
+        raise refuse_task("bad_choice", name="scopes", value="", allowed=", ".join(sorted(allowed)))
+    return frozenset(Scope(scope) for scope in wanted)
+
+
+def _might_be(token_id: object) -> bool:
+    """No store needs to be asked for what no token is called."""
+    return isinstance(token_id, str) and _ID.fullmatch(token_id) is not None
+
+
+def _hash(secret: str) -> str:
+    return sha256(secret.encode()).hexdigest()

@@ -1,0 +1,182 @@
+"""Shapes of answers that only the wire has: pages, problems, accounts."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+Schema: TypeAlias = dict[str, Any]
+
+_TEXT: Final = {"type": "string"}
+_WHOLE: Final = {"type": "integer"}
+_MAYBE: Final = {"type": ["string", "null"]}
+_INSTANT: Final = {"type": "string", "format": "date-time"}
+_MAYBE_INSTANT: Final = {"type": ["string", "null"], "format": "date-time"}
+_YES_NO: Final = {"type": "boolean"}
+_OBJECT: Final = {"type": "object"}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _all_of(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _list_of(name: str) -> Schema:
+    return {"type": "array", "items": _ref(name)}
+
+
+def _page_of(name: str) -> Schema:
+    return _all_of(items=_list_of(name), next_cursor=_MAYBE)
+
+
+_QUOTAS: Final = _all_of(
+    shortest_interval=_MAYBE,
+    active_tasks={"type": ["integer", "null"]},
+    payload_bytes={"type": ["integer", "null"]},
+    runs_per_day={"type": ["integer", "null"]},
+    concurrent_runs={"type": ["integer", "null"]},
+    longest_life=_MAYBE,
+)
+_TOKEN: Final = _all_of(
+    id={"type": "string", "pattern": "^tok_"},
+    owner=_TEXT,
+    name=_TEXT,
+    scopes={"type": "array", "items": _TEXT},
+    agent=_MAYBE,
+    created=_INSTANT,
+    expires=_MAYBE_INSTANT,
+    revoked=_MAYBE_INSTANT,
+    version=_WHOLE,
+)
+_PROBLEM_ERROR: Final = {
+    "type": "object",
+    "properties": {"pointer": _TEXT, "code": _TEXT, "detail": _TEXT, "suggestion": _TEXT, "position": _WHOLE},
+    "required": ["pointer", "code", "detail", "suggestion"],
+    "additionalProperties": False,
+}
+
+ANSWERS: Final[dict[str, Schema]] = {
+    "Problem": {
+        "type": "object",
+        "description": "RFC 9457. `code` is stable and never translated; title, detail and hint follow Accept-Language.",
+        "properties": {
+            "type": _TEXT,
+            "title": _TEXT,
+            "status": _WHOLE,
+            "code": {"type": "string", "pattern": "^[a-z0-9_]+$"},
+            "detail": _TEXT,
+            "hint": _TEXT,
+            "instance": _TEXT,
+            "request_id": _TEXT,
+            "version": _WHOLE,
+            "errors": {"type": "array", "items": _PROBLEM_ERROR},
+        },
+        "required": ["type", "title", "status", "code", "detail", "hint", "instance", "request_id", "errors"],
+        "additionalProperties": False,
+        "example": {
+            "type": "urn:horae:problem:unknown_field",
+            "title": "invalid task",
+            "status": 422,
+            "code": "unknown_field",
+            "detail": "'polices' is not a field here.",
+            "hint": "The fields are: policies, name, when, …",
+            "instance": "/v1/tasks",
+            "request_id": "req_8d7a0c7c44415e72308a",
+            "errors": [
+                {
+                    "pointer": "/polices",
+                    "code": "unknown_field",
+                    "detail": "'polices' is not a field here.",
+                    "suggestion": "The fields are: policies, name, when, …",
+                }
+            ],
+        },
+    },
+    "FireTime": _all_of(at=_INSTANT, at_local=_INSTANT),
+    "Warning": _all_of(code=_TEXT, message=_TEXT),
+    "TaskPage": _page_of("Task"),
+    "RunPage": _page_of("Run"),
+    "Lines": _all_of(items=_list_of("Line"), next_after={"type": ["integer", "null"]}),
+    "MadeMany": _all_of(
+        created=_WHOLE,
+        items={"type": "array", "items": _all_of(id=_TEXT, name=_TEXT, next=_MAYBE_INSTANT)},
+        dry_run=_YES_NO,
+    ),
+    "Backfill": _all_of(task=_ref("Task"), count=_WHOLE, dry_run=_YES_NO),
+    "Whoami": _all_of(
+        owner=_TEXT,
+        admin=_YES_NO,
+        scopes={"type": "array", "items": _TEXT},
+        agent=_MAYBE,
+        zone=_TEXT,
+        quotas=_QUOTAS,
+        token=_TEXT,
+        version=_TEXT,
+    ),
+    "NodeList": _all_of(
+        items={
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": _TEXT,
+                    "state": {"enum": ["live", "draining", "silent"]},
+                    "renewed_ago_ms": {"type": "number"},
+                },
+                "required": ["id", "state", "renewed_ago_ms"],
+            },
+        },
+        next_cursor={"type": "null"},
+    ),
+    "DrainedNodes": _all_of(items={"type": "array", "items": {"type": "object", "required": ["id", "draining"]}}),
+    "LaneList": _all_of(items=_list_of("Lane"), next_cursor={"type": "null"}),
+    "Owner": _all_of(
+        name=_TEXT,
+        role={"enum": ["admin", "member", "viewer"]},
+        zone=_MAYBE,
+        quotas=_QUOTAS,
+        chosen=_OBJECT,
+        note=_TEXT,
+        created=_INSTANT,
+        revoked=_MAYBE_INSTANT,
+        exhausted=_MAYBE,
+        version=_WHOLE,
+    ),
+    "OwnerPage": _page_of("Owner"),
+    "Token": _TOKEN,
+    "TokenPage": _page_of("Token"),
+    "MadeToken": {
+        **_TOKEN,
+        "properties": {**_TOKEN["properties"], "text": {**_MAYBE, "description": "The token itself, shown this once."}},
+        "required": [*_TOKEN["required"], "text"],
+    },
+    "Stopped": _all_of(agent=_TEXT, tasks=_WHOLE, dry_run=_YES_NO),
+    "Secret": _all_of(name=_TEXT, owner=_TEXT, updated=_INSTANT),
+    "SecretPage": _page_of("Secret"),
+    "AuditRow": _all_of(
+        number=_WHOLE,
+        at=_INSTANT,
+        action=_TEXT,
+        subject=_TEXT,
+        owner=_TEXT,
+        by=_TEXT,
+        actor=_TEXT,
+        via=_TEXT,
+        request=_TEXT,
+        agent=_MAYBE,
+        detail=_OBJECT,
+        hash=_TEXT,
+    ),
+    "AuditPage": _page_of("AuditRow"),
+    "AuditVerdict": _all_of(
+        ok=_YES_NO, rows=_WHOLE, open_rows=_WHOLE, broken={"type": ["integer", "null"]}, head=_TEXT
+    ),
+    "Health": _all_of(status=_TEXT, version=_TEXT),
+    "Readiness": _all_of(
+        status={"enum": ["ready", "not ready"]},
+        version=_TEXT,
+        parts=_all_of(store=_YES_NO, engine=_YES_NO, clock=_YES_NO, on_time=_YES_NO),
+    ),
+}

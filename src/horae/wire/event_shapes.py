@@ -1,0 +1,112 @@
+"""Shapes of events, webhooks and deliveries on the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+Schema: TypeAlias = dict[str, Any]
+
+_TEXT: Final = {"type": "string"}
+_WHOLE: Final = {"type": "integer"}
+_MAYBE: Final = {"type": ["string", "null"]}
+_INSTANT: Final = {"type": "string", "format": "date-time"}
+_MAYBE_INSTANT: Final = {"type": ["string", "null"], "format": "date-time"}
+_URL: Final = {"type": "string", "minLength": 1, "maxLength": 2_048}
+_TYPES: Final = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": "Kinds of events, or patterns such as `run.*`; none of them: everything.",
+}
+_NOTE: Final = {"type": ["string", "null"], "maxLength": 500}
+
+
+def _all_of(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _some_of(*required: str, **properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def _list_of(name: str) -> Schema:
+    return {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}
+
+
+_WEBHOOK: Final = _all_of(
+    id={"type": "string", "pattern": "^whk_"},
+    owner=_TEXT,
+    url=_TEXT,
+    types=_TYPES,
+    note=_TEXT,
+    enabled={"type": "boolean"},
+    disabled={"enum": [None, "requested", "gone", "failing", "backlog"]},
+    disabled_at=_MAYBE_INSTANT,
+    failing_since=_MAYBE_INSTANT,
+    both_until={**_MAYBE_INSTANT, "description": "Until then a former secret signs, too."},
+    after={**_WHOLE, "description": "It hears of what came after this event."},
+    created=_INSTANT,
+    version=_WHOLE,
+)
+
+EVENT_SHAPES: Final[dict[str, Schema]] = {
+    "CloudEvent": {
+        "type": "object",
+        "description": "CloudEvents 1.0. `sequence` is the number of the event.",
+        "properties": {
+            "specversion": {"const": "1.0"},
+            "id": _TEXT,
+            "source": _TEXT,
+            "type": {"type": "string", "pattern": "^dev\\.horae\\."},
+            "subject": _TEXT,
+            "time": _INSTANT,
+            "datacontenttype": {"const": "application/json"},
+            "sequence": _TEXT,
+            "data": {
+                "type": "object",
+                "properties": {
+                    "number": _WHOLE,
+                    "kind": _TEXT,
+                    "owner": _TEXT,
+                    "task_id": _TEXT,
+                    "run_id": _MAYBE,
+                    "detail": _MAYBE,
+                },
+                "required": ["kind", "owner"],
+            },
+        },
+        "required": ["specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data"],
+    },
+    "EventPage": _all_of(
+        items=_list_of("CloudEvent"),
+        next={**_WHOLE, "description": "`after` of the next page."},
+        last={**_WHOLE, "description": "`after` for those who want only what is still to happen."},
+    ),
+    "Webhook": _WEBHOOK,
+    "WebhookPage": _all_of(items=_list_of("Webhook"), next_cursor=_MAYBE),
+    "WebhookMade": {
+        **_WEBHOOK,
+        "properties": {
+            **_WEBHOOK["properties"],
+            "secret": {**_MAYBE, "description": "`whsec_…`, shown this once; null when the answer is repeated."},
+        },
+        "required": [*_WEBHOOK["required"], "secret"],
+    },
+    "NewWebhook": _some_of("url", url=_URL, types=_TYPES, note=_NOTE, owner=_MAYBE),
+    "WebhookChange": _some_of(url=_URL, types=_TYPES, note=_NOTE, enabled={"type": "boolean"}),
+    "Delivery": _all_of(
+        id={"type": "string", "pattern": "^dlv_"},
+        webhook=_TEXT,
+        owner=_TEXT,
+        message={**_TEXT, "description": "The `webhook-id`, the same over all attempts."},
+        type=_TEXT,
+        task_id=_TEXT,
+        state={"enum": ["pending", "delivered", "failed"]},
+        created=_INSTANT,
+        next_attempt=_MAYBE_INSTANT,
+        attempts={
+            "type": "array",
+            "items": _all_of(at=_INSTANT, status={"type": ["integer", "null"]}, answer=_TEXT, ok={"type": "boolean"}),
+        },
+    ),
+    "DeliveryPage": _all_of(items=_list_of("Delivery"), next_cursor=_MAYBE),
+}

@@ -1,0 +1,70 @@
+"""What a schedule means and when it fires, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from ..choices import Language
+from ..model.refusals import refuse
+from ..schedule import to_json
+from ..schedule.describe import sentence
+from ..schedule.preview import Fire
+from ..schedule.warnings import ScheduleWarning
+from ..service.previews import Preview, Question
+from .fields import check_fields, text_or_none
+from .moments import utc
+
+QUESTION: Final = ("when", "zone", "after", "until", "number", "gap", "fold")
+_GAPS: Final = ("next", "shift", "skip")
+_FOLDS: Final = ("first", "last", "both")
+
+
+def preview_json(preview: Preview, language: Language = "en") -> dict[str, Any]:
+    schedule, after = preview.schedule, preview.after
+    at_once = schedule.kind == "now" or any(each.code == "in_the_past" for each in preview.warnings)
+    return {
+        "text": preview.text,
+        "means": sentence(schedule, language),
+        "schedule": to_json(schedule),
+        "zone": schedule.zone,
+        "after": utc(after),
+        "due_at_creation": at_once,
+        "fires": [
+            {**each, "in_seconds": (fire.utc - after).total_seconds()}
+            for each, fire in zip(fires_json(preview.fires), preview.fires, strict=True)
+        ],
+        "warnings": warnings_json(preview.warnings, language),
+    }
+
+
+def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
+    return [{"at": utc(fire.utc), "at_local": _wall(fire.local)} for fire in fires]
+
+
+def _wall(at: datetime) -> str:
+    return at.isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds")
+
+
+def warnings_json(warnings: Sequence[ScheduleWarning], language: Language) -> list[dict[str, str]]:
+    return [{"code": each.code, "message": each.in_language(language)} for each in warnings]
+
+
+def read_question(value: object, usual: str) -> Question:
+    said = check_fields("question", value, QUESTION)
+    if said.get("when") is None:
+        raise refuse("missing_field", name="when")
+    for name, allowed in (("gap", _GAPS), ("fold", _FOLDS)):
+        if said.get(name) is not None and said[name] not in allowed:
+            raise refuse("bad_choice", name=name, value=said[name], allowed=", ".join(allowed))
+    return Question(
+        said["when"],
+        text_or_none("zone", said.get("zone")),
+        usual,
+        text_or_none("after", said.get("after")),
+        text_or_none("until", said.get("until")),
+        said.get("number", 5),
+        said.get("gap"),
+        said.get("fold"),
+    )

@@ -1,0 +1,80 @@
+"""Webhooks and their deliveries as JSON, out and in; of a secret never more than that there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..model.webhook import Attempt, Delivery, DeliveryState, Disabled, Webhook
+from .moments import instant, read_instant, utc
+
+
+def webhook_json(webhook: Webhook) -> dict[str, Any]:
+    """`both_until` is how long a former secret signs beside the new one."""
+    return {
+        "id": webhook.id,
+        "owner": webhook.owner,
+        "url": webhook.url,
+        "types": list(webhook.types),
+        "note": webhook.note,
+        "enabled": webhook.enabled,
+        "disabled": None if webhook.disabled is None else webhook.disabled.value,
+        "disabled_at": utc(webhook.disabled_at),
+        "failing_since": utc(webhook.failing_since),
+        "both_until": utc(webhook.former_until),
+        "after": webhook.since,
+        "created": utc(webhook.created),
+        "version": webhook.version,
+    }
+
+
+def read_webhook(said: Mapping[str, Any]) -> Webhook:
+    return Webhook(
+        said["id"],
+        said["owner"],
+        said["url"],
+        instant(said["created"]),
+        said["after"],
+        tuple(said["types"]),
+        said["note"],
+        None if said["disabled"] is None else Disabled(said["disabled"]),
+        read_instant(said["disabled_at"]),
+        read_instant(said["failing_since"]),
+        former_until=read_instant(said["both_until"]),
+        version=said["version"],
+    )
+
+
+def delivery_json(delivery: Delivery) -> dict[str, Any]:
+    """What was sent is not told again: the event log has it, under the number in `message`."""
+    return {
+        "id": delivery.id,
+        "webhook": delivery.webhook,
+        "owner": delivery.owner,
+        "message": delivery.message,
+        "type": delivery.kind,
+        "task_id": delivery.task_id,
+        "state": delivery.state.value,
+        "created": utc(delivery.created),
+        "next_attempt": utc(delivery.due),
+        "attempts": [
+            {"at": utc(each.at), "status": each.status, "answer": each.answer, "ok": each.ok}
+            for each in delivery.attempts
+        ],
+    }
+
+
+def read_delivery(said: Mapping[str, Any]) -> Delivery:
+    return Delivery(
+        said["id"],
+        said["webhook"],
+        said["owner"],
+        said["message"],
+        said["type"],
+        said["task_id"],
+        "",
+        instant(said["created"]),
+        DeliveryState(said["state"]),
+        read_instant(said["next_attempt"]),
+        tuple(Attempt(instant(each["at"]), each["status"], each["answer"]) for each in said["attempts"]),
+    )

@@ -1,0 +1,31 @@
+"""A server in a process of its own, to be killed: `python server_process.py STORE PORT`; it says a word when it is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from horae.api.app import make_app
+from horae.clock import SystemClock
+from horae.runtime.house import make_service
+from horae.runtime.kinds import Kinds
+from horae.runtime.serving import listening, serving
+from horae.runtime.stores import make_store
+from horae.settings import read_settings
+from horae.web.house import WebSettings
+
+
+async def main(url: str, port: int) -> None:
+    store, clock = make_store(url), SystemClock()
+    await store.open()
+    service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
+    app = make_app(service, clock, WebSettings(rate_limit=None, engine=False))
+    with listening("127.0.0.1", port) as line:
+        async with serving(app, line) as base:
+            sys.stdout.write(f"{base}\n")
+            sys.stdout.flush()
+            await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2])))

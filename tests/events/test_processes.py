@@ -1,0 +1,87 @@
+"""Across processes: a reader goes on after the server was killed, and hears what another process wrote."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.api.served import Api, people
+
+from .stage import SECONDS, added, happens, house, reading
+
+SCRIPT = Path(__file__).with_name("server_process.py")
+
+
+@asynccontextmanager
+async def server(url: str, port: int = 0) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(SCRIPT), url, str(port)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(SECONDS):
+            base = (await process.stdout.readline()).decode().strip()
+        assert base, "it did not start"
+        yield process, base
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+def test_a_reader_resumes_after_the_server_was_killed_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    async def run() -> None:
+        url = f"sqlite:///{tmp_path}/horae.db"
+        async with house(url) as service, aiohttp.ClientSession() as session:
+            tokens = await people(service)
+            task = await added(service.store)
+            heard: list[Any] = []
+            last = "0"
+            port = 0
+            for life in range(3):
+                async with server(url, port) as (process, base):
+                    port = int(base.rpartition(":")[2])
+                    api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
+                    async with reading(api, headers={"Last-Event-ID": last}) as reader:
+                        for number in range(20):
+                            await happens(service.store, task, detail=f"{life}/{number}")
+                        heard += await reader.details(11)
+                        last = reader.last
+                        process.send_signal(signal.SIGKILL)
+                        await process.wait()
+            async with server(url, port) as (_, base):
+                api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
+                async with reading(api, headers={"Last-Event-ID": last}) as reader:
+                    heard += await reader.details(61 - len(heard))
+            assert heard == [None, *(f"{life}/{number}" for life in range(3) for number in range(20))]
+
+    asyncio.run(run())
+
+
+def test_a_server_that_is_asked_to_stop_ends_its_streams_first(tmp_path: Path) -> None:
+    async def run() -> None:
+        url = f"sqlite:///{tmp_path}/horae.db"
+        async with house(url) as service, aiohttp.ClientSession() as session:
+            tokens = await people(service)
+            async with server(url) as (process, base):
+                api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
+                async with reading(api) as reader:
+                    assert process.stdin is not None
+                    process.stdin.close()
+                    frame = await reader.frame()
+                    assert frame is not None
+                    assert (frame.event, frame.data["reason"]) == ("end", "closing")
+                    assert await reader.frame() is None
+                async with asyncio.timeout(SECONDS):
+                    assert await process.wait() == 0
+
+    asyncio.run(run())

@@ -1,0 +1,149 @@
+"""CloudEvents of what happened, and what a webhook and its deliveries are worth: pure, to the last branch."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from horae.model.cloud_event import LARGEST, cloud_event, encoded
+from horae.model.event import Event, EventKind, Numbered
+from horae.model.triggered import triggered_json
+from horae.model.webhook import (
+    RETRIES,
+    Attempt,
+    Delivery,
+    DeliveryState,
+    Disabled,
+    Webhook,
+    delivery_id,
+    retry_at,
+)
+from horae.model.webhook_records import (
+    delivery_from,
+    delivery_record,
+    due_of,
+    due_record,
+    made,
+    rewritten,
+    webhook_from,
+    webhook_record,
+)
+from horae.testing.factories import a_run, a_task
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+EVENT = Event(EventKind.RUN_FAILED, NOON, "ada/ü", "tsk_1", "run_1", "target_failed")
+WEBHOOK = Webhook("whk_1", "ada", "https://example.org/", NOON, 7)
+DELIVERY = Delivery("dlv_1", "whk_1", "ada", "evt_8", "run.failed", "tsk_1", "{}", NOON, due=NOON)
+
+
+def test_an_event_of_a_run_names_both() -> None:
+    shape = cloud_event(Numbered(8, EVENT))
+    assert (shape["id"], shape["sequence"], shape["type"]) == ("evt_8", "8", "dev.horae.run.failed.v1")
+    assert (shape["source"], shape["subject"]) == ("/owners/ada%2F%C3%BC", "tsk_1/run_1")
+    assert shape["time"] == "2026-03-01T12:00:00.000000Z"
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=40_000), max_size=5))
+def test_no_body_is_larger_than_receivers_take(more: dict[str, str]) -> None:
+    shape = cloud_event(Numbered(8, EVENT), more)
+    assert len(encoded(shape)) <= LARGEST
+    kept = {name: value for name, value in shape["data"].items() if name in more and name != "left_out"}
+    assert all(more[name] == value for name, value in kept.items())
+
+
+def test_what_was_left_out_is_named_the_largest_first_to_go() -> None:
+    data = cloud_event(Numbered(8, EVENT), {"a": "x" * 15_000, "b": "x" * 30_000, "c": 1})["data"]
+    assert (data["left_out"], len(data["a"]), data["c"]) == (["b"], 15_000, 1)
+
+
+@pytest.mark.parametrize("payload", ["", "null", '{"sourceId": true}'])
+def test_a_task_that_names_no_source(payload: str) -> None:
+    task = a_task(payload=payload)
+    body = triggered_json(task, a_run(task), {"topic": "t"}, NOON)
+    assert (body["sourceType"], body["sourceId"], "text" in body) == ("unknown", task.id, False)
+
+
+def test_a_task_that_names_its_source_and_what_to_say() -> None:
+    task = a_task(payload='{"sourceType": "goal", "sourceId": 7}')
+    body = triggered_json(task, a_run(task), {"topic": "t", "say": "hello"}, NOON)
+    assert (body["sourceType"], body["sourceId"], body["text"]) == ("goal", "7", "hello")
+
+
+def test_what_a_webhook_takes() -> None:
+    assert WEBHOOK.takes(EVENT._replace(owner="ada"))
+    assert not WEBHOOK.takes(EVENT)
+    assert not WEBHOOK._replace(types=("task.*",)).takes(EVENT._replace(owner="ada"))
+    assert WEBHOOK._replace(types=("task.*", "run.f*")).takes(EVENT._replace(owner="ada"))
+
+
+def test_which_secrets_sign() -> None:
+    rotated = WEBHOOK._replace(secret=2, former=1, former_until=NOON)
+    assert WEBHOOK.secrets_at(NOON) == (1,)
+    assert rotated.secrets_at(NOON - timedelta(seconds=1)) == (2, 1)
+    assert rotated.secrets_at(NOON) == (2,)
+
+
+@pytest.mark.parametrize(
+    "webhook",
+    [
+        WEBHOOK,
+        WEBHOOK._replace(
+            types=("run.*",),
+            note="x",
+            disabled=Disabled.GONE,
+            disabled_at=NOON,
+            failing_since=NOON,
+            secret=3,
+            former=2,
+            former_until=NOON,
+            version=9,
+        ),
+    ],
+)
+def test_a_webhook_is_kept_as_it_is(webhook: Webhook) -> None:
+    assert webhook_from(webhook_record(webhook)) == webhook
+    assert webhook.enabled == (webhook.disabled is None)
+
+
+def test_a_delivery_is_kept_as_it_is() -> None:
+    attempts = (Attempt(NOON, 500, "no"), Attempt(NOON, None, "away"), Attempt(NOON, 204, ""))
+    delivery = DELIVERY._replace(attempts=attempts, state=DeliveryState.FAILED, due=None, tried=3, version=4)
+    assert delivery_from(delivery_record(delivery)) == delivery
+    assert [each.ok for each in attempts] == [False, False, True]
+
+
+def test_the_queue_of_a_webhook_is_in_the_order_of_what_is_due() -> None:
+    dues = [NOON + timedelta(microseconds=number) for number in (0, 1, 999, 10**9)]
+    records = [due_record(DELIVERY._replace(due=due)) for due in dues]
+    keys = [record.key for record in records if record is not None]
+    assert keys == sorted(keys)
+    assert [due_of(key) for key in keys] == [(due, "dlv_1") for due in dues]
+
+
+def test_a_place_in_the_queue_comes_moves_and_goes() -> None:
+    later, done = DELIVERY._replace(due=NOON + timedelta(seconds=5)), DELIVERY._replace(due=None)
+
+    def queued(writings: Any) -> list[tuple[bool, bool]]:
+        return [(each.dropped, each.replacing is None) for each in writings if each.record.kind == "delivery.due"]
+
+    assert queued(made(DELIVERY)) == [(False, True)]
+    assert queued(made(done)) == []
+    assert queued(rewritten(DELIVERY, later)) == [(True, False), (False, True)]
+    assert queued(rewritten(DELIVERY, DELIVERY)) == []
+    assert queued(rewritten(DELIVERY, done)) == [(True, False)]
+    assert queued(rewritten(done, done)) == []
+
+
+def test_the_waits_are_a_little_different_for_each_and_end() -> None:
+    for number, wait in enumerate(RETRIES, 1):
+        at = retry_at(DELIVERY._replace(tried=number), NOON)
+        assert at is not None
+        assert 0.9 * wait <= at - NOON <= 1.1 * wait
+    assert retry_at(DELIVERY._replace(tried=1 + len(RETRIES)), NOON) is None
+    assert delivery_id(NOON, 7) < delivery_id(NOON, 8) < delivery_id(NOON + timedelta(seconds=1), 9)
+    assert json.loads(DELIVERY.body) == {}

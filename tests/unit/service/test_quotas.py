@@ -1,0 +1,385 @@
+"""Quotas: how often, how large, how long and how many, wherever a task is made, edited or woken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from horae.errors import Refusal
+from horae.model.change import Facts
+from horae.model.principal import MEMBER_QUOTAS, Principal, Quotas
+from horae.model.record import Record, Writing
+from horae.model.task import Target, TaskState
+from horae.ports.store import TaskFilter
+from horae.runtime.stores import make_store
+from horae.schedule.text import read
+from horae.sealing import Key
+from horae.service.edits import Edits
+from horae.service.quotas import ends_within, gap_below, spelled
+from horae.service.secrets import SecretBox
+from horae.service.service import Service
+from horae.service.wishes import Wish
+from horae.simulation.virtual import VirtualClock
+from horae.testing.factories import DAY, HOUR, MINUTE, NOON, SECOND
+
+from .stage import CHIEF, ROOT, TARGET, House, code_of, played, refusal_of
+
+WISH = Wish("water the plants", "every 1h", TARGET, zone="UTC")
+TEN = timedelta(seconds=10)
+
+
+# --- how often -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("when", "found"),
+    [
+        ("every 9s", 9 * SECOND),
+        ("every 10s", None),
+        ("every 9s 1 times", None),
+        ("*/5 * * * * *", 5 * SECOND),
+        ("0,55 * * * * *", 5 * SECOND),
+        ("0 0 0 1 1 *", None),
+        ("0,3 0 0 1 1 *", 3 * SECOND),
+        ("* * * * *", None),
+        ("every day at 9:00", None),
+        ("RRULE:FREQ=DAILY;BYHOUR=9,10;BYMINUTE=0;BYSECOND=0,5", 5 * SECOND),
+        ("in 1s", None),
+        ("now", None),
+    ],
+)
+def test_the_shortest_gap_is_found(when: str, found: timedelta | None) -> None:
+    assert gap_below(read(when, zone="Europe/Berlin", now=NOON).schedule, TEN, NOON) == found
+
+
+@pytest.mark.parametrize(
+    ("length", "text"),
+    [(10 * SECOND, "10s"), (90 * SECOND, "1m30s"), (30 * DAY, "30d"), (5 * MINUTE, "5m"), (SECOND / 1000, "1ms")],
+)
+def test_a_limit_is_spelled_as_the_schedule_language_reads_it(length: timedelta, text: str) -> None:
+    assert spelled(length) == text
+    assert getattr(read(f"every {text}", zone="UTC", now=NOON).schedule, "interval", None) == length
+
+
+def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada")
+        refusal = await refusal_of(house.tasks.create(ada, WISH._replace(when="every 5s")))
+        assert refusal.code == "interval_too_short"
+        assert "5s apart" in refusal.message
+        assert "every 10s" in refusal.hint
+        assert "every 10s" in refusal.in_language("zh").hint
+        await house.tasks.create(ada, WISH._replace(when="every 10s"))
+
+    played(scene)
+
+
+def test_whichever_way_a_task_is_made_or_changed_its_schedule_is_looked_at() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada")
+        hasty, tasks = WISH._replace(when="every 5s"), house.tasks
+        task = await tasks.declare(ada, WISH._replace(key="k"))
+        for call in (
+            tasks.create(ada, hasty),
+            tasks.create(ada, hasty, paused="later"),
+            tasks.create_many(ada, [WISH, hasty], lambda task: task),
+            tasks.declare(ada, hasty._replace(key="new")),
+            tasks.declare(ada, hasty._replace(key="k")),
+            tasks.rehearse(ada, hasty._replace(key="k")),
+            tasks.edit(ada, task.id, Edits(when="every 5s")),
+            tasks.edit(ada, task.id, Edits(when="every 5s"), dry_run=True),
+        ):
+            assert await code_of(call) == "interval_too_short"
+        assert [each.task for each in (await tasks.page(ada)).items] == [task]
+
+    played(scene)
+
+
+def test_a_limit_that_came_later_stops_nobodys_other_edits_but_their_resuming() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada")
+        task = await house.add("every 10s", who=ada)
+        strict = ada._replace(quotas=ada.quotas._replace(shortest_interval=HOUR, payload_bytes=1))
+        await house.tasks.edit(strict, task.id, Edits(name="new name"))
+        await house.tasks.pause(strict, task.id)
+        assert await code_of(house.tasks.resume(strict, task.id)) == "interval_too_short"
+        assert await code_of(house.tasks.edit(strict, task.id, Edits(payload="[1]"))) == "payload_too_large"
+        await house.tasks.resume(ROOT, task.id)
+
+    played(scene)
+
+
+# --- how large, how long -------------------------------------------------------------------------------------------
+
+
+def test_payloads_are_bounded_in_bytes() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada", payload_bytes=10)
+        assert await code_of(house.tasks.create(ada, WISH._replace(payload='"四个汉字"'))) == "payload_too_large"
+        await house.tasks.create(ada, WISH._replace(payload='"12345678"'))
+
+    played(scene)
+
+
+@pytest.mark.parametrize(
+    ("when", "ends"),
+    [
+        ("every 1h", False),
+        ("every 1h until 2026-03-20", True),
+        ("every 1h until 2026-09-01", False),
+        ("every 1h 10 times", True),
+        ("every 1d 29 times", True),
+        ("every 1d 40 times", False),
+        ("every 1d 1000000 times", False),
+        ("0 9 * * *", False),
+        ("in 2h", True),
+        ("2026-12-24 18:00", False),
+        ("now", True),
+    ],
+)
+def test_what_ends_within_a_month(when: str, ends: bool) -> None:  # noqa: FBT001 - one half of a table
+    schedule = read(when, zone="UTC", now=NOON).schedule
+    assert ends_within(schedule, 30 * DAY, NOON) is ends
+
+
+def test_what_an_agent_makes_must_end_and_the_refusal_says_how_to_say_so() -> None:
+    async def scene(house: House) -> None:
+        robot = await house.member("ada", agent="robot")
+        refusal = await refusal_of(house.tasks.create(robot, WISH))
+        assert refusal.code == "life_too_long"
+        assert "until 2026-03-29" in refusal.hint
+        await house.tasks.create(robot, WISH._replace(when="every 1h until 2026-03-29"))
+
+    played(scene)
+
+
+# --- how many ------------------------------------------------------------------------------------------------------
+
+
+def test_so_many_active_tasks_and_no_more() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada", active_tasks=3)
+        tasks = [await house.add(who=ada) for _ in range(3)]
+        refusal = await refusal_of(house.add(who=ada))
+        assert (refusal.code, refusal.facts) == ("too_many_tasks", {"used": 3, "most": 3, "wanted": 4})
+        assert await code_of(house.tasks.create(ada, WISH._replace(key="k"))) == "too_many_tasks"
+        assert await code_of(house.tasks.create_many(ada, [WISH] * 2, lambda task: task)) == "too_many_tasks"
+        await house.tasks.pause(ada, tasks[0].id)
+        fourth = await house.add(who=ada)
+        assert await code_of(house.tasks.resume(ada, tasks[0].id)) == "too_many_tasks"
+        await house.tasks.cancel(ada, fourth.id)
+        await house.tasks.resume(ada, tasks[0].id)
+        await house.tasks.edit(ada, tasks[0].id, Edits(name="full is no reason not to edit"))
+        paused = await house.tasks.create(ada, WISH, paused="later")
+        assert await code_of(house.tasks.resume(ada, paused.id)) == "too_many_tasks"
+        await house.add(who=ROOT, owner="ada")
+
+    played(scene)
+
+
+def test_a_new_schedule_for_what_was_over_takes_a_seat_too() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada", active_tasks=1)
+        over = await house.add("now", who=ada)
+        await house.ran(timedelta(0))
+        await house.add(who=ada)
+        assert await code_of(house.tasks.edit(ada, over.id, Edits(when="every 1h"))) == "too_many_tasks"
+
+    played(scene)
+
+
+def test_what_wakes_by_itself_keeps_its_seat_meanwhile() -> None:
+    """Otherwise a pause until soon would be a way around the limit."""
+
+    async def scene(house: House) -> None:
+        ada = await house.member("ada", active_tasks=2)
+        first, second = [await house.add(who=ada) for _ in range(2)]
+        await house.tasks.pause(ada, first.id, until=house.clock.now() + HOUR)
+        await house.tasks.pause(ada, second.id, until=house.clock.now() + HOUR)
+        assert await code_of(house.add(who=ada)) == "too_many_tasks"
+        await house.tasks.resume(ada, first.id)
+        await house.tasks.pause(ada, second.id)
+        third = await house.add(who=ada)
+        assert await code_of(house.tasks.pause(ada, second.id, until=house.clock.now() + HOUR)) == "too_many_tasks"
+        await house.tasks.cancel(ada, third.id)
+        await house.tasks.pause(ada, second.id, until=house.clock.now() + HOUR)
+        await house.tasks.delete(ada, second.id)
+        await house.add(who=ada)
+        assert await code_of(house.add(who=ada)) == "too_many_tasks"
+
+    played(scene)
+
+
+@pytest.mark.parametrize("how", ["create", "declare", "many", "resume"])
+def test_however_many_try_at_once_there_are_never_more(how: str, tmp_path: Path) -> None:
+    """Five processes with one file, forty requests at once, room for seven."""
+
+    async def scene() -> None:
+        store = make_store(f"sqlite:///{tmp_path}/horae.db")
+        await store.open()
+        clock = VirtualClock(NOON)
+        services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
+        ada = Principal("ada", actor="tok_1", quotas=Quotas(active_tasks=7))
+        paused = [await services[0].tasks.create(ROOT, WISH._replace(owner="ada"), paused="x") for _ in range(40)]
+
+        async def ask(number: int) -> str:
+            tasks = services[number % 5].tasks
+            try:
+                if how == "create":
+                    await tasks.create(ada, WISH)
+                elif how == "declare":
+                    await tasks.declare(ada, WISH._replace(key=f"k{number}"))
+                elif how == "many":
+                    await tasks.create_many(ada, [WISH], lambda task: task)
+                else:
+                    await tasks.resume(ada, paused[number].id)
+            except Refusal as refusal:
+                return refusal.code
+            return "made"
+
+        answers = await asyncio.gather(*(ask(number) for number in range(40)))
+        assert sorted(answers) == ["made"] * 7 + ["too_many_tasks"] * 33
+        active = TaskFilter("ada", frozenset({TaskState.ACTIVE}))
+        assert len((await store.tasks(active)).items) == 7
+        assert len((await store.records("audit.open")).items) == 7, "and each has its row"
+        await store.close()
+
+    asyncio.run(scene())
+
+
+def test_an_agent_has_seats_of_its_own_within_those_of_its_owner() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada", active_tasks=12)
+        robot = await house.member("ada", agent="robot", active_tasks=12)
+        ending: dict[str, Any] = {"when": "every 1h 10 times"}
+        own = [await house.tasks.create(robot, WISH._replace(**ending)) for _ in range(10)]
+        assert await code_of(house.tasks.create(robot, WISH._replace(**ending))) == "too_many_tasks"
+        await house.tasks.pause(robot, own[0].id)
+        assert await code_of(house.tasks.create(robot, WISH._replace(**ending))) == "too_many_tasks", "nor by pausing"
+        await house.tasks.cancel(robot, own[0].id)
+        await house.tasks.create(robot, WISH._replace(**ending))
+        for _ in range(2):
+            await house.add(who=ada)
+        assert await code_of(house.add(who=ada)) == "too_many_tasks"
+        await house.tasks.cancel(robot, own[1].id)
+        await house.add(who=ada)
+        assert await code_of(house.tasks.create(robot, WISH._replace(**ending))) == "too_many_tasks", "the owner's"
+
+    played(scene)
+
+
+def test_without_a_limit_nothing_is_counted_or_written() -> None:
+    async def scene(house: House) -> None:
+        boss = await house.member("boss", active_tasks=None)
+        await house.add(who=boss._replace(actor=""))
+        assert not (await house.store.records("seats")).items
+        assert MEMBER_QUOTAS.active_tasks == 20
+
+    played(scene)
+
+
+def test_somebody_elses_record_is_nobodys_reason_to_try_again() -> None:
+    """What a front end wants to be written beside it is refused as it is: the request was answered already."""
+
+    async def scene(house: House) -> None:
+        ada = await house.member("ada", active_tasks=3)
+
+        def beside(made: Sequence[Facts]) -> tuple[Writing, ...]:
+            return (Writing(Record("answer", "once", "ada", made[0].task.id)),)
+
+        task = await house.tasks.create(ada, WISH, beside=beside)
+        kept = await house.store.get_record("answer", "once")
+        assert kept is not None
+        assert kept.body == task.id
+        refusal = await refusal_of(house.tasks.create(ada, WISH, beside=beside))
+        assert (refusal.code, refusal.facts["kind"]) == ("record_changed", "answer")
+        assert await code_of(house.tasks.declare(ada, WISH._replace(key="k"), beside=beside)) == "record_changed"
+        assert await code_of(house.tasks.create_many(ada, [WISH], str, beside)) == "record_changed"
+        assert len((await house.tasks.page(ada)).items) == 1
+
+    played(scene)
+
+
+# --- labels and lanes ----------------------------------------------------------------------------------------------
+
+
+def test_labels_that_only_horae_writes() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada")
+        for name in ("horae/agent", "horae/approved", "horae/", "horae/anything"):
+            for who in (ada, CHIEF):
+                assert await code_of(house.tasks.create(who, WISH._replace(labels={name: "x"}))) == "reserved_label"
+            task = await house.add(who=ada, labels={"room": "a"})
+            assert await code_of(house.tasks.edit(ada, task.id, Edits(labels={name: "x"}))) == "reserved_label"
+            await house.tasks.delete(ada, task.id)
+        restored = await house.tasks.create(ROOT, WISH._replace(labels={"horae/agent": "robot"}))
+        assert restored.labels == (("horae/agent", "robot"),), "who holds the store itself restores what was exported"
+
+    played(scene)
+
+
+def test_what_an_agent_makes_is_stamped_and_the_stamps_stay() -> None:
+    async def scene(house: House) -> None:
+        robot = await house.member("ada", agent="robot")
+        wish = WISH._replace(when="every 1h 3 times", labels={"room": "a"}, key="k")
+        task = await house.tasks.create(robot, wish)
+        stamps = (("horae/agent", "robot"), ("horae/token", robot.actor), ("horae/via", "http"))
+        assert task.labels == (*stamps, ("room", "a"))
+        assert (await house.tasks.edit(robot, task.id, Edits(labels=None))).after.labels == stamps
+        same = dict(task.labels)
+        assert (await house.tasks.edit(CHIEF, task.id, Edits(labels=same))).after.labels == task.labels
+        other = robot._replace(actor="tok_2", via="mcp")
+        assert await house.tasks.declare(other, wish) == await house.tasks.declare(robot, wish), "it is the same task"
+        assert await code_of(house.tasks.create(robot, wish._replace(labels={"horae/via": "me"}))) == "reserved_label"
+
+    played(scene)
+
+
+def test_a_lane_is_ones_own_and_only_an_admin_gives_out_others() -> None:
+    async def scene(house: House) -> None:
+        ada, lanes = await house.member("ada"), house.service.lanes
+        task = await house.add(who=ada, lane="press")
+        assert task.lane == "ada/press"
+        assert (await house.tasks.edit(ada, task.id, Edits(lane="ada/press"))).after == task
+        assert [each.task for each in (await house.tasks.page(ada, TaskFilter(lane="press"))).items] == [task]
+        assert (await lanes.limit(ada, "press", 5)).name == "ada/press"
+        assert [lane.name for lane in await lanes.all(ada)] == ["ada/press"]
+        moved = await house.tasks.edit(CHIEF, task.id, Edits(lane="press"))
+        assert moved.after.lane == "press", "shared by all"
+        kept = await house.tasks.edit(ada, task.id, Edits(lane="press", name="new name"))
+        assert kept.after.lane == "press"
+        assert await code_of(lanes.limit(ada, "owner:ada", 5)) == "not_allowed"
+        assert await code_of(house.add(who=ada, lane="owner:ada")) == "bad_choice"
+        assert "ada/press" in [lane.name for lane in await lanes.all(CHIEF)]
+
+    played(scene)
+
+
+def test_all_tasks_of_an_agent_sit_in_one_lane() -> None:
+    async def scene(house: House) -> None:
+        robot = await house.member("ada", agent="robot")
+        wish = WISH._replace(when="in 1m")
+        tasks = [await house.tasks.create(robot, wish) for _ in range(3)]
+        assert {task.lane for task in tasks} == {"ada/agent:robot"}
+        assert await code_of(house.tasks.create(robot, wish._replace(lane="fast"))) == "bad_choice"
+        house.later(MINUTE)
+        assert len(await house.claim()) == 2, "no more at once than an agent may"
+
+    played(scene)
+
+
+def test_the_zone_of_an_owner_counts_where_none_is_said() -> None:
+    async def scene(house: House) -> None:
+        await house.service.accounts.put(CHIEF, "ada", zone="Asia/Tokyo")
+        ada = (await house.member("ada"))._replace()
+        task = await house.tasks.create(ada, Wish("x", "every day at 9:00", Target("event", "{}")))
+        assert task.schedule.zone == "Asia/Tokyo"
+        edited = await house.tasks.edit(ada, task.id, Edits(when="every day at 10:00", zone="UTC"))
+        assert edited.after.schedule.zone == "UTC"
+
+    played(scene)

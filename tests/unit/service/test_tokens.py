@@ -1,0 +1,296 @@
+"""Tokens: shown once, kept as a hash, and whatever is wrong with one, the answer is the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from horae.model.principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Role, Scope
+from horae.ports.store import RunFilter
+from horae.runtime.stores import make_store
+from horae.sealing import Key
+from horae.service.secrets import SecretBox
+from horae.service.service import Service
+from horae.service.tokens import CACHED_SECONDS, MOST_TOKENS
+from horae.simulation.virtual import VirtualClock
+from horae.testing.factories import HOUR, NOON
+
+from .stage import ADA, CHIEF, ROOT, House, code_of, played, refusal_of
+
+
+def test_whoever_comes_with_a_token_is_known_with_all_that_they_may() -> None:
+    async def scene(house: House) -> None:
+        service = house.service
+        await service.accounts.put(CHIEF, "ada", zone="Asia/Tokyo", quotas={"active_tasks": 3})
+        token, text = await service.tokens.make(CHIEF, owner="ada", name="laptop")
+        who = await service.tokens.authenticate(text, via="http", request="req_9")
+        assert (who.owner, who.admin, who.scopes) == ("ada", False, SCOPES_OF[Role.MEMBER])
+        assert (who.actor, who.via, who.request, who.agent) == (token.id, "http", "req_9", None)
+        assert (who.zone, who.quotas) == ("Asia/Tokyo", MEMBER_QUOTAS._replace(active_tasks=3))
+        assert who.scope == "ada"
+
+    played(scene)
+
+
+def test_only_a_hash_of_it_is_kept() -> None:
+    async def scene(house: House) -> None:
+        await house.member("ada")
+        token, text = await house.service.tokens.make(CHIEF, owner="ada", name="laptop")
+        prefix, name, secret = text.split("_")
+        assert (prefix, "tok_" + name, len(secret)) == ("horae", token.id, 64)
+        for kind in ("owner", "token", "audit.open"):
+            for record in (await house.store.records(kind)).items:
+                assert secret not in record.body
+        assert secret not in repr(token)
+
+    played(scene)
+
+
+def test_whatever_is_wrong_with_a_token_the_answer_is_the_same() -> None:
+    async def scene(house: House) -> None:
+        tokens, accounts = house.service.tokens, house.service.accounts
+        await accounts.put(CHIEF, "ada")
+        await accounts.put(CHIEF, "bob")
+        _, good = await tokens.make(CHIEF, owner="ada", name="good")
+        _, short = await tokens.make(CHIEF, owner="ada", name="short", expires=house.clock.now() + HOUR)
+        taken, revoked = await tokens.make(CHIEF, owner="ada", name="revoked")
+        _, of_bob = await tokens.make(CHIEF, owner="bob", name="of bob")
+        _, elsewhere = await _of_another_house()
+        assert (await tokens.authenticate(short, via="http")).owner == "ada"
+        house.later(HOUR)
+        await tokens.revoke(CHIEF, taken.id)
+        await accounts.revoke(CHIEF, "bob")
+        head, _, secret = good.rpartition("_")
+        wrong = f"{head}_{'0' * 64}"
+        bad = [
+            "",
+            " ",
+            "horae",
+            "horae__",
+            good + "0",
+            good.upper(),
+            f" {good}",
+            wrong,
+            short,
+            revoked,
+            of_bob,
+            elsewhere,
+        ]
+        bad += [f"horae_{'0' * 32}_{secret}", "héllo", good.replace("horae", "hórae"), "x" * 10_000]
+        said = {str(await refusal_of(tokens.authenticate(text, via="http"))) for text in bad}
+        assert len(said) == 1, "nobody learns what was wrong"
+        assert {await code_of(tokens.authenticate(text, via="http")) for text in bad} == {"bad_token"}
+        assert (await tokens.authenticate(good, via="http")).owner == "ada"
+
+    played(scene)
+
+
+async def _of_another_house() -> tuple[object, str]:
+    other = House()
+    await other.service.accounts.put(CHIEF, "ada")
+    return await other.service.tokens.make(CHIEF, owner="ada", name="elsewhere")
+
+
+def test_a_token_that_nobody_knows_writes_nothing() -> None:
+    async def scene(house: House) -> None:
+        before = [(await house.store.records(kind)).items for kind in ("token", "owner", "audit.open", "seats")]
+        for number in range(20):
+            await refusal_of(house.service.tokens.authenticate(f"horae_{number:032x}_{'0' * 64}", via="http"))
+        assert [(await house.store.records(kind)).items for kind in ("token", "owner", "audit.open", "seats")] == before
+
+    played(scene)
+
+
+def test_a_revocation_elsewhere_is_seen_within_a_second() -> None:
+    """Two processes: what one revokes, the other forgets in time."""
+
+    async def scene(house: House) -> None:
+        other = Service(house.store, house.clock, "UTC", house.service.secrets)
+        await house.service.accounts.put(CHIEF, "ada")
+        token, text = await house.service.tokens.make(CHIEF, owner="ada", name="laptop")
+        assert (await other.tokens.authenticate(text, via="http")).owner == "ada"
+        await house.service.tokens.revoke(CHIEF, token.id)
+        assert await code_of(house.service.tokens.authenticate(text, via="http")) == "bad_token", "here at once"
+        house.clock.advance(CACHED_SECONDS)
+        assert await code_of(other.tokens.authenticate(text, via="http")) == "bad_token"
+        assert CACHED_SECONDS < 1
+
+    played(scene)
+
+
+def test_the_end_of_a_token_comes_also_while_it_is_remembered() -> None:
+    async def scene(house: House) -> None:
+        await house.service.accounts.put(CHIEF, "ada")
+        end = house.clock.now() + timedelta(milliseconds=100)
+        _, text = await house.service.tokens.make(CHIEF, owner="ada", name="brief", expires=end)
+        assert (await house.service.tokens.authenticate(text, via="http")).owner == "ada"
+        house.clock.advance(0.1)
+        assert await code_of(house.service.tokens.authenticate(text, via="http")) == "bad_token"
+
+    played(scene)
+
+
+def test_a_lower_role_takes_from_the_tokens_that_there_are() -> None:
+    async def scene(house: House) -> None:
+        tokens, accounts = house.service.tokens, house.service.accounts
+        await accounts.put(CHIEF, "ada", role=Role.ADMIN)
+        _, text = await tokens.make(CHIEF, owner="ada", name="laptop")
+        before = await tokens.authenticate(text, via="http")
+        assert (before.admin, before.scope, before.quotas) == (True, None, NO_QUOTAS)
+        await accounts.put(CHIEF, "ada", role=Role.VIEWER)
+        house.clock.advance(CACHED_SECONDS)
+        after = await tokens.authenticate(text, via="http")
+        assert (after.admin, after.scope, after.scopes) == (False, "ada", frozenset({Scope.READ}))
+
+    played(scene)
+
+
+def test_an_agents_token_is_a_guests_and_never_an_admins() -> None:
+    async def scene(house: House) -> None:
+        robot = await house.member("ada", Role.ADMIN, agent="robot")
+        assert (robot.agent, robot.admin, robot.scope) == ("robot", False, "ada")
+        assert Scope.ADMIN not in robot.scopes
+        assert robot.quotas == AGENT_QUOTAS
+        strict = await house.member("bob", agent="robot", active_tasks=3, shortest_interval="1h")
+        assert (strict.quotas.active_tasks, strict.quotas.shortest_interval) == (3, timedelta(hours=1))
+        assert strict.quotas.longest_life == AGENT_QUOTAS.longest_life
+        lanes = {lane.name: lane.limit for lane in await house.store.lanes()}
+        assert lanes["ada/agent:robot"] == AGENT_QUOTAS.concurrent_runs
+
+    played(scene)
+
+
+def test_nobody_makes_a_token_that_can_more_than_they() -> None:
+    async def scene(house: House) -> None:
+        tokens = house.service.tokens
+        ada = await house.member("ada")
+        for scope in (Scope.ADMIN,):
+            assert await code_of(tokens.make(ada, name="x", scopes={scope})) == "scopes_too_wide"
+        token, text = await tokens.make(ada, name="x", scopes={Scope.WRITE})
+        assert token.scopes == {Scope.WRITE}
+        writer = await tokens.authenticate(text, via="http")
+        assert await code_of(tokens.make(writer, name="y", scopes={Scope.RUN})) == "scopes_too_wide"
+        widest, _ = await tokens.make(writer, name="y")
+        assert widest.scopes == {Scope.WRITE}
+        viewer = await house.member("eve", Role.VIEWER)
+        assert await code_of(tokens.make(viewer, name="z")) == "not_allowed"
+        assert await code_of(tokens.make(CHIEF, owner="eve", name="z", scopes={Scope.WRITE})) == "scopes_too_wide"
+        assert await code_of(tokens.make(CHIEF, owner="ada", name="z", scopes=[])) == "bad_choice"
+
+    played(scene)
+
+
+def test_nobody_gets_for_longer_what_they_have_for_a_while() -> None:
+    async def scene(house: House) -> None:
+        tokens, end = house.service.tokens, house.clock.now() + HOUR
+        await house.member("ada")
+        _, text = await tokens.make(CHIEF, owner="ada", name="brief", expires=end)
+        brief = await tokens.authenticate(text, via="http")
+        assert (await tokens.make(brief, name="child"))[0].expires == end
+        assert (await tokens.make(brief, name="child", expires=end + HOUR))[0].expires == end
+        assert (await tokens.make(brief, name="child", expires=end - HOUR / 2))[0].expires == end - HOUR / 2
+
+    played(scene)
+
+
+@pytest.mark.parametrize(
+    ("ask", "code"),
+    [
+        (lambda house: house.service.tokens.make(CHIEF, owner="ada", name=""), "bad_text"),
+        (lambda house: house.service.tokens.make(CHIEF, owner="ada", name="x", agent="a b"), "bad_agent_name"),
+        (lambda house: house.service.tokens.make(CHIEF, owner="ada", name="x", agent="a" * 65), "bad_agent_name"),
+        (lambda house: house.service.tokens.make(CHIEF, owner="ada", name="x", expires=NOON), "expires_past"),
+        (
+            lambda house: house.service.tokens.make(
+                CHIEF, owner="ada", name="x", expires=datetime(2030, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+            ),
+            "naive_instant",
+        ),
+        (lambda house: house.service.tokens.make(CHIEF, owner="nobody", name="x"), "no_such_owner"),
+        (lambda house: house.service.tokens.make(CHIEF, owner="a/b", name="x"), "no_such_owner"),
+        (lambda house: house.service.tokens.make(CHIEF, owner="ada", name="x", scopes=["all"]), "bad_choice"),
+        (lambda house: house.service.tokens.get(CHIEF, "tok_\ud800"), "no_such_token"),
+        (lambda house: house.service.tokens.revoke(CHIEF, "x" * 10_000), "no_such_token"),
+    ],
+)
+def test_what_no_token_can_be_is_refused(ask: Callable[[House], Awaitable[object]], code: str) -> None:
+    async def scene(house: House) -> None:
+        await house.service.accounts.put(CHIEF, "ada")
+        assert await code_of(ask(house)) == code
+        assert not (await house.store.records("token")).items
+
+    played(scene)
+
+
+def test_tokens_are_listed_to_whom_they_belong_and_go_some_time_after_their_end() -> None:
+    async def scene(house: House) -> None:
+        tokens = house.service.tokens
+        ada = await house.member("ada")
+        house.later(HOUR)
+        await house.member("bob")
+        assert [token.owner for token in (await tokens.page(ada)).items] == ["ada"]
+        assert [token.owner for token in (await tokens.page(ada, "ada")).items] == ["ada"]
+        assert not (await tokens.page(ada, "bob")).items
+        assert [token.owner for token in (await tokens.page(ROOT)).items] == ["ada", "bob"]
+        assert [token.owner for token in (await tokens.page(ROOT, "bob")).items] == ["bob"]
+        gone = await tokens.revoke(ada, ada.actor)
+        assert (await tokens.get(ADA, ada.actor)).revoked == gone.revoked == house.clock.now()
+        assert await tokens.revoke(ADA, ada.actor) == gone, "twice is once"
+        assert await house.store.drop_expired(house.clock.now() + timedelta(days=89), 10) == 0
+        assert await house.store.drop_expired(house.clock.now() + timedelta(days=90), 10) == 1
+
+    played(scene)
+
+
+def test_an_owner_has_so_many_tokens_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("horae.service.tokens.MOST_TOKENS", 3)
+    assert MOST_TOKENS == 1_000
+
+    async def scene(house: House) -> None:
+        ada = await house.member("ada")
+        for _ in range(2):
+            await house.service.tokens.make(ada, name="x")
+        assert await code_of(house.service.tokens.make(ada, name="x")) == "too_many_tokens"
+        await house.member("bob")
+
+    played(scene)
+
+
+def test_the_first_start_makes_one_admin_token_and_no_other_start_does(tmp_path: Path) -> None:
+    async def play() -> None:
+        store = make_store(f"sqlite:///{tmp_path}/horae.db")
+        await store.open()
+        clock = VirtualClock(NOON)
+        services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
+        texts = await asyncio.gather(*(service.tokens.first() for service in services))
+        (text,) = [text for text in texts if text is not None]
+        who = await services[0].tokens.authenticate(text, via="cli")
+        assert (who.owner, who.admin, who.scopes) == ("admin", True, frozenset(Scope))
+        assert await services[1].tokens.first() is None
+        await services[1].tokens.revoke(who, who.actor)
+        assert await services[2].tokens.first() is None, "a deployment has one beginning"
+        await store.close()
+
+    asyncio.run(play())
+
+
+def test_a_revoked_owners_tasks_are_skipped_and_say_why() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada")
+        task = await house.add("every 1h", who=ada)
+        await house.service.accounts.revoke(CHIEF, "ada")
+        house.later(HOUR)
+        assert await house.claim() == []
+        (row,) = (await house.runs.page(ROOT, RunFilter(task_id=task.id))).items
+        assert (row.state, row.reason) == ("skipped", "owner_revoked")
+        why = await house.ledger.explained(ROOT, task.id, None)
+        assert "revoked" in why.explanation.english
+        await house.service.accounts.restore(CHIEF, "ada")
+        house.later(HOUR)
+        assert len(await house.claim()) == 1
+
+    played(scene)

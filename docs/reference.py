@@ -78,6 +78,10 @@ EVENTS: Final = {
     EventKind.TASK_CANCELLED: "A task was ended for good.",
     EventKind.TASK_DELETED: "A task and its history were removed.",
     EventKind.TASK_REPLANNED: "Newer zone data moved the next occurrence of a task.",
+    EventKind.TASK_FAILING: "So many occurrences in a row have failed as its policy `notify_after` says.",
+    EventKind.TASK_RECOVERED: "A task that was failing has succeeded.",
+    EventKind.TASK_OVERDUE: "What was due has not started within the grace; the detail is when it was due.",
+    EventKind.TASK_TRIGGERED: "An event target has told that a task is due; the detail is the topic.",
     EventKind.RUN_STARTED: "A run began.",
     EventKind.RUN_WAITING: "Somebody else goes on with a run.",
     EventKind.RUN_SUCCEEDED: "A run ended well.",
@@ -87,6 +91,7 @@ EVENTS: Final = {
     EventKind.RUN_CANCELLED: "A run was asked to end, and did.",
     EventKind.RUN_SKIPPED: "An occurrence, or a stretch of them, was not run.",
     EventKind.RUN_RETRYING: "An occurrence will be tried again.",
+    EventKind.WEBHOOK_DISABLED: "A webhook takes nothing any more; the detail is its id and the reason.",
 }
 
 

@@ -40,7 +40,7 @@ class Done(NamedTuple):
 
 def clean_environment(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-    return {**kept, "PYTHONUTF8": "1", "LANG": "C.UTF-8", "HORAE_ZONE": "UTC", **more}
+    return {**kept, "PYTHONUTF8": "1", "LANG": "C.UTF-8", "HORAE_ZONE": "UTC", "HORAE_API": "off", **more}
 
 
 @contextmanager

@@ -173,6 +173,16 @@ def test_every_command_of_this_half_is_asked() -> None:
         "completion",
         "worker",
         "move",
+        "mcp",
+        "token",
+        "owner",
+        "webhook",
+        "audit",
+        "login",
+        "context",
+        "service",
+        "approve",
+        "agent",
     }
     streams = {"watch", "stop"}
     assert {arguments[0] for _, arguments in ASKED} == set(COMMANDS) - elsewhere - streams

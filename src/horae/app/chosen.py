@@ -21,6 +21,7 @@ class Chosen(TypedDict, total=False):
     max_duration: Duration
     guarantee: Guarantee
     priority: int
+    notify_after: int
 
 
 def options_of(chosen: Chosen) -> Options:

@@ -150,6 +150,8 @@ class Listeners:
         """The next handful; where the last of them stands."""
         events = await self._store().events(number, _HANDFUL)
         for numbered in events:
+            if numbered.event.kind is EventKind.TASK_TRIGGERED:
+                continue  # the target itself has told those in this process, and with all that there is to say
             for listener in members:
                 if fnmatchcase(numbered.event.kind, listener.pattern):
                     await _handle(listener.handler, _happening(numbered))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..clock import Clock, SystemClock
 from ..engine.engine import Engine
@@ -36,6 +36,9 @@ from .interpreter import interpreter
 from .listeners import Listeners
 from .surroundings import Surroundings
 from .waiting import Waiting
+
+if TYPE_CHECKING:
+    from ..observe.observer import Observer
 
 LOG: Final = logging.getLogger("horae")
 
@@ -77,6 +80,7 @@ class Running:
         self._waiting = Waiting()
         self._listeners = Listeners(lambda: self.store, self.clock)
         self._surroundings: Surroundings | None = None
+        self._observer: Observer | None = None
         self._entered = 0
 
     def configure(self, *, store: str | None = None, engine: bool | None = None) -> None:
@@ -112,6 +116,12 @@ class Running:
         self.settings = surroundings.settings(self.settings)
         self._listeners = self._listeners.on(self.clock)
         self._wakeup = NoRing()
+
+    def observe(self, observer: Observer) -> None:
+        """Let somebody look on, at each call of the store and at each run; before the app is opened."""
+        if self._store is not None:
+            raise refuse("already_open")
+        self._observer = observer
 
     # --- opened and closed -----------------------------------------------------------------------------------------
 
@@ -149,6 +159,8 @@ class Running:
         store = make_store(self.url)
         if self._surroundings is not None:
             store = self._surroundings.store(store)
+        if self._observer is not None:
+            store = self._observer.store(store, self.settings.terms)
         try:
             await store.open()
         except BaseException:
@@ -210,7 +222,10 @@ class Running:
         outer = self._surroundings
         self._targets = await open_targets(self.service, self.clock, self._kinds, self._listeners.publish)
         self._targets[FUNCTION] = functions if outer is None else outer.functions(functions)
-        return {name: target for name, target in self._targets.items() if not isinstance(target, Refusal)}
+        usable = {name: target for name, target in self._targets.items() if not isinstance(target, Refusal)}
+        if self._observer is None:
+            return usable
+        return {name: self._observer.target(target) for name, target in usable.items()}
 
     def _make_engine(self, targets: dict[str, Target]) -> Engine:
         outer = self._surroundings

@@ -6,19 +6,28 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from ..model.change import Facts
 from ..model.entry import EntryKind, Stand
+from ..model.page import Page
 from ..model.refusals import refuse
 from ..model.run import Origin, Run
-from ..ports.store import Book, RunFilter
+from ..ports.store import RunFilter
 
 Occurrence: TypeAlias = tuple[Origin, datetime]
 _FIRST_LOOK_SECONDS: Final = 0.1
 _LAST_LOOK_SECONDS: Final = 1.0
 """Another process may do the work, so no wake-up is relied on; those who wait for long ask less and less often."""
 _ROWS: Final = 50
+
+
+class Rows(Protocol):
+    """What somebody who waits looks at: a store, or whoever asks one."""
+
+    async def facts(self, task_id: str, owner: str | None) -> Facts | None: ...
+
+    async def runs(self, wanted: RunFilter, *, limit: int) -> Page[Run]: ...
 
 
 class Waiting:
@@ -38,7 +47,7 @@ class Waiting:
         self.ended_of(tuple(self._bells))
 
     async def ended(
-        self, book: Callable[[], Book], task_id: str, owner: str | None, occurrence: Occurrence | None = None
+        self, book: Callable[[], Rows], task_id: str, owner: str | None, occurrence: Occurrence | None = None
     ) -> Run:
         """The last run of the occurrence that ends next; when nothing is left to come, of the one that ended last.
 

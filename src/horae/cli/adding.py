@@ -18,7 +18,6 @@ from ..wire.tasks import read_task, task_json
 from . import words
 from .asking import Question, ask
 from .defining import DEFINITION, task_shape, usual_name
-from .desk import Desk, at_desk
 from .editing import changed_fields, fires_changed_json, show_changes
 from .frame import Said, command
 from .out import Out
@@ -26,7 +25,7 @@ from .pieces import Cell, Piece
 from .receipt import FIRES, fires_json, fires_of, policies_line, show_schedule, show_warnings, target_line
 from .refusals import refuse
 from .render import warnings_json
-from .session import is_there, refuse_memory
+from .workplace import Workplace, at_work, in_memory, is_there, refuse_memory
 
 _NOT_SAID: tuple[str, ...] = ("anchored",)  # true of every interval: `explain` says it
 
@@ -76,10 +75,10 @@ def add(
     named = {"name": name or usual_name(shape), "when": text, "key": key, "owner": owner}
     wish = read_task(named | shape)._replace(when=schedule)
     if dry_run:
-        made = _tried(out.store, wish)
+        made = _tried(out, wish)
     else:
-        refuse_memory(out.store)
-        made = at_desk(out.store, lambda app: _make(app, wish, paused=pause), create=True)
+        refuse_memory(out)
+        made = at_work(out, lambda app: _make(app, wish, paused=pause), create=True)
     _show(out, made, warnings)
 
 
@@ -97,7 +96,7 @@ def _read(text: str, zone: str | None, out: Out) -> tuple[Schedule, list[Schedul
     return answer.schedule, [each for each in answer.warnings if each.code not in _NOT_SAID]
 
 
-async def _make(app: Desk, wish: Wish, *, paused: bool) -> Made:
+async def _make(app: Workplace, wish: Wish, *, paused: bool) -> Made:
     before = None if wish.key is None else (await app.service.tasks.rehearse(app.who, wish))[0]
     task = await app.service.tasks.create(app.who, wish, paused="" if paused else None)
     facts, now = await app.service.tasks.get(app.who, task.id), app.clock.now()
@@ -111,21 +110,21 @@ def _edited(before: Facts | None, after: Task, now: datetime) -> Edited | None:
     return Edited(before.task, after, fire_changes(before.task, after, before.standing, now))
 
 
-def _tried(store: str | None, wish: Wish) -> Made:
-    """Made in full, where it is forgotten at once: every check is the real one, and nothing is written."""
-    found = at_desk(store, lambda app: _rehearsed(app, wish)) if wish.key is not None and is_there(store) else None
-    if found is not None:
-        return found
-    made = at_desk("memory://", lambda app: _make(app, wish, paused=False))
-    return made._replace(dry_run=True, alive=True)
+def _tried(out: Out, wish: Wish) -> Made:
+    """Made in full, but nowhere: every check is the real one, and nothing is written."""
+
+    async def work(app: Workplace) -> Made:
+        return await _rehearsed(app, wish)
+
+    return at_work(out, work) if is_there(out) else in_memory(work)
 
 
-async def _rehearsed(app: Desk, wish: Wish) -> Made | None:
-    """What would become of the task that has the key already; None: nobody has it."""
-    before, after = await app.service.tasks.rehearse(app.who, wish)
-    if before is None:
-        return None
+async def _rehearsed(app: Workplace, wish: Wish) -> Made:
+    """What would become of the task that has the key already, or of a new one."""
+    before, after = (None, None) if wish.key is None else await app.service.tasks.rehearse(app.who, wish)
     now = app.clock.now()
+    if before is None or after is None:
+        return Made(await app.tried(wish), now, dry_run=True, alive=True)
     return Made(before._replace(task=after), now, dry_run=True, alive=True, edited=_edited(before, after, now))
 
 

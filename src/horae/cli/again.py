@@ -13,10 +13,10 @@ from .shown_store import option_for
 
 def offer_more(out: Out, command: str, said: Mapping[str, Any], after: object) -> None:
     """`said` are the options as they were given; what was not given is left out."""
-    parts = ["horae", command]
+    parts = ["horae", *command.split()]
     for name, value in said.items():
         parts += _option(name, value)
-    told = shlex.join(parts) + option_for(out.store)
+    told = shlex.join(parts) + option_for(out)
     out.note(words.MORE, command=f"{told} --after {shlex.quote(str(after))}")
 
 

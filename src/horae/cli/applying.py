@@ -15,9 +15,9 @@ from .out import Out
 from .pieces import Piece, Style
 
 if TYPE_CHECKING:
-    from ..app import Horae
     from ..errors import Refusal
     from .differing import Difference, Differences
+    from .workplace import Workplace
 
 _SIGNS: Final[dict[str, tuple[str, Style]]] = {
     "new": ("+", "good"),
@@ -40,8 +40,7 @@ def apply(
     dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
 ) -> None:
     """Make the tasks what a file says."""
-    from .moving import rehearsal_store  # noqa: PLC0415 - `--help` does without
-    from .session import act  # noqa: PLC0415
+    from .moving import at_work_or_in_memory  # noqa: PLC0415 - `--help` does without
     from .tasks_file import read_tasks_file  # noqa: PLC0415
 
     if label and not prune:
@@ -49,7 +48,7 @@ def apply(
     read = read_tasks_file(file.expanduser())
     labels = _labels(label or [])
 
-    async def do(app: Horae) -> list[tuple[Difference, Refusal]] | None:
+    async def do(app: Workplace) -> list[tuple[Difference, Refusal]] | None:
         from .differing import differences  # noqa: PLC0415
 
         found = await differences(app, read, out.language, prune=prune, labels=labels)
@@ -63,7 +62,7 @@ def apply(
             out.data(_shape(found, dry_run=dry_run, applied=refused is not None))
         return refused
 
-    _tell_end(out, act(rehearsal_store(out, dry_run=dry_run), do), dry_run=dry_run)
+    _tell_end(out, at_work_or_in_memory(out, do, dry_run=dry_run), dry_run=dry_run)
 
 
 def _labels(said: list[str]) -> tuple[tuple[str, str], ...]:
@@ -72,12 +71,12 @@ def _labels(said: list[str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(labels_of(said).items()))
 
 
-async def _write(app: Horae, found: Differences) -> list[tuple[Difference, Refusal]]:
+async def _write(app: Workplace, found: Differences) -> list[tuple[Difference, Refusal]]:
     """Lanes first, so that no new task meets a limit that is about to change."""
     from ..errors import Refusal  # noqa: PLC0415
 
     for lane in found.lanes:
-        await app.lane(lane.name, lane.after)
+        await app.service.lanes.limit(app.who, lane.name, lane.after)
     refused: list[tuple[Difference, Refusal]] = []
     for each in found.tasks:
         if each.turn in ("new", "changed") and each.wish is not None:

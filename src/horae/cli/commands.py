@@ -20,10 +20,23 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
     (
         Words("Start", "开始"),
         {
-            "up": Command("up", Words("Run the engine here, until Ctrl-C.", "在前台运行引擎,按 Ctrl-C 结束。")),
+            "up": Command(
+                "up", Words("Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行引擎,按 Ctrl-C 结束。")
+            ),
             "worker": Command(
                 "worker_command",
                 Words("Run the engine as one of many nodes, until SIGTERM.", "作为多个节点之一运行引擎。"),
+            ),
+            "mcp": Command(
+                "mcp",
+                Words(
+                    "Serve an assistant over standard input and output (MCP).",
+                    "通过标准输入输出为助手提供服务(MCP)。",
+                ),
+            ),
+            "service": Command(
+                "service_units",
+                Words("Let systemd run Horae on this machine.", "让 systemd 在本机运行 Horae。"),
             ),
             "doctor": Command(
                 "doctor",
@@ -75,7 +88,35 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
             "nodes": Command(
                 "nodes", Words("List the processes that run tasks, or let one go.", "列出运行任务的进程,或让其离开。")
             ),
+            "token": Command("tokens", Words("Make, list or revoke tokens.", "创建、列出或作废令牌。")),
+            "owner": Command(
+                "owners", Words("Say who has tasks here, and what they may.", "管理任务的所有者及其权限。")
+            ),
+            "webhook": Command("webhooks", Words("Tell other systems what happens.", "将动态通知其他系统。")),
+            "audit": Command(
+                "auditing",
+                Words(
+                    "See who did what, and that nobody has touched the record of it.",
+                    "查看谁做了什么,并验证记录未被改动。",
+                ),
+            ),
+            "login": Command(
+                "logging_in",
+                Words("Log in to a server; commands go there from now on.", "登录服务器;此后的命令都发往该服务器。"),
+            ),
+            "context": Command("logging_in", Words("Choose the server that commands go to.", "选择命令发往的服务器。")),
             "secret": Command("secrets", Words("Keep values that tasks name but never hold.", "管理任务引用的机密。")),
+            "approve": Command(
+                "approving",
+                Words(
+                    "Let a task run that an agent made and that waits for a person.",
+                    "批准代理创建并等待人员确认的任务。",
+                ),
+            ),
+            "agent": Command(
+                "approving",
+                Words("Stop all that an agent made, or let it go on.", "停止代理创建的全部任务,或让其继续。"),
+            ),
             "config": Command("config", Words("Show every setting.", "查看所有设置。")),
             "db": Command(
                 "database", Words("Back up, restore, check or upgrade the store.", "备份、恢复、检查或升级存储。")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -15,10 +16,10 @@ from .out import Out, write
 from .pieces import inert
 
 if TYPE_CHECKING:
-    from ..app import Horae
+    from .workplace import Workplace
 
-_Answers: TypeAlias = Callable[[str, str | None], Iterator[tuple[str, str]]]
-"""(what was begun, which store) to values with a word on each."""
+_Answers: TypeAlias = Callable[[str, Out], Iterator[tuple[str, str]]]
+"""(what was begun, which store or server) to values with a word on each."""
 _MOST: Final = 200
 _ANSWER: Final = "answer"
 
@@ -38,7 +39,7 @@ def completion(
     if shell == _ANSWER:
         from .main import app  # noqa: PLC0415 - it loads us
 
-        for value, note in answers(typer.main.get_command(app), list(behind) or [""], out.store):
+        for value, note in answers(typer.main.get_command(app), list(behind) or [""], out):
             write(sys.stdout, f"{inert(value)}\t{inert(note)}".rstrip("\t"))
         return
     if shell not in SCRIPTS:
@@ -51,19 +52,20 @@ def completion(
         write(sys.stdout, SCRIPTS[shell], end="")
 
 
-def answers(root: Any, words: list[str], store: str | None) -> Iterator[tuple[str, str]]:
+def answers(root: Any, words: list[str], out: Out) -> Iterator[tuple[str, str]]:
     """What could stand in the place of the last word, with a word on each."""
     *before, begun = words
+    place = replace(out, store=_said(words, "--store") or out.store, server=_said(words, "--server") or out.server)
     here, rest = _command_at(root, before)
     wanted = _awaited(here, rest)
     if wanted is not None:
-        found = _values(here, wanted, begun, _said(words, "--store") or store)
+        found = _values(here, wanted, begun, place)
     elif begun.startswith("-"):
         found = _options(here)
     elif hasattr(here, "list_commands"):
         found = _commands(root, here)
     else:
-        found = _values(here, _next_argument(here, rest), begun, _said(words, "--store") or store)
+        found = _values(here, _next_argument(here, rest), begun, place)
     return (each for each in found if each[0].startswith(begun))
 
 
@@ -136,7 +138,7 @@ def _commands(root: Any, here: Any) -> Iterator[tuple[str, str]]:
 # --- values --------------------------------------------------------------------------------------------------------
 
 
-def _values(here: Any, parameter: Any, begun: str, store: str | None) -> Iterator[tuple[str, str]]:
+def _values(here: Any, parameter: Any, begun: str, out: Out) -> Iterator[tuple[str, str]]:
     """An option is known by its name; an argument by its own, or by that of its command where many have one like it."""
     if parameter is None:
         return
@@ -146,53 +148,92 @@ def _values(here: Any, parameter: Any, begun: str, store: str | None) -> Iterato
         names = [name.removeprefix("--") for name in parameter.opts]
     known = next((_KNOWN[name] for name in names if name in _KNOWN), None)
     if known is not None:
-        yield from known(begun, store)
+        yield from known(begun, out)
 
 
-def _zones(_begun: str, _store: str | None) -> Iterator[tuple[str, str]]:
+def _zones(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
     from importlib.resources import files  # noqa: PLC0415
 
     names = files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
     yield from ((name, "") for name in sorted(names))
 
 
-def _states(_begun: str, _store: str | None) -> Iterator[tuple[str, str]]:
+def _states(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
     from ..model.run import RunState  # noqa: PLC0415
     from ..model.task import TaskState  # noqa: PLC0415
 
     yield from ((name, "") for name in dict.fromkeys([*TaskState, *RunState]))
 
 
-def _tasks(begun: str, store: str | None) -> Iterator[tuple[str, str]]:
+def _tasks(begun: str, out: Out) -> Iterator[tuple[str, str]]:
     from ..ports.store import TaskFilter  # noqa: PLC0415
 
-    async def read(app: Horae) -> list[tuple[str, str]]:
+    async def read(app: Workplace) -> list[tuple[str, str]]:
         page = await app.service.tasks.page(app.who, TaskFilter(text=begun or None), None, _MOST)
         return [(each.task.name, each.task.id) for each in page.items]
 
-    yield from _looked_up(store, read)
+    yield from _looked_up(out, read)
 
 
-def _lanes(_begun: str, store: str | None) -> Iterator[tuple[str, str]]:
-    async def read(app: Horae) -> list[tuple[str, str]]:
-        return [(lane.name, f"{lane.taken}/{lane.limit}") for lane in await app.store.lanes()]
+def _owners(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
+    async def read(app: Workplace) -> list[tuple[str, str]]:
+        page = await app.service.accounts.page(app.who, None, _MOST)
+        return [(each.name, each.role.value) for each in page.items]
 
-    yield from _looked_up(store, read)
+    yield from _looked_up(out, read)
 
 
-def _looked_up(store: str | None, read: Callable[[Horae], Any]) -> list[tuple[str, str]]:
-    """Whatever is wrong with the store, a key that completes is not the place to say so."""
-    from .session import look  # noqa: PLC0415
+def _tokens(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
+    async def read(app: Workplace) -> list[tuple[str, str]]:
+        page = await app.service.tokens.page(app.who, None, None, _MOST)
+        return [(each.id, each.name) for each in page.items if each.revoked is None]
+
+    yield from _looked_up(out, read)
+
+
+def _webhooks(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
+    async def read(app: Workplace) -> list[tuple[str, str]]:
+        page = await app.service.webhooks.page(app.who, None, _MOST)
+        return [(each.id, each.url) for each in page.items]
+
+    yield from _looked_up(out, read)
+
+
+def _contexts(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
+    from .contexts import read_contexts  # noqa: PLC0415
 
     try:
-        found: list[tuple[str, str]] = look(store, read)
+        yield from ((each.name, each.server) for each in read_contexts().known)
+    except HoraeError:
+        return
+
+
+def _scopes(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
+    from ..model.principal import Scope  # noqa: PLC0415
+
+    yield from ((scope.value, "") for scope in Scope)
+
+
+def _lanes(_begun: str, out: Out) -> Iterator[tuple[str, str]]:
+    async def read(app: Workplace) -> list[tuple[str, str]]:
+        return [(lane.name, f"{lane.taken}/{lane.limit}") for lane in await app.service.lanes.all(app.who)]
+
+    yield from _looked_up(out, read)
+
+
+def _looked_up(out: Out, read: Callable[[Workplace], Any]) -> list[tuple[str, str]]:
+    """Whatever is wrong with the store, a key that completes is not the place to say so."""
+    from .workplace import at_work  # noqa: PLC0415
+
+    try:
+        found: list[tuple[str, str]] = at_work(out, read)
     except (HoraeError, OSError):
         return []
     return found
 
 
 def _one_of(*names: str) -> _Answers:
-    def answer(_begun: str, _store: str | None) -> Iterator[tuple[str, str]]:
+    def answer(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
         yield from ((name, "") for name in names)
 
     return answer
@@ -203,6 +244,14 @@ _KNOWN: Final[dict[str, _Answers]] = {
     "run": _tasks,
     "lane": _lanes,
     "lane name": _lanes,
+    "owner": _owners,
+    "whose": _owners,
+    "token": _tokens,
+    "webhook": _webhooks,
+    "context": _contexts,
+    "server": _contexts,
+    "scope": _scopes,
+    "role": _one_of("admin", "member", "viewer"),
     "zone": _zones,
     "state": _states,
     "shell": _one_of(*SCRIPTS),

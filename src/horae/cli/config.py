@@ -38,13 +38,32 @@ def config(
 
     if show not in (None, "show"):
         raise typer.BadParameter(f"'{show}' is no part of config; there is only 'show'.")
-    rows = shown_settings(out, settings_of(out.store))
+    rows = [*shown_server(out), *shown_settings(out, settings_of(out.store))]
     if out.json:
         out.data([row if origin else {name: row[name] for name in row if name != "origin"} for row in rows])
         return
     columns = ["setting", "value", *(["origin"] if origin else []), "meaning"]
     titles = dict(zip(("setting", "value", "origin", "meaning"), words.CONFIG_TITLES, strict=True))
     out.table([out.told(titles[name]) for name in columns], [[_text(row[name]) for name in columns] for row in rows])
+
+
+def shown_server(out: Out) -> list[dict[str, Any]]:
+    """Where commands go, and that there is a token for it; the token itself is nobody's to see."""
+    from .servers import SERVER_VARIABLE, TOKEN_VARIABLE, has_token, server_of  # noqa: PLC0415
+
+    server = server_of(out)
+    meanings = (out.told(words.SERVER_MEANING), out.told(words.TOKEN_MEANING))
+    if server is None:
+        nobody = out.told(words.FROM_DEFAULT)
+        return [
+            {"setting": name, "value": None, "origin": nobody, "meaning": meaning}
+            for name, meaning in zip((SERVER_VARIABLE, TOKEN_VARIABLE), meanings, strict=True)
+        ]
+    shown = MASK if has_token(server) else None
+    return [
+        {"setting": SERVER_VARIABLE, "value": server.url, "origin": server.origin, "meaning": meanings[0]},
+        {"setting": TOKEN_VARIABLE, "value": shown, "origin": server.origin, "meaning": meanings[1]},
+    ]
 
 
 def shown_settings(out: Out, settings: Settings) -> list[dict[str, Any]]:

@@ -7,23 +7,20 @@ from datetime import datetime
 
 import typer
 
-from ..errors import InvalidSchedule, InvalidTask
 from ..lifecycle.pile import MICROSECOND
 from ..model.change import Facts
 from ..model.entry import EntryKind
 from ..model.policy import MISSED_MODES, MissedMode
 from ..model.task import Task, TaskState, past_of
-from ..schedule import Once, Past, count
-from ..schedule import next as next_of
-from ..schedule.text import read
-from ..service.moments import asked_stretch
+from ..schedule import count
+from ..service.moments import coming_moment
 from ..wire.tasks import task_json
 from . import words
-from .desk import Desk, at_desk
 from .filtering import MANY, ONE, TASK, do_to_many, is_filter
 from .frame import Said, command
 from .out import Out
 from .signs import full_time, short
+from .workplace import Workplace, at_work
 
 
 def register(app: typer.Typer) -> None:
@@ -45,14 +42,14 @@ def pause(
 ) -> None:
     """Let nothing of a task start any more."""
 
-    async def deed(app: Desk, each: Task) -> Facts:
+    async def deed(app: Workplace, each: Task) -> Facts:
         end = None if until is None else _moment(app, each, until)
         return await app.service.tasks.pause(app.who, each.id, note=reason, until=end)
 
     if is_filter(task, wanted):
         do_to_many(out, wanted, words.PAUSE, deed)
         return
-    facts, zone = at_desk(out.store, lambda app: _on_one(app, task or "", deed))
+    facts, zone = at_work(out, lambda app: _on_one(app, task or "", deed))
     pausing = facts.standing.pause
     said = ""
     if pausing is not None and pausing.until is not None:
@@ -72,15 +69,15 @@ def resume(
     """Let a task go on."""
     if is_filter(task, wanted):
 
-        async def deed(app: Desk, each: Task) -> Facts:
+        async def deed(app: Workplace, each: Task) -> Facts:
             return await app.service.tasks.resume(app.who, each.id, missed or "skip")
 
         do_to_many(out, wanted, words.RESUME, deed)
         return
-    before, now = at_desk(out.store, lambda app: _looked_at(app, task or ""))
+    before, now = at_work(out, lambda app: _looked_at(app, task or ""))
     number = missed_while_away(before, now)
     mode = missed or _ask_about_missed(out, before, number, now)
-    facts = at_desk(out.store, lambda app: app.service.tasks.resume(app.who, before.task.id, mode))
+    facts = at_work(out, lambda app: app.service.tasks.resume(app.who, before.task.id, mode))
     told = words.RESUMED_MISSED.told(out.language, number=number, mode=words.MISSED_MODES[mode])
     if not number:
         told = out.told(words.RESUMED_NOTHING)
@@ -95,10 +92,10 @@ def skip(
 ) -> None:
     """Skip the next occurrences of a task."""
 
-    async def deed(app: Desk, each: Task) -> Facts:
+    async def deed(app: Workplace, each: Task) -> Facts:
         return await app.service.tasks.skip_next(app.who, each.id, number)
 
-    facts, _ = at_desk(out.store, lambda app: _on_one(app, task, deed))
+    facts, _ = at_work(out, lambda app: _on_one(app, task, deed))
     said = words.SKIPPING if number else words.SKIPPING_NONE
     _tell(out, facts, out.told(said, name=facts.task.name, number=number))
 
@@ -106,57 +103,45 @@ def skip(
 def cancel(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
     """End a task for good; its history stays."""
 
-    async def deed(app: Desk, each: Task) -> Facts:
+    async def deed(app: Workplace, each: Task) -> Facts:
         return await app.service.tasks.cancel(app.who, each.id)
 
     if is_filter(task, wanted):
         do_to_many(out, wanted, words.CANCEL, deed)
         return
-    facts, _ = at_desk(out.store, lambda app: _on_one(app, task or "", deed))
+    facts, _ = at_work(out, lambda app: _on_one(app, task or "", deed))
     _tell(out, facts, out.told(words.CANCELLED, name=facts.task.name))
 
 
 def remove(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
     """Remove a task and its history."""
 
-    async def deed(app: Desk, each: Task) -> None:
+    async def deed(app: Workplace, each: Task) -> None:
         await app.service.tasks.delete(app.who, each.id)
 
     if is_filter(task, wanted):
         do_to_many(out, wanted, words.REMOVE, deed, always_asks=True)
         return
-    facts, _ = at_desk(out.store, lambda app: _looked_at(app, task or ""))
+    facts, _ = at_work(out, lambda app: _looked_at(app, task or ""))
     out.confirm(words.REMOVE_ONE, name=facts.task.name)
-    at_desk(out.store, lambda app: app.service.tasks.delete(app.who, facts.task.id))
+    at_work(out, lambda app: app.service.tasks.delete(app.who, facts.task.id))
     if out.json:
         out.data({"id": facts.task.id, "name": facts.task.name, "removed": True})
     else:
         _tell(out, facts, out.told(words.REMOVED, name=facts.task.name))
 
 
-async def _looked_at(app: Desk, name: str) -> tuple[Facts, datetime]:
+async def _looked_at(app: Workplace, name: str) -> tuple[Facts, datetime]:
     return await app.service.tasks.named(app.who, name), app.clock.now()
 
 
-async def _on_one(app: Desk, name: str, deed: Callable[[Desk, Task], Awaitable[Facts]]) -> tuple[Facts, str]:
+async def _on_one(app: Workplace, name: str, deed: Callable[[Workplace, Task], Awaitable[Facts]]) -> tuple[Facts, str]:
     found = await app.service.tasks.named(app.who, name)
     return await deed(app, found.task), found.task.schedule.zone or app.zone
 
 
-def _moment(app: Desk, task: Task, text: str) -> datetime:
-    """A moment that is still to come, as somebody types it: `2026-12-01`, `tomorrow at 9am`, `in 2h`, `明天早上9点`."""
-    zone, now = task.schedule.zone or app.zone, app.clock.now()
-    try:
-        return asked_stretch(text, zone, now).first
-    except InvalidTask as refusal:
-        try:
-            schedule = read(text, zone=zone, now=now).schedule
-        except InvalidSchedule:
-            raise refusal from None
-        found = next_of(schedule, now, Past(anchor=now)) if isinstance(schedule, Once) else None
-        if found is None:
-            raise refusal from None
-        return found
+def _moment(app: Workplace, task: Task, text: str) -> datetime:
+    return coming_moment(text, task.schedule.zone or app.zone, app.clock.now())
 
 
 def missed_while_away(facts: Facts, now: datetime) -> int:

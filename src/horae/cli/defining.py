@@ -57,6 +57,10 @@ POLICIES: Final[OptionGroup] = {
         str | None,
         typer.Option(None, "--give-up-after", metavar="N|never", help="Failures in a row, then it stands still."),
     ),
+    "notify_after": (
+        str | None,
+        typer.Option(None, "--notify-after", metavar="N|never", help="Failures in a row, then it is told of once."),
+    ),
     "guarantee": (Guarantee | None, typer.Option(None, "--guarantee", help="What a crash may cost.")),
     "priority": (int | None, typer.Option(None, "--priority", help="-100 to 100; higher comes first.")),
 }
@@ -142,7 +146,7 @@ def json_option(option: str, text: str) -> Any:
 def _policies(said: Said) -> dict[str, Any]:
     chosen = {name: said[name] for name in ("missed", "overlap", "timeout", "guarantee", "priority")}
     chosen = {name: value for name, value in chosen.items() if value is not None}
-    for name in ("retries", "give_up_after", "max_duration"):
+    for name in ("retries", "give_up_after", "max_duration", "notify_after"):
         if said[name] is not None:
             chosen[name] = _limit(said[name])
     return chosen

@@ -6,39 +6,64 @@ It is the library's `Horae` for those who only ask and order: loading that costs
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..clock import Clock, SystemClock
 from ..errors import NotFound
-from ..model.principal import LOCAL, Principal
-from ..model.task import Target
+from ..model.change import Facts
+from ..model.event import Numbered
+from ..model.page import LARGEST_PAGE
+from ..model.principal import LOCAL, LOCAL_OWNER, Principal
+from ..model.record import Writing
+from ..model.run import Run
+from ..model.task import Target, Task
+from ..outgoing.addresses import read_networks
 from ..ports.keeping import Keeping
+from ..ports.records import Record
 from ..runtime.choosing import chosen_wake
 from ..runtime.sealed import sealing_of
 from ..runtime.stores import make_store, make_wakeup
+from ..runtime.usual_quotas import usual_quotas
+from ..service.gate import digest_of
 from ..service.secrets import SecretBox
 from ..service.service import Service
+from ..service.wishes import Wish
 from ..settings import Settings
 from .session import home_zone, opened_url, settings_of
 
 T = TypeVar("T")
+GROUP: Final = "group"
+"""The kind of record that keeps a group of another scheduler."""
+_BETWEEN_LOOKS: Final = 0.2
+"""Seconds. Another process does the work, so nothing here is rung."""
 
 
 class Desk:
     """An open store, who is asking, and in which zone; every write rings for the engines of other processes."""
 
-    who: Final[Principal] = LOCAL
+    who: Final[Principal] = LOCAL._replace(actor=LOCAL_OWNER, via="cli")
 
     def __init__(self, url: str, store: Keeping, settings: Settings) -> None:
         self.store = store
         self.zone = home_zone(None, settings).name
         self.clock: Clock = SystemClock()
         self._ring = make_wakeup(url, precise=chosen_wake(settings, os.environ))
-        secrets = SecretBox(store, sealing_of(url, settings.value("key_file")), self.clock)
-        self.service = Service(store, self.clock, self.zone, secrets, check=_checked, told=self.told)
+        self._url, self._key_file = url, settings.value("key_file")
+        secrets = SecretBox(store, sealing_of(url, self._key_file), self.clock)
+        self.service = Service(
+            store,
+            self.clock,
+            self.zone,
+            secrets,
+            check=_checked,
+            told=self.told,
+            members=usual_quotas(settings),
+            networks=read_networks(settings.value("outgoing_networks")),
+        )
 
     def told(self, _due: datetime | None) -> None:
         self._ring.ring()
@@ -49,7 +74,68 @@ class Desk:
 
         return not all(is_gone(node.home) for node in await self.store.nodes())
 
+    async def tried(self, wish: Wish) -> Facts:
+        """The task that such a wish would make; nothing is written."""
+        seen: list[Facts] = []
+
+        def keep(made: Sequence[Facts]) -> tuple[Writing, ...]:
+            seen[:] = made
+            return ()
+
+        await self.service.rehearsal.tasks.create(self.who, wish, beside=keep)
+        return seen[0]
+
+    async def owner(self) -> str:
+        return self.who.owner
+
+    def digest(self, task: Task) -> str:
+        return digest_of(task)
+
+    async def facts(self, task_id: str) -> Facts | None:
+        return await self.store.facts(task_id, self.who.scope)
+
+    async def tasks_of(self, runs: Sequence[Run]) -> dict[str, Task]:
+        """The tasks of these runs, each asked for once."""
+        found = [await self.facts(name) for name in {run.task_id for run in runs}]
+        return {each.task.id: each.task for each in found if each is not None}
+
+    async def groups(self) -> list[Any]:
+        found: list[Any] = []
+        after: str | None = None
+        while True:
+            page = await self.store.records(GROUP, None, after, LARGEST_PAGE)
+            found += [json.loads(record.body) for record in page.items]
+            after = page.after
+            if after is None:
+                return found
+
+    async def keep_group(self, folder: str, owner: str, body: str) -> None:
+        known = await self.store.get_record(GROUP, folder)
+        if known is None or known.body != body:
+            version = None if known is None else known.version
+            await self.store.put_record(Record(GROUP, folder, owner, body), replacing=version)
+
+    async def check_key(self) -> None:
+        """To set a secret may make the key. Of what is on a server, another machine may have made it already: two keys
+        would be one too many."""
+        from ..runtime.sealed import key_is_elsewhere  # noqa: PLC0415 - few commands seal anything
+
+        missing = key_is_elsewhere(self._url, self._key_file)
+        if missing is not None and (await self.service.secrets.names(self.who, limit=1)).items:
+            raise missing
+
+    async def news(self, number: int) -> AsyncIterator[Numbered]:
+        """Every event after this number, as it happens; for ever."""
+        while True:
+            found = await self.service.events.after(self.who, number, LARGEST_PAGE)
+            for each in found:
+                number = each.number
+                yield each
+            if not found:
+                await self.clock.pause(_BETWEEN_LOOKS)
+
     async def close(self) -> None:
+        await self.service.webhooks.close()
         await self._ring.finish()
 
 

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from ..app import Horae
 from ..choices import Language
 from ..errors import Refusal
 from ..model.change import Facts
@@ -21,6 +20,7 @@ from ..wire.tasks import definition_json
 from .operating_refusals import placed
 from .rehearsal import Planned, planned
 from .tasks_file import APPLIED, TasksFile
+from .workplace import Workplace
 
 Turn: TypeAlias = Literal["new", "changed", "same", "gone"]
 AHEAD: Final = timedelta(days=7)
@@ -55,7 +55,7 @@ class Differences(NamedTuple):
 
 
 async def differences(
-    app: Horae, file: TasksFile, language: Language, *, prune: bool, labels: tuple[tuple[str, str], ...]
+    app: Workplace, file: TasksFile, language: Language, *, prune: bool, labels: tuple[tuple[str, str], ...]
 ) -> Differences:
     now, found = app.clock.now(), []
     for number, each in enumerate(file.tasks, 1):
@@ -69,16 +69,16 @@ async def differences(
         found += [
             Difference("gone", facts.task) for facts in await _prunable(app, file, labels) if facts.task.id not in kept
         ]
-    known = {lane.name: lane.limit for lane in await app.store.lanes()}
+    known = {lane.name: lane.limit for lane in await app.service.lanes.all(app.who)}
     lanes = [LaneChange(name, known.get(name), limit) for name, limit in file.lanes.items() if known.get(name) != limit]
     return Differences(tuple(found), tuple(lanes))
 
 
-async def _prunable(app: Horae, file: TasksFile, labels: tuple[tuple[str, str], ...]) -> list[Facts]:
+async def _prunable(app: Workplace, file: TasksFile, labels: tuple[tuple[str, str], ...]) -> list[Facts]:
     """What carries these labels; without any, what such a file has made."""
     found: list[Facts] = []
     after: str | None = None
-    owner = file.owner or app.who.owner
+    owner = file.owner or await app.owner()
     while True:
         page = await app.service.tasks.page(app.who, TaskFilter(owner, labels=labels), after, LARGEST_PAGE)
         found += [each for each in page.items if labels or (each.task.key or "").startswith(APPLIED)]

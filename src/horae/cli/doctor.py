@@ -53,8 +53,11 @@ def _examined(out: Out) -> list[Check]:
         settings = settings_of(out.store)
     except HoraeError as error:
         return [about_python(), about_settings(error)]
-    url = store_url(settings)
-    folder, of_store = (None, _about_server(out, url)) if is_on_server(url) else _about_store(out)
+    url, remote = store_url(settings), _chosen_server(out)
+    if isinstance(remote, list):
+        folder, of_store = None, remote
+    else:
+        folder, of_store = (None, _about_server(out, url)) if is_on_server(url) else _about_store(out)
     return [
         about_python(driver_of(url) if is_on_server(url) else None),
         about_settings(settings),
@@ -63,6 +66,24 @@ def _examined(out: Out) -> list[Check]:
         about_zones(home_zone(None, settings)),
         *of_this_machine(folder),
     ]
+
+
+def _chosen_server(out: Out) -> list[Check] | None:
+    """What there is to say of the server that commands go to; None where they go to a store."""
+    from ..errors import HoraeError  # noqa: PLC0415
+    from .servers import server_of  # noqa: PLC0415
+
+    try:
+        server = server_of(out)
+    except HoraeError as error:
+        from .http_checks import about_trouble  # noqa: PLC0415
+
+        return [about_trouble(error)]
+    if server is None:
+        return None
+    from .http_checks import about_http  # noqa: PLC0415
+
+    return about_http(server, out.language)
 
 
 def _about_server(out: Out, url: str) -> list[Check]:

@@ -15,7 +15,6 @@ from ..wire.tasks import definition_json, read_edits, task_json
 from . import words
 from .asking import Question, ask
 from .defining import DEFINITION, task_shape
-from .desk import Desk, at_desk
 from .filtering import ONE
 from .frame import Said, command
 from .out import Out, json_text
@@ -23,6 +22,7 @@ from .pieces import Piece
 from .receipt import whole_seconds
 from .refusals import refuse
 from .render import fire_line
+from .workplace import Workplace, at_work
 
 
 def register(app: typer.Typer) -> None:
@@ -47,7 +47,7 @@ def edit(
     if not shape:
         raise refuse("nothing_to_change")
 
-    async def work(app: Desk) -> tuple[Edited, Facts, datetime]:
+    async def work(app: Workplace) -> tuple[Edited, Facts, datetime]:
         found = await app.service.tasks.named(app.who, task)
         if when is not None:
             # Read here first, so that a refusal can point into what was typed.
@@ -56,7 +56,7 @@ def edit(
         done = await app.service.tasks.edit(app.who, found.task.id, edits, expected=if_version, dry_run=dry_run)
         return done, await app.service.tasks.get(app.who, found.task.id), app.clock.now()
 
-    done, facts, now = at_desk(out.store, work)
+    done, facts, now = at_work(out, work)
     if out.json:
         out.data(_json(out, done, facts, dry_run=dry_run))
     elif out.quiet:

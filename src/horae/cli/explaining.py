@@ -13,7 +13,6 @@ from ..service.outages import Outage
 from ..wire.moments import utc
 from ..wire.runs import why_json
 from . import words
-from .desk import Desk, at_desk
 from .filtering import ONE
 from .fixes import Fix, fixes_for
 from .frame import command
@@ -24,6 +23,7 @@ from .showing import run_line
 from .showing_run import show_whole
 from .signs import full_time, sign_of
 from .width import columns
+from .workplace import Workplace, at_work
 
 _WAITS = Piece("◐", "odd")
 _NOT_RUN = Piece("⊘", "odd")
@@ -42,7 +42,7 @@ def why(
     ),
 ) -> None:
     """Say why a task did, or did not, run."""
-    found, zone = at_desk(out.store, lambda app: _explained(app, task, at))
+    found, zone = at_work(out, lambda app: _explained(app, task, at))
     fixes = fixes_for(found)
     if out.json:
         out.data(_json(out, found, fixes))
@@ -52,7 +52,7 @@ def why(
         _tell(out, found, fixes, zone)
 
 
-async def _explained(app: Desk, name: str, at: str | None) -> tuple[Why, str]:
+async def _explained(app: Workplace, name: str, at: str | None) -> tuple[Why, str]:
     if is_run(name):
         run = await app.service.runs.get(app.who, name)
         found = await app.service.ledger.explained(app.who, run.task_id, run.planned, app.zone)

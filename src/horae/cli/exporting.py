@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from ..app import Horae
 from ..model.page import LARGEST_PAGE
 from ..ports.store import RunFilter, TaskFilter
 from ..version import __version__
@@ -14,17 +12,17 @@ from ..wire.moments import utc
 from ..wire.overview import lane_json
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
+from .workplace import Workplace
 
 VERSION: Final = 1
-GROUP: Final = "group"
 
 
-async def exported(app: Horae, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
+async def exported(app: Workplace, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
     """A header, then one object for each thing. Secrets are named in tasks, and never held by them."""
     yield {"horae": "export", "version": VERSION, "at": utc(app.clock.now()), "by": __version__, "zone": app.zone}
-    for lane in await app.store.lanes():
+    for lane in await app.service.lanes.all(app.who):
         yield {"lane": {name: value for name, value in lane_json(lane).items() if name != "taken"}}
-    async for group in _groups(app):
+    for group in await app.groups():
         yield {"group": group}
     after: str | None = None
     while True:
@@ -39,24 +37,13 @@ async def exported(app: Horae, *, runs: bool) -> AsyncIterator[dict[str, Any]]:
             return
 
 
-async def _runs(app: Horae, task_id: str, name: str, zone: str | None) -> AsyncIterator[dict[str, Any]]:
+async def _runs(app: Workplace, task_id: str, name: str, zone: str | None) -> AsyncIterator[dict[str, Any]]:
     after: str | None = None
     while True:
         page = await app.service.runs.page(app.who, RunFilter(task_id=task_id), after, LARGEST_PAGE)
         for run in page.items:
             if not run.live:
                 yield run_json(run, name, zone)
-        after = page.after
-        if after is None:
-            return
-
-
-async def _groups(app: Horae) -> AsyncIterator[Any]:
-    after: str | None = None
-    while True:
-        page = await app.store.records(GROUP, None, after, LARGEST_PAGE)
-        for record in page.items:
-            yield json.loads(record.body)
         after = page.after
         if after is None:
             return

@@ -13,12 +13,11 @@ from ..ports.store import TaskFilter
 from ..service.bulk import BulkReport
 from ..wire.overview import bulk_json
 from . import words
-from .desk import Desk, at_desk
 from .frame import OptionGroup, Said
 from .out import Out
 from .refusals import refuse
-from .session import is_there
 from .words import Words
+from .workplace import Workplace, at_work, is_there
 
 MOST_UNASKED: Final = 20
 """More than so many at once need a yes."""
@@ -41,7 +40,7 @@ MANY: Final[OptionGroup] = FILTERS | {
 TASK: Final = typer.Argument(None, metavar="[TASK]", help="Its name, id or key, or as much of it as is unique.")
 ONE: Final = typer.Argument(..., metavar="TASK", help="Its name, id or key, or as much of it as is unique.")
 
-Deed = Callable[[Desk, Task], Awaitable[object]]
+Deed = Callable[[Workplace, Task], Awaitable[object]]
 
 
 def task_filter(said: Said) -> TaskFilter:
@@ -86,23 +85,21 @@ def is_filter(task: str | None, wanted: Said) -> bool:
 def do_to_many(out: Out, wanted: Said, title: Words, deed: Deed, *, always_asks: bool = False) -> None:
     """Count, ask where that is due, then one after the other; a refusal keeps nobody else from their turn."""
     query = task_filter(wanted)
-    matched = at_desk(out.store, lambda app: _counted(app, query)) if is_there(out.store) else 0
+    matched = at_work(out, lambda app: _counted(app, query)) if is_there(out) else 0
     if matched > (0 if always_asks else MOST_UNASKED):
         out.confirm(words.TO_MANY, deed=title, number=matched)
     report = BulkReport(0, 0)
     if matched:
         with out.progress(title, matched) as bar:
-            report = at_desk(
-                out.store, lambda app: app.service.bulk.each(app.who, query, _on(app, deed), progress=bar.to)
-            )
+            report = at_work(out, lambda app: app.service.bulk.each(app.who, query, _on(app, deed), progress=bar.to))
     _tell(out, title, report)
 
 
-def _on(app: Desk, deed: Deed) -> Callable[[Task], Awaitable[object]]:
+def _on(app: Workplace, deed: Deed) -> Callable[[Task], Awaitable[object]]:
     return lambda task: deed(app, task)
 
 
-async def _counted(app: Desk, query: TaskFilter) -> int:
+async def _counted(app: Workplace, query: TaskFilter) -> int:
     async def nothing(_task: Task) -> None: ...
 
     return (await app.service.bulk.each(app.who, query, nothing, dry_run=True)).matched

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from ..choices import Language
+from .account_refusals import refuse
 from .failure import language_for, wants_json
 from .out import Colour, Out
 from .quickly import spare
@@ -21,6 +22,8 @@ Groups: TypeAlias = dict[str, OptionGroup]
 Said: TypeAlias = dict[str, Any]
 """What was said by the options of a group."""
 BEHIND: Final = "behind"
+_ONLY_HERE: Final = frozenset({"up", "worker", "mcp", "move", "install", "uninstall", "rotate-key"})
+"""What is done on this very machine: a server cannot be told to."""
 
 _STORE: Final = typer.Option(
     None,
@@ -28,8 +31,15 @@ _STORE: Final = typer.Option(
     metavar="URL",
     help="Which store: sqlite:///file.db, postgresql://…, mysql://…. Default: HORAE_STORE, horae.toml, ./horae.db.",
 )
+_SERVER: Final = typer.Option(
+    None,
+    "--server",
+    metavar="URL",
+    help="A server instead of a store: https://…, or the name of a context. Default: HORAE_SERVER, 'horae login'.",
+)
 _EVERYWHERE: Final[OptionGroup] = {
     "store": (str | None, _STORE),
+    "server": (str | None, _SERVER),
     "as_json": (bool, typer.Option(False, "--json", help="Answer as JSON.")),
     "plain": (bool, typer.Option(False, "--plain", help="Tab separated, stable columns.")),
     "quiet": (bool, typer.Option(False, "--quiet", "-q", help="Ids only, no notes.")),
@@ -59,6 +69,8 @@ def command(
 
         def call(ctx: typer.Context, **given: Any) -> None:
             out = _out(ctx, {each: given.pop(each) for each in common}, given)
+            if name in _ONLY_HERE and out.server is not None:
+                raise refuse("only_here", command=ctx.command_path, server=out.server)
             for group, options in shared.items():
                 given[group] = {each: given.pop(each) for each in options}
             if any(each.name == BEHIND for each in own):
@@ -122,6 +134,7 @@ def _out(ctx: typer.Context, chosen: dict[str, Any], given: dict[str, Any]) -> O
     return Out(
         language=chosen["lang"] or _root_language(ctx) or language_for(said),
         store=chosen["store"] or root_store(ctx),
+        server=chosen["server"] or _root_server(ctx),
         json=chosen["as_json"] or bool(fields) or wants_json([]),
         plain=chosen["plain"],
         quiet=chosen["quiet"],
@@ -135,6 +148,11 @@ def _out(ctx: typer.Context, chosen: dict[str, Any], given: dict[str, Any]) -> O
 def root_store(ctx: typer.Context) -> str | None:
     """`horae --store URL ls` is as good as `horae ls --store URL`."""
     found = ctx.find_root().params.get("store")
+    return found if isinstance(found, str) else None
+
+
+def _root_server(ctx: typer.Context) -> str | None:
+    found = ctx.find_root().params.get("server")
     return found if isinstance(found, str) else None
 
 

@@ -17,20 +17,17 @@ from ..wire.overview import event_json
 from ..wire.runs import line_json, run_json
 from . import words
 from .again import offer_more
-from .desk import Desk, at_desk
 from .filtering import TASK
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
 from .runsof import FAILURES, run_of
-from .session import is_there
 from .signs import NOTHING, fine, first_line, full_time, planned_text, sign_of, state_of_run
 from .tailing import Tail, said_by
+from .workplace import Workplace, at_work, is_there
 
 _PAGE: Final = 100
 _LIMIT = typer.Option(_PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page.")
-_BETWEEN_LOOKS: Final = 0.2
-"""Seconds. Another process does the work, so nothing here is rung."""
 
 
 class Rows(NamedTuple):
@@ -60,10 +57,10 @@ def runs(
 ) -> None:
     """List runs, newest first."""
     states = _states(state, failed=failed)
-    if not is_there(out.store) and task is None:
+    if not is_there(out) and task is None:
         rows = Rows(Page(()), {}, "UTC")
     else:
-        rows = at_desk(out.store, lambda app: _rows(app, task, RunFilter(states=states), (since, until), limit, after))
+        rows = at_work(out, lambda app: _rows(app, task, RunFilter(states=states), (since, until), limit, after))
     if out.json:
         out.data([_run_json(out, rows, run) for run in rows.page.items])
     elif out.quiet:
@@ -87,7 +84,7 @@ def _states(names: list[str] | None, *, failed: bool) -> frozenset[RunState] | N
 
 
 async def _rows(
-    app: Desk,
+    app: Workplace,
     task: str | None,
     wanted: RunFilter,
     stretch: tuple[str | None, str | None],
@@ -104,17 +101,7 @@ async def _rows(
         until=None if until is None else asked_stretch(until, zone, now).last,
     )
     page = await app.service.runs.page(app.who, query, after, limit)
-    return Rows(page, await tasks_of(app, page.items), zone)
-
-
-async def tasks_of(app: Desk, rows: tuple[Run, ...]) -> dict[str, Task]:
-    """The tasks of these runs, each asked for once."""
-    found: dict[str, Task] = {}
-    for name in {run.task_id for run in rows}:
-        facts = await app.store.facts(name, app.who.scope)
-        if facts is not None:
-            found[name] = facts.task
-    return found
+    return Rows(page, await app.tasks_of(page.items), zone)
 
 
 def _run_json(out: Out, rows: Rows, run: Run) -> dict[str, object]:
@@ -147,12 +134,12 @@ def logs(
     follow: bool = typer.Option(False, "--follow", "-f", help="Go on until it has ended."),
 ) -> None:
     """Show what a run said."""
-    number = at_desk(out.store, lambda app: _show_lines(app, out, run, follow=follow))
+    number = at_work(out, lambda app: _show_lines(app, out, run, follow=follow))
     if not number:
         out.note(words.NO_LINES)
 
 
-async def _show_lines(app: Desk, out: Out, name: str, *, follow: bool) -> int:
+async def _show_lines(app: Workplace, out: Out, name: str, *, follow: bool) -> int:
     """As JSON: one list of what there is, or, while it goes on, a line for each."""
     found = await run_of(app, name)
     number = 0
@@ -177,9 +164,9 @@ def events(
 ) -> None:
     """Read the event log."""
     if follow:
-        at_desk(out.store, lambda app: follow_events(app, out, after, None))
+        at_work(out, lambda app: follow_events(app, out, after, None))
         return
-    found, zone = at_desk(out.store, lambda app: _events(app, after, limit)) if is_there(out.store) else ((), "UTC")
+    found, zone = at_work(out, lambda app: _events(app, after, limit)) if is_there(out) else ((), "UTC")
     if out.json:
         out.data([event_json(each) for each in found])
     for each in () if out.json else found:
@@ -190,24 +177,19 @@ def events(
         offer_more(out, "events", {"--limit": limit if limit != _PAGE else None}, found[-1].number)
 
 
-async def _events(app: Desk, after: int | None, limit: int) -> tuple[tuple[Numbered, ...], str]:
+async def _events(app: Workplace, after: int | None, limit: int) -> tuple[tuple[Numbered, ...], str]:
     """Without a number, the last ones."""
     number = max(0, await app.service.events.last() - limit) if after is None else after
     return await app.service.events.after(app.who, number, limit), app.zone
 
 
-async def follow_events(app: Desk, out: Out, after: int | None, task_id: str | None) -> None:
+async def follow_events(app: Workplace, out: Out, after: int | None, task_id: str | None) -> None:
     """Whatever happens from here on, or from a number on; for ever."""
     number = await app.service.events.last() if after is None else after
     out.note(words.WATCHING_FROM, number=number)
-    while True:
-        found = await app.service.events.after(app.who, number, LARGEST_PAGE)
-        for each in found:
-            number = each.number
-            if task_id in (None, each.event.task_id):
-                show_event(out, each, app.zone)
-        if not found:
-            await app.clock.pause(_BETWEEN_LOOKS)
+    async for each in app.news(number):
+        if task_id in (None, each.event.task_id):
+            show_event(out, each, app.zone)
 
 
 def show_event(out: Out, numbered: Numbered, zone: str) -> None:

@@ -18,13 +18,12 @@ from ..service.overview import Overview
 from ..wire.tasks import next_due, task_json
 from . import words
 from .again import offer_more
-from .desk import Desk, at_desk
 from .filtering import FILTERS, task_filter
 from .frame import Said, command
 from .out import Out
 from .pieces import Cell, Piece
-from .session import is_there, place_of
 from .signs import count_of, last_cell, next_cell, state_cell, was_missed, when_cell
+from .workplace import Workplace, at_work, is_there, place_of
 
 Sort = Literal["created", "next"]
 _DAY: Final = timedelta(days=1)
@@ -60,10 +59,10 @@ def ls(
 ) -> None:
     """List tasks."""
     query = task_filter(wanted)
-    if not is_there(out.store):
+    if not is_there(out):
         listed = None
     else:
-        listed = at_desk(out.store, lambda app: _listed(app, query, sort, None if everything else limit, after))
+        listed = at_work(out, lambda app: _listed(app, query, sort, None if everything else limit, after))
     if listed is None or not listed.tasks:
         _tell_none(out, filtered=query != TaskFilter() or listed is not None)
     elif out.json:
@@ -77,7 +76,7 @@ def ls(
         offer_more(out, "ls", {**asked, "--limit": limit if limit != PAGE else None}, listed.after)
 
 
-async def _listed(app: Desk, query: TaskFilter, sort: Sort, limit: int | None, after: str | None) -> Listed:
+async def _listed(app: Workplace, query: TaskFilter, sort: Sort, limit: int | None, after: str | None) -> Listed:
     tasks, following = await _tasks(app, query, sort, limit, after)
     overview = await app.service.overview.now(app.who)
     now = app.clock.now()
@@ -87,7 +86,7 @@ async def _listed(app: Desk, query: TaskFilter, sort: Sort, limit: int | None, a
 
 
 async def _tasks(
-    app: Desk, query: TaskFilter, sort: Sort, limit: int | None, after: str | None
+    app: Workplace, query: TaskFilter, sort: Sort, limit: int | None, after: str | None
 ) -> tuple[tuple[Facts, ...], str | None]:
     if sort == "next" and query == TaskFilter() and limit is not None:
         return await app.service.tasks.upcoming(app.who, limit), None
@@ -100,7 +99,7 @@ async def _tasks(
     return page.items, page.after
 
 
-async def _every(app: Desk, query: TaskFilter, most: int | None) -> tuple[Facts, ...]:
+async def _every(app: Workplace, query: TaskFilter, most: int | None) -> tuple[Facts, ...]:
     found: list[Facts] = []
     after: str | None = None
     while most is None or len(found) < most:
@@ -121,7 +120,7 @@ def _all_missed(overview: Overview) -> int:
     return sum(overview.outcomes.get(each, 0) for each in _MISSED)
 
 
-async def _missed(app: Desk, now: datetime) -> Counter[str]:
+async def _missed(app: Workplace, now: datetime) -> Counter[str]:
     """What nothing could run in the last day, by task; asked only when the counts say that there was something."""
     found = Counter[str]()
     rows = RunFilter(states=frozenset({RunState.SKIPPED}), since=now - _DAY)
@@ -175,4 +174,4 @@ def _tell_none(out: Out, *, filtered: bool) -> None:
     if filtered:
         out.note(words.NONE_FIT)
     else:
-        out.note(words.NO_TASKS_YET, path=place_of(out.store))
+        out.note(words.NO_TASKS_YET, path=place_of(out))

@@ -91,9 +91,10 @@ def _version(wanted: bool) -> None:
 def _options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
     store: str | None = typer.Option(None, "--store", metavar="URL", help="Which store, for any command."),
+    server: str | None = typer.Option(None, "--server", metavar="URL", help="Which server, for any command."),
     lang: Language | None = typer.Option(None, "--lang", metavar="en|zh", help="Language of the answers."),
 ) -> None:
-    del version, store, lang
+    del version, store, server, lang
 
 
 def main() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
 
@@ -16,11 +17,12 @@ from .operating_refusals import refuse
 from .out import Out, json_text, write
 
 if TYPE_CHECKING:
-    from ..app import Horae
     from ..schedule.compat import Note
     from .incoming import Incoming
     from .taking_over import Plan, Taken
+    from .workplace import Workplace
 
+T = TypeVar("T")
 _STANDARD_INPUT: Final = "-"
 _MANY: Final = 100
 """Fewer are done before a bar could be read."""
@@ -37,10 +39,10 @@ def export(
     path: Path | None = typer.Option(None, "--out", metavar="FILE", help="Into a file that only you may read."),
 ) -> None:
     """Write all tasks as JSON lines, to move or to keep them."""
-    from .session import look  # noqa: PLC0415 - `--help` does without
+    from .workplace import at_work  # noqa: PLC0415 - `--help` does without
 
     if path is None:
-        look(out.store, lambda app: _write_lines(app, sys.stdout, runs=runs))
+        at_work(out, lambda app: _write_lines(app, sys.stdout, runs=runs))
         return
     from .database import confirm_replacing  # noqa: PLC0415
 
@@ -54,7 +56,7 @@ def export(
         out.line(("✓ ", out.told(words.EXPORTED, tasks=tasks, runs=rows, path=there)))
 
 
-async def _write_lines(app: Horae, stream: Any, *, runs: bool) -> tuple[int, int]:
+async def _write_lines(app: Workplace, stream: Any, *, runs: bool) -> tuple[int, int]:
     from .exporting import exported  # noqa: PLC0415
 
     tasks = rows = 0
@@ -66,7 +68,7 @@ async def _write_lines(app: Horae, stream: Any, *, runs: bool) -> tuple[int, int
 
 def _to_file(out: Out, path: Path, *, runs: bool) -> tuple[int, int]:
     """Complete or not there."""
-    from .session import look  # noqa: PLC0415
+    from .workplace import at_work  # noqa: PLC0415
 
     try:
         handle, draft = tempfile.mkstemp(prefix=".horae-export-", dir=path.parent)
@@ -74,7 +76,7 @@ def _to_file(out: Out, path: Path, *, runs: bool) -> tuple[int, int]:
         raise refuse("unwritable_file", path=path, problem=error.strerror) from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            counted = look(out.store, lambda app: _write_lines(app, file, runs=runs))
+            counted = at_work(out, lambda app: _write_lines(app, file, runs=runs))
             file.flush()
             os.fsync(file.fileno())
         Path(draft).replace(path)
@@ -93,12 +95,12 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
     dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
 ) -> None:
     """Take tasks over; doing it twice changes nothing."""
-    from .session import act, home_zone, settings_of  # noqa: PLC0415
+    from .session import home_zone, settings_of  # noqa: PLC0415
 
     there = home_zone(zone, settings_of(out.store)).name
     incoming = _read(path, kind, there, owner, system=system)
 
-    async def take(app: Horae) -> tuple[Plan, Taken]:
+    async def take(app: Workplace) -> tuple[Plan, Taken]:
         from .taking_over import Taken, plan_for, take_over  # noqa: PLC0415
 
         plan = await plan_for(app, incoming, path)
@@ -108,7 +110,7 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
             tell = bar.to if len(plan.found) >= _MANY else _nobody
             return plan, await take_over(app, incoming, plan, out.told(words.PAUSED_THERE), tell)
 
-    plan, taken = act(rehearsal_store(out, dry_run=dry_run), take)
+    plan, taken = at_work_or_in_memory(out, take, dry_run=dry_run)
     _show(out, incoming, plan, taken, dry_run=dry_run)
 
 
@@ -116,14 +118,15 @@ def _nobody(_done: int) -> None:
     """Nobody wants to know."""
 
 
-def rehearsal_store(out: Out, *, dry_run: bool) -> str | None:
+def at_work_or_in_memory(out: Out, work: Callable[[Workplace], Awaitable[T]], *, dry_run: bool) -> T:
     """A rehearsal on a store that is not there yet needs one, but not on the disk."""
-    from .session import MEMORY, is_there, refuse_memory  # noqa: PLC0415
+    from .workplace import at_work, in_memory, is_there, refuse_memory  # noqa: PLC0415
 
+    if dry_run and not is_there(out):
+        return in_memory(work)
     if not dry_run:
-        refuse_memory(out.store)
-        return out.store
-    return out.store if is_there(out.store) else MEMORY
+        refuse_memory(out)
+    return at_work(out, work, create=not dry_run)
 
 
 def _read(path: str, kind: str, zone: str, owner: str | None, *, system: bool) -> Incoming:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, cast
 from ..errors import NotFound, Sentence
 from ..model.page import LARGEST_PAGE
 from .pieces import inert
+from .workplace import Workplace
 
 if TYPE_CHECKING:
     from ..choices import Language
-    from .desk import Desk
 
 
-async def with_nearest(app: Desk, refusal: NotFound) -> NotFound:
+async def with_nearest(app: Workplace, refusal: NotFound) -> NotFound:
     """The same refusal, with a better hint where there is one; only the first page of names is looked at."""
     page = await app.service.tasks.page(app.who, limit=LARGEST_PAGE)
     near = get_close_matches(str(refusal.facts.get("id", "")), [each.task.name for each in page.items], 1)

@@ -14,13 +14,12 @@ from ..service.nodes import NodeSeen, NodeState
 from ..service.wishes import read_duration
 from ..wire.overview import node_seen_json
 from . import words
-from .desk import Desk, at_desk
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece, Style
 from .refusals import refuse
-from .session import is_there
 from .signs import clock_time, full_time, short
+from .workplace import Workplace, at_work, is_there
 
 _DRAIN: Final = "drain"
 _BETWEEN_LOOKS: Final = 0.2
@@ -60,7 +59,7 @@ def nodes(
 
 
 def _list(out: Out) -> None:
-    found, now, zone = at_desk(out.store, _seen) if is_there(out.store) else ((), None, "UTC")
+    found, now, zone = at_work(out, _seen) if is_there(out) else ((), None, "UTC")
     if out.json:
         out.data([node_seen_json(each) for each in found])
     elif out.quiet:
@@ -71,7 +70,7 @@ def _list(out: Out) -> None:
         out.note(words.NO_ENGINE)
 
 
-async def _seen(app: Desk) -> tuple[tuple[NodeSeen, ...], datetime | None, str]:
+async def _seen(app: Workplace) -> tuple[tuple[NodeSeen, ...], datetime | None, str]:
     from ..engine.home import is_gone  # noqa: PLC0415 - few commands ask
 
     return await app.service.nodes.all(app.who, is_gone), app.clock.now(), app.zone
@@ -93,28 +92,28 @@ def _row(out: Out, seen: NodeSeen, now: datetime, zone: str) -> list[Cell]:
 
 
 def _drain(out: Out, wish: Wish, seconds: float | None, *, wait: bool) -> None:
-    told = at_desk(out.store, lambda app: _told(app, wish))
+    told = at_work(out, lambda app: _told(app, wish))
     if not wait:
         _tell(out, told, words.CLAIMS_AGAIN if wish.undo else words.DRAINING)
         return
     if not (out.json or out.quiet):
         _tell(out, told, words.DRAINING)
-    at_desk(out.store, lambda app: _until_gone(app, told, seconds))
+    at_work(out, lambda app: _until_gone(app, told, seconds))
     _tell(out, told, words.NODE_GONE)
 
 
-async def _told(app: Desk, wish: Wish) -> tuple[Node, ...]:
+async def _told(app: Workplace, wish: Wish) -> tuple[Node, ...]:
     if wish.host is not None:
         return await app.service.nodes.drain_host(app.who, wish.host, draining=not wish.undo)
     return (await app.service.nodes.drain(app.who, wish.node or "", draining=not wish.undo),)
 
 
-async def _until_gone(app: Desk, told: Sequence[Node], seconds: float | None) -> None:
+async def _until_gone(app: Workplace, told: Sequence[Node], seconds: float | None) -> None:
     left = [node.id for node in told]
     try:
         async with asyncio.timeout(seconds):
             while left:
-                there = {node.id for node in await app.store.nodes()}
+                there = {seen.node.id for seen in await app.service.nodes.all(app.who)}
                 left = [each for each in left if each in there]
                 await app.clock.pause(_BETWEEN_LOOKS if left else 0)
     except TimeoutError:

@@ -10,6 +10,27 @@ from ..model.refusals import Entry, refusal
 from .refusals import BadUsage
 
 CATALOGUE: Final[dict[str, Entry]] = {
+    "port_taken": Entry(
+        Conflict,
+        "Nothing can listen on {host} port {port}: {problem}.",
+        "Choose another one with --port, or --no-api to run the engine alone.",
+        "无法监听 {host} 的端口 {port}:{problem}。",
+        "请用 --port 选择其他端口,或用 --no-api 只运行引擎。",
+    ),
+    "nothing_to_run": Entry(
+        BadUsage,
+        "With neither the engine nor the API there is nothing to run.",
+        "Leave out --no-engine or --no-api.",
+        "既不运行引擎也不提供接口,就没有可运行的内容。",
+        "请去掉 --no-engine 或 --no-api。",
+    ),
+    "no_engine_in_memory": Entry(
+        BadUsage,
+        "Without an engine, the API needs a store that other processes share: an app's own, or one in memory, is none.",
+        "Leave out --no-engine, or choose a store with --store.",
+        "没有引擎时,接口需要其他进程也能使用的存储:应用自带的存储或内存存储都不行。",
+        "请去掉 --no-engine,或用 --store 选择存储。",
+    ),
     "no_such_file": Entry(
         NotFound,
         "There is no file '{path}'.",

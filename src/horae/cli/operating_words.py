@@ -57,6 +57,26 @@ STILL_WAITING: Final = Words("{number} still waiting", "{number} 次仍在等待
 REMOVE_DEMO: Final = Words("remove the demo tasks with: {command}", "删除演示任务:{command}")
 DEMO_HERE: Final = Words("{number} tasks, labelled demo=yes", "{number} 个任务,标签 demo=yes")
 ENDS_ALONE: Final = Words("by itself after {seconds:g} s, or on Ctrl-C", "{seconds:g} 秒后自动结束,或按 Ctrl-C")
+API: Final = Words("API", "接口")
+TOKEN: Final = Words("Token", "令牌")
+METRICS: Final = Words("Metrics", "指标")
+API_AT: Final = Words("{url}  (docs: {url}/docs)", "{url}(文档:{url}/docs)")
+FIRST_TOKEN: Final = Words(
+    "{text}  (an admin's; shown this once, kept in {path})", "{text}(管理员;仅显示一次,保存在 {path})"
+)
+TOKEN_FILE: Final = Words("an admin's, kept in {path}", "管理员令牌,保存在 {path}")
+TOKENS_THERE: Final = Words("as given out; another one: {command}", "使用已发放的令牌;新建:{command}")
+NO_TLS: Final = Words(
+    "everybody who can reach {host} can try tokens here, and read what passes: put a proxy with TLS in front",
+    "任何能访问 {host} 的人都可以尝试令牌并看到传输内容:请在前面放置带 TLS 的代理",
+)
+NO_API: Final = Words("not served: {because}", "未提供:{because}")
+PORT_TAKEN: Final = Words("port {port} is taken (--port chooses another)", "端口 {port} 已被占用(可用 --port 另选)")
+NOT_INSTALLED: Final = Words("pip install 'horae[server]' brings what it needs", "请先安装:pip install 'horae[server]'")
+SERVER_DIED: Final = Words(
+    "the API's process {pid} died ({how}); it begins again in {pause:g} s",
+    "接口进程 {pid} 已死亡({how});{pause:g} 秒后重新启动",
+)
 ON_SIGNAL: Final = Words("on Ctrl-C", "按 Ctrl-C")
 STOPPING: Final = Words("stopping: what runs may end, the rest is handed back", "正在停止:等待运行结束,其余交还")
 STOPPED: Final = Words("stopped", "已停止")
@@ -134,6 +154,8 @@ SECRET_TITLES: Final = (Words("NAME", "名称"), Words("OWNER", "所有者"), Wo
 # --- config --------------------------------------------------------------------------------------------------------
 
 CONFIG_TITLES: Final = (Words("SETTING", "设置"), Words("VALUE", "值"), Words("FROM", "来源"), Words("MEANING", "含义"))
+SERVER_MEANING: Final = Words("The server that commands go to, instead of a store", "命令发往的服务器,代替存储")
+TOKEN_MEANING: Final = Words("The file with the token for it", "存放其令牌的文件")
 FROM_DEFAULT: Final = Words("default", "默认")
 
 # --- doctor --------------------------------------------------------------------------------------------------------

@@ -31,10 +31,12 @@ _LABEL: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Out:
-    """One per command. `store` is what `--store` said; `yes` and `silent` answer questions before they are asked."""
+    """One per command. `store` and `server` are what `--store` and `--server` said; `yes` and `silent` answer questions
+    before they are asked."""
 
     language: Language = "en"
     store: str | None = None
+    server: str | None = None
     json: bool = False
     plain: bool = False
     quiet: bool = False

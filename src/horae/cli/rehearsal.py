@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from ..app import Horae
 from ..model.change import Facts
 from ..model.task import Task
 from ..service.wishes import Wish
+from .workplace import Workplace
 
 Turn: TypeAlias = Literal["new", "changed", "same"]
 
@@ -26,6 +26,6 @@ class Planned(NamedTuple):
         return "same" if self.before.task == self.after else "changed"
 
 
-async def planned(app: Horae, wish: Wish) -> Planned:
+async def planned(app: Workplace, wish: Wish) -> Planned:
     """Everything that would refuse it refuses it now."""
     return Planned(wish, *await app.service.tasks.rehearse(app.who, wish))

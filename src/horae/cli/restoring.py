@@ -92,10 +92,18 @@ def _is_taken(path: Path) -> bool:
 def put_in_place(draft: Path, here: Path) -> Path | None:
     """At no moment is there no store, or half of one. The file that was there, under its new name."""
     kept = _keep(here) if here.exists() else None
+    _own_like(draft, here if kept is not None else here.parent)
     _sync(draft)
     draft.replace(here)
     _sync(here.parent)
     return kept
+
+
+def _own_like(draft: Path, other: Path) -> None:
+    """What root puts in place belongs to whoever is to work with it: a service has a user of its own."""
+    if os.name == "posix" and os.geteuid() == 0:
+        there = other.stat()
+        os.chown(draft, there.st_uid, there.st_gid)
 
 
 def _keep(here: Path) -> Path:

@@ -13,15 +13,16 @@ from ..lifecycle.pile import MICROSECOND, without_repeat
 from ..model.change import Facts
 from ..model.entry import Entry, EntryKind
 from ..model.ids import run_id
+from ..model.page import Page
 from ..model.run import Origin, Run, RunState
 from ..model.task import Task, past_of
+from ..ports.store import RunFilter
 from ..schedule import count
 from ..service.moments import asked_stretch
 from ..service.wishes import read_duration
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
 from . import words
-from .desk import Desk, at_desk
 from .filtering import MANY, MOST_UNASKED, ONE, TASK, do_to_many, is_filter
 from .frame import Said, command
 from .out import Out
@@ -31,6 +32,7 @@ from .runsof import failed_run_of, run_of
 from .showing_run import show_whole
 from .signs import fine, first_line, sign_of
 from .tailing import Tail, said_by, started
+from .workplace import Workplace, at_work
 
 _RUN = typer.Argument(..., metavar="RUN|TASK", help="The id of a run; or a task, for its newest one.")
 
@@ -68,20 +70,20 @@ def run(
         do_to_many(out, wanted, words.RUN, lambda app, each: app.service.tasks.run_now(app.who, each.id))
         return
     seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
-    queued = at_desk(out.store, lambda app: _queue(app, task or "", as_of))
+    queued = at_work(out, lambda app: _queue(app, task or "", as_of))
     if not queued.alive:
         out.note(words.NO_ENGINE)
     if not (wait or follow):
         _tell_queued(out, queued)
         return
     try:
-        ended = at_desk(out.store, lambda app: _until_over(app, out, queued, seconds, follow=follow))
+        ended = at_work(out, lambda app: _until_over(app, out, queued, seconds, follow=follow))
     except TimeoutError:
         raise refuse("wait_timed_out", seconds=f"{seconds:g}", task=queued.task.name) from None
     _tell_ended(out, queued, ended, follow=follow)
 
 
-async def _queue(app: Desk, name: str, as_of: str | None) -> Queued:
+async def _queue(app: Workplace, name: str, as_of: str | None) -> Queued:
     facts = await app.service.tasks.named(app.who, name)
     zone = facts.task.schedule.zone or app.zone
     if as_of is None:
@@ -103,7 +105,7 @@ def _is_of(entry: Entry, first: datetime, last: datetime) -> bool:
     return entry.kind is EntryKind.WAITING and entry.origin is Origin.BACKFILL and first <= entry.planned <= last
 
 
-async def _until_over(app: Desk, out: Out, queued: Queued, seconds: float | None, *, follow: bool) -> Run:
+async def _until_over(app: Workplace, out: Out, queued: Queued, seconds: float | None, *, follow: bool) -> Run:
     async with asyncio.timeout(seconds):
         first = await started(app, queued.id, queued.task.id)
         with out.progress(words.PROGRESS, 1) as bar:
@@ -115,10 +117,24 @@ async def _until_over(app: Desk, out: Out, queued: Queued, seconds: float | None
             return await _ended(app, queued.task.id, (first.origin, first.planned))
 
 
-async def _ended(app: Desk, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
+async def _ended(app: Workplace, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
     from ..app.waiting import Waiting  # noqa: PLC0415 - the library knows how to wait; most commands do not
 
-    return await Waiting().ended(lambda: app.store, task_id, app.who.scope, occurrence)
+    return await Waiting().ended(lambda: _Rows(app), task_id, app.who.scope, occurrence)
+
+
+class _Rows:
+    """What somebody who waits looks at."""
+
+    def __init__(self, app: Workplace) -> None:
+        self._app = app
+
+    async def facts(self, task_id: str, owner: str | None) -> Facts | None:
+        del owner
+        return await self._app.facts(task_id)
+
+    async def runs(self, wanted: RunFilter, *, limit: int) -> Page[Run]:
+        return await self._app.service.runs.page(self._app.who, wanted, None, limit)
 
 
 def _tell_queued(out: Out, queued: Queued) -> None:
@@ -154,11 +170,11 @@ def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
 def retry(out: Out, *, run: str = _RUN) -> None:
     """Try a failed run again."""
 
-    async def work(app: Desk) -> tuple[str, Facts]:
+    async def work(app: Workplace) -> tuple[str, Facts]:
         found = await failed_run_of(app, run)
         return found.run.id, await app.service.runs.retry(app.who, found.run.id)
 
-    name, facts = at_desk(out.store, work)
+    name, facts = at_work(out, work)
     if out.json:
         out.data({"run_id": name, "task_id": facts.task.id, "task": facts.task.name})
     elif out.quiet:
@@ -170,11 +186,11 @@ def retry(out: Out, *, run: str = _RUN) -> None:
 def stop(out: Out, *, run: str = _RUN) -> None:
     """Ask a run to end."""
 
-    async def work(app: Desk) -> tuple[Run, Facts]:
+    async def work(app: Workplace) -> tuple[Run, Facts]:
         found = await run_of(app, run)
         return await app.service.runs.cancel(app.who, found.run.id), found.facts
 
-    ended, facts = at_desk(out.store, work)
+    ended, facts = at_work(out, work)
     if out.json:
         out.data(run_json(ended, facts.task.name, facts.task.schedule.zone, out.language))
     elif out.quiet:
@@ -195,20 +211,18 @@ def backfill(
 ) -> None:
     """Run the occurrences of a past range."""
 
-    async def ranged(app: Desk) -> tuple[Facts, datetime, datetime, int]:
+    async def ranged(app: Workplace) -> tuple[Facts, datetime, datetime, int]:
         facts = await app.service.tasks.named(app.who, task)
         now, zone = app.clock.now(), facts.task.schedule.zone or app.zone
         begin, end = asked_stretch(first, zone, now).first, min(asked_stretch(last, zone, now).last, now)
         plan_backfill(facts, begin, end, now)  # refuses what could not be done
         return facts, begin, end, _counted(facts, begin, end)
 
-    facts, begin, end, number = at_desk(out.store, ranged)
+    facts, begin, end, number = at_work(out, ranged)
     if not dry_run:
         if number > MOST_UNASKED:
             out.confirm(words.BACKFILL, name=facts.task.name, number=number)
-        facts = at_desk(
-            out.store, lambda app: app.service.tasks.backfill(app.who, facts.task.id, begin, end, again=again)
-        )
+        facts = at_work(out, lambda app: app.service.tasks.backfill(app.who, facts.task.id, begin, end, again=again))
     if out.json:
         out.data({"task": task_json(facts, out.language), "count": number, "dry_run": dry_run})
     elif out.quiet:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from ..model.change import Facts
 from ..model.run import Run, RunState
 from ..ports.store import RunFilter
-from .desk import Desk
 from .refusals import refuse
+from .workplace import Workplace
 
 FAILURES = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 
@@ -28,7 +28,7 @@ def is_run(name: str) -> bool:
     return name.startswith("run_")
 
 
-async def run_of(app: Desk, name: str) -> Found:
+async def run_of(app: Workplace, name: str) -> Found:
     """A run by its id; of a task, its newest."""
     if is_run(name):
         run = await app.service.runs.get(app.who, name)
@@ -40,7 +40,7 @@ async def run_of(app: Desk, name: str) -> Found:
     return Found(page.items[0], facts)
 
 
-async def failed_run_of(app: Desk, name: str) -> Found:
+async def failed_run_of(app: Workplace, name: str) -> Found:
     """A run by its id; of a task, the newest that failed."""
     if is_run(name):
         return await run_of(app, name)

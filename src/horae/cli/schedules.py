@@ -9,11 +9,11 @@ import typer
 from ..choices import Fold, Gap
 from ..clock import SystemClock
 from .asking import Question, ask, ask_task
-from .desk import at_desk
 from .frame import command
 from .out import Out
 from .refusals import refuse
 from .render import Answer, answer_json, show_explanation, show_fires
+from .workplace import at_work
 
 MOST_FIRES = 1000
 
@@ -59,7 +59,7 @@ def explain(out: Out, *, text: list[str] | None = _TEXT, task: str | None = _TAS
 def _answer(out: Out, text: list[str] | None, task: str | None, question: Question) -> Answer:
     now = SystemClock().now()
     if task is not None and not text:
-        facts = at_desk(out.store, lambda app: app.service.tasks.named(app.who, task))
+        facts = at_work(out, lambda app: app.service.tasks.named(app.who, task))
         return ask_task(facts.task, facts.standing, question, now)
     if not text or task is not None:
         raise refuse("text_or_task")

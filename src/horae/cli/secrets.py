@@ -15,8 +15,8 @@ from .out import Out
 from .pieces import inert
 
 if TYPE_CHECKING:
-    from ..app import Horae
     from ..service.secrets import SecretName
+    from .workplace import Workplace
 
 _NAME: Final = typer.Argument(..., metavar="NAME", help="A-Z a-z 0-9 _ . -")
 _OWNER: Final = typer.Option(None, "--owner", help="Whose secret it is. Default: yours.")
@@ -39,12 +39,12 @@ def set_secret(
     owner: str | None = _OWNER,
 ) -> None:
     """Keep a value, asked for without showing it; or from a file, or from standard input."""
-    from .session import act  # noqa: PLC0415 - `--help` does without
+    from .workplace import at_work  # noqa: PLC0415 - `--help` does without
 
     if source not in (None, [], ["-"]):
         raise refuse("secret_as_argument", name=name)
     value = _value(out, name, from_file, piped=source == ["-"])
-    kept = act(out.store, lambda app: _set(app, name, value, owner))
+    kept = at_work(out, lambda app: _set(app, name, value, owner), create=True)
     if out.json:
         out.data(_shape(kept))
     else:
@@ -53,9 +53,9 @@ def set_secret(
 
 def list_secrets(out: Out, owner: str | None = _OWNER) -> None:
     """List names, never values."""
-    from .session import look  # noqa: PLC0415
+    from .workplace import at_work  # noqa: PLC0415
 
-    names = look(out.store, lambda app: _names(app, owner))
+    names = at_work(out, lambda app: _names(app, owner))
     if out.json:
         out.data([_shape(each) for each in names])
     elif out.quiet:
@@ -69,10 +69,10 @@ def list_secrets(out: Out, owner: str | None = _OWNER) -> None:
 
 def remove(out: Out, name: str = _NAME, owner: str | None = _OWNER) -> None:
     """Remove a secret for good."""
-    from .session import look  # noqa: PLC0415
+    from .workplace import at_work  # noqa: PLC0415
 
     out.confirm(words.REMOVE_SECRET, name=name)
-    look(out.store, lambda app: app.service.secrets.remove(app.who, name, owner))
+    at_work(out, lambda app: app.service.secrets.remove(app.who, name, owner))
     if out.json:
         out.data({"removed": name})
     else:
@@ -83,9 +83,11 @@ def rotate(out: Out) -> None:
     """Make a new key and seal everything with it; engines that run go on."""
     from ..sealing import KeyFile  # noqa: PLC0415
     from ..service.secrets import renew_key  # noqa: PLC0415
+    from .servers import refuse_server_for  # noqa: PLC0415
     from .session import look  # noqa: PLC0415
     from .whereabouts import existing_place  # noqa: PLC0415
 
+    refuse_server_for(out, "horae secret rotate")
     here = existing_place(out)
     path = _key_of(out, here)
     number = look(out.store, lambda app: renew_key(app.service.secrets, KeyFile(path)))
@@ -110,19 +112,12 @@ def _key_of(out: Out, here: Path | str) -> Path:
     return path
 
 
-async def _set(app: Horae, name: str, value: str, owner: str | None) -> SecretName:
-    """To set a secret may make the key. Of what is on a server, another machine may have made it already: two keys would
-    be one too many."""
-    from ..runtime.sealed import key_is_elsewhere  # noqa: PLC0415
-    from .session import settings_of  # noqa: PLC0415
-
-    missing = key_is_elsewhere(app.url, settings_of(None).value("key_file"))
-    if missing is not None and (await app.service.secrets.names(app.who, limit=1)).items:
-        raise missing
+async def _set(app: Workplace, name: str, value: str, owner: str | None) -> SecretName:
+    await app.check_key()
     return await app.service.secrets.set(app.who, name, value, owner)
 
 
-async def _names(app: Horae, owner: str | None) -> list[SecretName]:
+async def _names(app: Workplace, owner: str | None) -> list[SecretName]:
     found: list[SecretName] = []
     after: str | None = None
     while True:

@@ -13,7 +13,6 @@ from ..ports.store import RunFilter
 from ..wire.runs import run_json
 from ..wire.tasks import task_json, waiting_for
 from . import words
-from .desk import Desk, at_desk
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
@@ -28,6 +27,7 @@ from .receipt import (
 from .runsof import is_run
 from .showing_run import show_run
 from .signs import fine, first_line, full_time, planned_text, sign_of, state_cell, state_of_run
+from .workplace import Workplace, at_work
 
 _FIRES: Final = 5
 _RUNS: Final = 5
@@ -53,7 +53,7 @@ def show(
     if is_run(task):
         show_run(out, task)
         return
-    shown = at_desk(out.store, lambda app: _find(app, task))
+    shown = at_work(out, lambda app: _find(app, task))
     if out.json:
         out.data(_json(out, shown))
     elif out.quiet:
@@ -62,7 +62,7 @@ def show(
         _tell(out, shown)
 
 
-async def _find(app: Desk, name: str) -> Shown:
+async def _find(app: Workplace, name: str) -> Shown:
     facts = await app.service.tasks.named(app.who, name)
     runs = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=_RUNS)
     # With its lanes: a list leaves them out.

@@ -10,12 +10,12 @@ from ..model.run import Run
 from ..ports.journal import NumberedLine
 from ..wire.runs import result_of, run_json
 from . import words
-from .desk import Desk, at_desk
 from .out import Out, json_text
 from .pieces import Piece, Style
 from .runsof import Found, run_of
 from .signs import fine, full_time, planned_text, sign_of, state_of_run
 from .tailing import Tail, said_by
+from .workplace import Workplace, at_work
 
 _LINES: Final = 20
 
@@ -30,7 +30,7 @@ class ShownRun(NamedTuple):
 
 
 def show_run(out: Out, name: str) -> None:
-    shown = at_desk(out.store, lambda app: _find(app, name))
+    shown = at_work(out, lambda app: _find(app, name))
     run, task = shown.found.run, shown.found.facts.task
     if out.json:
         out.data(run_json(run, task.name, task.schedule.zone, out.language))
@@ -40,7 +40,7 @@ def show_run(out: Out, name: str) -> None:
         _tell(out, shown)
 
 
-async def _find(app: Desk, name: str) -> ShownRun:
+async def _find(app: Workplace, name: str) -> ShownRun:
     found = await run_of(app, name)
     last: deque[NumberedLine] = deque(maxlen=_LINES)
     number = 0

@@ -9,6 +9,7 @@ from typing import Final
 
 from ..runtime.choosing import chosen_settings, store_url
 from ..runtime.stores import has_secret, masked, sqlite_path
+from .out import Out
 
 FROM_ENVIRONMENT: Final = '"$HORAE_STORE"'
 
@@ -36,8 +37,11 @@ def is_found(url: str) -> bool:
     return here == there
 
 
-def option_for(store: str | None) -> str:
-    """The `--store` of a command that is to be typed again, as it was or without its password."""
+def option_for(out: Out) -> str:
+    """The `--server` or `--store` of a command that is to be typed again, as it was or without its password."""
+    if out.server is not None:
+        return f" --server {quote(out.server)}"
+    store = out.store
     if store is None:
         return ""
     return f" --store {FROM_ENVIRONMENT if has_secret(store) else quote(store)}"

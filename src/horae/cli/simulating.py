@@ -15,10 +15,10 @@ from .pieces import Cell, Piece, Style
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ..app import Horae
     from ..simulation.forecast import Candidate, Report
     from ..simulation.forecast.report import Busiest, TaskForecast
     from .words import Words
+    from .workplace import Workplace
 
 _SIGNS: Final[dict[str, tuple[str, Style]]] = {"problem": ("✕", "bad"), "warning": ("!", "odd"), "info": ("·", "dim")}
 _NAMED: Final = 5
@@ -69,18 +69,19 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
 
 def _asked(out: Out, file: Path | None, zone: str | None) -> tuple[list[Candidate], dict[str, int], str]:
     from ..simulation.forecast import Candidate  # noqa: PLC0415
-    from .session import home_zone, look, settings_of  # noqa: PLC0415
+    from .session import home_zone, settings_of  # noqa: PLC0415
     from .tasks_file import read_tasks_file  # noqa: PLC0415
+    from .workplace import at_work  # noqa: PLC0415
 
     home = home_zone(zone, settings_of(out.store)).name
     if file is None:
-        candidates, lanes = look(out.store, lambda app: _stored(out, app))
+        candidates, lanes = at_work(out, lambda app: _stored(out, app))
         return candidates, lanes, home
     read = read_tasks_file(file.expanduser())
     return [Candidate(*task) for task in read.tasks], _open_lanes(read.lanes.items()), zone or read.zone or home
 
 
-async def _stored(out: Out, app: Horae) -> tuple[list[Candidate], dict[str, int]]:
+async def _stored(out: Out, app: Workplace) -> tuple[list[Candidate], dict[str, int]]:
     """What is active, as it stands; a run takes as long as the last one did."""
     from ..model.page import LARGEST_PAGE  # noqa: PLC0415
     from ..model.task import TaskState  # noqa: PLC0415
@@ -108,7 +109,7 @@ async def _stored(out: Out, app: Horae) -> tuple[list[Candidate], dict[str, int]
             break
     if idle:
         out.note(words.SKIPPED_TASKS, number=idle)
-    return found, _open_lanes((lane.name, lane.limit) for lane in await app.store.lanes())
+    return found, _open_lanes((lane.name, lane.limit) for lane in await app.service.lanes.all(app.who))
 
 
 def _open_lanes(lanes: Any) -> dict[str, int]:

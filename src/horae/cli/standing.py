@@ -12,13 +12,11 @@ from ..service.overview import Overview
 from ..wire.overview import lane_json, overview_json
 from ..wire.tasks import next_due
 from . import words
-from .desk import Desk, at_desk
 from .frame import command
-from .history import tasks_of
 from .out import Out
 from .pieces import Cell, Piece
-from .session import is_there, place_of
 from .signs import clock_time, fine, padded_ahead, short, sign_of
+from .workplace import Workplace, at_work, in_memory, is_there, place_of
 
 _FEW = 5
 
@@ -31,10 +29,10 @@ def register(app: typer.Typer) -> None:
 
 def overview(out: Out) -> None:
     """Show how it stands, at a glance."""
-    there = is_there(out.store)
-    found, names, zone = at_desk(out.store if there else "memory://", _seen)
+    there = is_there(out)
+    found, names, zone = at_work(out, _seen) if there else in_memory(_seen)
     if not there:
-        out.note(words.NO_TASKS_YET, path=place_of(out.store))
+        out.note(words.NO_TASKS_YET, path=place_of(out))
     if out.json:
         out.data(overview_json(found, out.language))
     elif out.quiet:
@@ -44,9 +42,9 @@ def overview(out: Out) -> None:
             out.row(label, cell)
 
 
-async def _seen(app: Desk) -> tuple[Overview, dict[str, str], str]:
+async def _seen(app: Workplace) -> tuple[Overview, dict[str, str], str]:
     found = await app.service.overview.now(app.who)
-    return found, {each: task.name for each, task in (await tasks_of(app, found.running)).items()}, app.zone
+    return found, {each: task.name for each, task in (await app.tasks_of(found.running)).items()}, app.zone
 
 
 def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]) -> list[tuple[str, Cell]]:
@@ -123,7 +121,7 @@ def _command_for(task_id: str) -> Piece:
 
 def lanes(out: Out) -> None:
     """List lanes and who is in them."""
-    found = at_desk(out.store, lambda app: app.store.lanes()) if is_there(out.store) else ()
+    found = at_work(out, lambda app: app.service.lanes.all(app.who)) if is_there(out) else ()
     _tell_lanes(out, found)
 
 
@@ -147,10 +145,10 @@ def lane(
 ) -> None:
     """Set how many runs of a lane go on at once."""
 
-    async def work(app: Desk) -> LaneUse:
+    async def work(app: Workplace) -> LaneUse:
         return await app.service.lanes.limit(app.who, name, limit)
 
-    found = at_desk(out.store, work, create=True)
+    found = at_work(out, work, create=True)
     if out.json:
         out.data(lane_json(found))
     elif out.quiet:

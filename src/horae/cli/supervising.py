@@ -7,7 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..clock import Clock
 
@@ -17,6 +17,8 @@ LONGEST_START: Final = 60.0
 """Who is to run for so many seconds begins to count when it is ready, or after so long."""
 HEALTHY_AFTER: Final = 60.0
 READY: Final = b"ready"
+BEAT: Final = b"."
+"""What a worker that is well says again and again, where it was asked to."""
 STORE_LOST: Final = 7
 """A worker ends with this when the file of its store was taken away: another one would begin on an empty one."""
 DRAINED: Final = 76
@@ -25,6 +27,8 @@ _KILLED: Final = 128
 
 Command: TypeAlias = Callable[[int, int], Sequence[str]]
 """How a worker is started: (the number of its line to us, how many went before it)."""
+Sign: TypeAlias = Literal["ready", "alive", "stopping"]
+"""What may interest somebody who watches over us."""
 
 
 class Death(NamedTuple):
@@ -55,21 +59,30 @@ class Supervisor:
         told: Callable[[Death], None],
         clock: Clock,
         order: Callable[[int], bytes] = lambda _number: b"",
+        passed: tuple[int, ...] = (),
+        signs: Callable[[Sign], None] = lambda _sign: None,
     ) -> None:
-        """`order` is what each worker hears on the line, by how many went before it."""
+        """`order` is what each worker hears on the line, by how many went before it. `passed` are open files of ours that
+        each of them gets too. `signs` hears how it stands with them."""
         self._command = command
         self._order = order
+        self._passed = passed
+        self._signs = signs
         self._told = told
         self._clock = clock
         self._worker: asyncio.subprocess.Process | None = None
         self._asked = asyncio.Event()
         self._seconds: float | None = None
         self._forced: int | None = None
+        self._beats: asyncio.Future[None] | None = None
 
-    async def run(self, seconds: float | None = None) -> int:
-        """Until somebody asks it to stop, or for so long; the exit code."""
+    async def run(self, seconds: float | None = None, *, listen: bool = True) -> int:
+        """Until somebody asks it to stop, or for so long; the exit code. `listen` False: who asks calls `stop`."""
         self._seconds = seconds
-        self._listen()
+        if listen:
+            listen_for(self.stop)
+        if self._seconds is not None:
+            asyncio.get_running_loop().call_later(self._seconds + LONGEST_START, self._time_is_up)
         number, pause, was_ready = 0, FIRST_PAUSE, False
         while True:
             life = await self._live(number)
@@ -89,22 +102,18 @@ class Supervisor:
             if await self._asked_within(pause):
                 return 0
 
-    def _listen(self) -> None:
-        """Begun in the background by a script, a program inherits that Ctrl-C is to be ignored: not this one."""
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, self._stop, each)
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` means it
-            loop.add_signal_handler(signal.SIGHUP, self._stop, signal.SIGHUP)
-        if self._seconds is not None:
-            loop.call_later(self._seconds + LONGEST_START, self._time_is_up)
+    @property
+    def is_stopping(self) -> bool:
+        return self._asked.is_set()
 
     def _time_is_up(self) -> None:
         if not self._asked.is_set():
             self._asked.set()
+            self._signs("stopping")
             self._send(signal.SIGTERM)
 
-    def _stop(self, by: signal.Signals) -> None:
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
+        """In good order; who asks a second time does not want to wait."""
         if self._asked.is_set():
             self._forced = by
             self._send(signal.SIGKILL)
@@ -125,7 +134,7 @@ class Supervisor:
                 self._worker = await asyncio.create_subprocess_exec(
                     *self._command(theirs.fileno(), number),
                     stdin=asyncio.subprocess.DEVNULL,
-                    pass_fds=(theirs.fileno(),),
+                    pass_fds=(theirs.fileno(), *self._passed),
                     start_new_session=True,
                 )
             if self._asked.is_set():
@@ -134,6 +143,7 @@ class Supervisor:
             code = await self._worker.wait()
             # Whatever it said lies in the line, and the line has an end now.
             was_ready = await hearing
+            await self._hear_no_more()
         return _Life(self._worker.pid, code, was_ready, self._clock.steady() - began)
 
     async def _hear(self, line: socket.socket) -> bool:
@@ -144,8 +154,22 @@ class Supervisor:
             if await loop.sock_recv(line, len(READY)) == READY:
                 if self._seconds is not None:
                     loop.call_later(self._seconds, self._time_is_up)
+                self._signs("ready")
+                self._beats = asyncio.ensure_future(self._hear_beats(line))
                 return True
         return False
+
+    async def _hear_beats(self, line: socket.socket) -> None:
+        with suppress(ConnectionError):
+            while await asyncio.get_running_loop().sock_recv(line, 64):
+                self._signs("alive")
+
+    async def _hear_no_more(self) -> None:
+        """Not until the line ends: what the worker has started may still hold it."""
+        if self._beats is not None:
+            self._beats.cancel()
+            await asyncio.gather(self._beats, return_exceptions=True)
+            self._beats = None
 
     async def _asked_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):
@@ -158,3 +182,29 @@ class Supervisor:
         if self._forced is not None:
             return _KILLED + self._forced
         return 0 if life.code == DRAINED else max(0, life.code)
+
+
+def listen_for(stop: Callable[[signal.Signals], None]) -> None:
+    """Begun in the background by a script, a program inherits that Ctrl-C is to be ignored: not this one."""
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, stop, each)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` means it
+        loop.add_signal_handler(signal.SIGHUP, stop, signal.SIGHUP)
+
+
+async def run_both(worker: Supervisor, server: Supervisor, seconds: float | None) -> int:
+    """Two children under one roof: what ends one of them ends the other; the worse of both codes."""
+
+    def stop(by: signal.Signals) -> None:
+        worker.stop(by)
+        server.stop(by)
+
+    listen_for(stop)
+    children = (worker, server)
+    tasks = [asyncio.ensure_future(worker.run(seconds, listen=False)), asyncio.ensure_future(server.run(listen=False))]
+    _, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for each, task in zip(children, tasks, strict=True):
+        if task in rest and not each.is_stopping:
+            each.stop()
+    return max(await asyncio.gather(*tasks))

@@ -12,10 +12,10 @@ from ..model.run import Run
 from ..ports.journal import NumberedLine
 from ..schedule.preview import fires_in
 from ..wire.runs import line_json
-from .desk import Desk
 from .out import Out
 from .pieces import Piece, Style
 from .progress import Bar
+from .workplace import Workplace
 
 _PAGE: Final = 1_000
 _FIRST_LOOK: Final = 0.05
@@ -25,12 +25,12 @@ _PROGRESS: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(.*)", re.DOTALL)
 _STYLES: Final[dict[str, Style]] = {"warning": "odd", "error": "bad", "debug": "dim"}
 
 
-async def said_by(app: Desk, run_id: str, *, follow: bool) -> AsyncIterator[NumberedLine]:
+async def said_by(app: Workplace, run_id: str, *, follow: bool) -> AsyncIterator[NumberedLine]:
     """Every line of a run; with `follow` also those that are still to come, until it has ended."""
     number, wait = 0, _FIRST_LOOK
     while True:
         ended = not follow or await _is_over(app, run_id)
-        page = await app.store.lines(run_id, number, _PAGE)
+        page = await _lines(app, run_id, number)
         for line in page:
             number = line.number
             yield line
@@ -41,7 +41,14 @@ async def said_by(app: Desk, run_id: str, *, follow: bool) -> AsyncIterator[Numb
             await app.clock.pause(wait)
 
 
-async def _is_over(app: Desk, run_id: str) -> bool:
+async def _lines(app: Workplace, run_id: str, number: int) -> tuple[NumberedLine, ...]:
+    try:
+        return await app.service.runs.lines(app.who, run_id, number, _PAGE)
+    except NotFound:
+        return ()
+
+
+async def _is_over(app: Workplace, run_id: str) -> bool:
     """Before its claim a run is an entry of the agenda, and has no row yet."""
     try:
         return not (await app.service.runs.get(app.who, run_id)).live
@@ -49,14 +56,14 @@ async def _is_over(app: Desk, run_id: str) -> bool:
         return False
 
 
-async def started(app: Desk, run_id: str, task_id: str) -> Run:
+async def started(app: Workplace, run_id: str, task_id: str) -> Run:
     """Until the run has a row: somebody has claimed it, or said why not."""
     wait = _FIRST_LOOK
     while True:
         try:
             return await app.service.runs.get(app.who, run_id)
         except NotFound:
-            if await app.store.facts(task_id, app.who.scope) is None:
+            if await app.facts(task_id) is None:
                 raise refuse("no_such_task", id=task_id) from None
             await app.clock.pause(wait)
             wait = min(2 * wait, _LAST_LOOK)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
-from ..app import Horae
 from ..errors import Refusal
 from ..interchange import Found, Group, Unclear
 from ..interchange.harvest import excerpt
@@ -17,12 +16,11 @@ from ..model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
 from ..model.refusals import refuse as refuse_task
 from ..model.run import Run, RunState
 from ..model.task import Task
-from ..ports.records import Record
 from ..service.tasks import check_past
-from .exporting import GROUP
 from .incoming import Incoming, OldRun
 from .operating_refusals import placed, refuse
 from .rehearsal import Planned, planned
+from .workplace import Workplace
 
 _ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 _AT_ONCE = 200
@@ -44,7 +42,7 @@ class Taken(NamedTuple):
     groups: int = 0
 
 
-async def plan_for(app: Horae, incoming: Incoming, path: str) -> Plan:
+async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
     """Every task is tried. In a file of our own a refusal refuses all; a foreign line is set aside with the reason."""
     found: list[Found] = []
     made: list[Planned] = []
@@ -83,7 +81,9 @@ def _is_past(run: OldRun, now: datetime) -> bool:
     return run.over_by is not None
 
 
-async def take_over(app: Horae, incoming: Incoming, plan: Plan, note: str, progress: Callable[[int], None]) -> Taken:
+async def take_over(
+    app: Workplace, incoming: Incoming, plan: Plan, note: str, progress: Callable[[int], None]
+) -> Taken:
     tasks: _Made = {}
     for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
         if each.paused and step.turn == "new":
@@ -95,30 +95,26 @@ async def take_over(app: Horae, incoming: Incoming, plan: Plan, note: str, progr
         if each.wish.key is not None:
             tasks[each.wish.owner, each.wish.key] = tasks[None, each.wish.key] = task
         progress(number)
-    lanes = {lane.name for lane in await app.store.lanes()}
+    lanes = {lane.name for lane in await app.service.lanes.all(app.who)}
     for name, limit in incoming.lanes:
         if name not in lanes:
-            await app.lane(name, limit)
+            await app.service.lanes.limit(app.who, name, limit)
     for group in incoming.harvest.groups:
         await _keep_group(app, group, lanes)
     runs = await _keep_runs(app, incoming.runs, tasks)
     return Taken(runs, len(incoming.runs) - runs, len(incoming.harvest.groups))
 
 
-async def _keep_group(app: Horae, group: Group, lanes: set[str]) -> None:
+async def _keep_group(app: Workplace, group: Group, lanes: set[str]) -> None:
     """A lane that somebody has given another limit keeps it."""
     owner = f"group:{group.folder}"
     body = json.dumps(group.to_json(), ensure_ascii=False)
-    known = await app.store.get_record(GROUP, group.folder)
-    if known is None or known.body != body:
-        await app.store.put_record(
-            Record(GROUP, group.folder, owner, body), replacing=None if known is None else known.version
-        )
+    await app.keep_group(group.folder, owner, body)
     if owner not in lanes:
-        await app.lane(owner, 1)
+        await app.service.lanes.limit(app.who, owner, 1)
 
 
-async def _keep_runs(app: Horae, runs: tuple[OldRun, ...], tasks: _Made) -> int:
+async def _keep_runs(app: Workplace, runs: tuple[OldRun, ...], tasks: _Made) -> int:
     """As rows that have ended. The same run has the same name, so that the second time nothing is written."""
     of_task: dict[tuple[str | None, str], list[OldRun]] = {}
     now = app.clock.now()

@@ -14,16 +14,16 @@ from ..model.run import Run
 from ..ports.store import RunFilter
 from ..service.overview import Overview
 from . import words
-from .desk import Desk, at_desk
 from .filtering import TASK
 from .frame import command
-from .history import follow_events, tasks_of
+from .history import follow_events
 from .out import Out
 from .pieces import Cell, Piece, painted
 from .runsof import FAILURES
 from .showing import run_line
 from .signs import sign_of
 from .standing import need_lines, overview_rows, upcoming_lines
+from .workplace import Workplace, at_work
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -46,10 +46,10 @@ def watch(
     """Watch what happens, live."""
     live = sys.stdout.isatty() and not (out.json or out.plain or out.quiet)
     with suppress(TimeoutError, KeyboardInterrupt):
-        at_desk(out.store, lambda app: _watch(app, out, task, seconds, live=live))
+        at_work(out, lambda app: _watch(app, out, task, seconds, live=live))
 
 
-async def _watch(app: Desk, out: Out, task: str | None, seconds: float | None, *, live: bool) -> None:
+async def _watch(app: Workplace, out: Out, task: str | None, seconds: float | None, *, live: bool) -> None:
     task_id = None if task is None else (await app.service.tasks.named(app.who, task)).task.id
     async with asyncio.timeout(seconds):
         if live:
@@ -58,7 +58,7 @@ async def _watch(app: Desk, out: Out, task: str | None, seconds: float | None, *
             await follow_events(app, out, None, task_id)
 
 
-async def _page(app: Desk, out: Out) -> None:
+async def _page(app: Workplace, out: Out) -> None:
     """Redrawn twice a second until somebody presses q."""
     from rich.live import Live  # noqa: PLC0415 - only a terminal needs it
 
@@ -67,7 +67,7 @@ async def _page(app: Desk, out: Out) -> None:
         while not over.is_set():
             found = await app.service.overview.now(app.who)
             failed = await app.service.runs.page(app.who, RunFilter(states=FAILURES), limit=_FAILED)
-            names = {each: task.name for each, task in (await tasks_of(app, (*found.running, *failed.items))).items()}
+            names = {each: task.name for each, task in (await app.tasks_of((*found.running, *failed.items))).items()}
             screen.update(_drawn(page_of(out, found, failed.items, names, app.zone)), refresh=True)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_REFRESH):

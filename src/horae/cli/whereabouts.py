@@ -48,8 +48,10 @@ def schema_of(out: Out, here: Path | str) -> int:
 
 def _url(out: Out) -> str:
     from ..runtime.choosing import store_url  # noqa: PLC0415
+    from .servers import refuse_server_for  # noqa: PLC0415
     from .session import settings_of  # noqa: PLC0415
 
+    refuse_server_for(out, "horae db")
     return store_url(settings_of(out.store))
 
 

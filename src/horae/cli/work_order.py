@@ -40,6 +40,19 @@ class WorkOrder:
     colour: Colour = "auto"
     program: str = "horae"
     """What to type for another command."""
+    door: int | None = None
+    """The number of the socket that the HTTP API is to be served on; None: it is not, or not by this one."""
+    engine: bool = True
+    """Whether a worker runs beside the server."""
+    look: int | None = None
+    """The number of the socket that the worker shows its numbers at."""
+    look_host: str = "127.0.0.1"
+    look_port: int = 0
+    """Where the server finds them; 0: nowhere."""
+    look_key: str = ""
+    """And the key with which the server asks."""
+    beat: float | None = None
+    """How often it is to give a sign of life, in seconds; None: nobody waits for any."""
 
     def sent(self) -> bytes:
         """One line: whoever reads it knows where it ends."""

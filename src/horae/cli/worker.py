@@ -26,7 +26,7 @@ def main() -> None:
     prepare_streams()
     order: WorkOrder | None = None
     try:
-        line = _line(sys.argv[1:])
+        line = line_of(sys.argv[1:])
         order = WorkOrder.heard(line)
         code = run(order, line)
     except HoraeError as error:
@@ -41,11 +41,11 @@ def run(order: WorkOrder, line: socket.socket | None = None) -> int:
     """`line` leads to the process that started us, if one did."""
     if line is None:
         return run_fast(work(order))
-    threading.Thread(target=_end_with_parent, args=(line,), daemon=True, name="horae-parent").start()
-    return run_fast(work(order, lambda: _tell_ready(line)))
+    threading.Thread(target=end_with_parent, args=(line,), daemon=True, name="horae-parent").start()
+    return run_fast(work(order, lambda: tell_ready(line), line))
 
 
-def _line(arguments: list[str]) -> socket.socket:
+def line_of(arguments: list[str]) -> socket.socket:
     try:
         (number,) = map(int, arguments)
         line = socket.socket(fileno=number)
@@ -55,11 +55,11 @@ def _line(arguments: list[str]) -> socket.socket:
     return line
 
 
-def _tell_ready(line: socket.socket) -> None:
+def tell_ready(line: socket.socket) -> None:
     line.sendall(READY)
 
 
-def _end_with_parent(line: socket.socket) -> NoReturn:
+def end_with_parent(line: socket.socket) -> NoReturn:
     """The line ends when the process that started us does: then nobody could stop us any more, so we do."""
     try:
         while line.recv(64):

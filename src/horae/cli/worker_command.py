@@ -6,7 +6,7 @@ import typer
 
 from .frame import command
 from .out import Out
-from .up import LEASE, PLACE, SECONDS, VERBOSE, run_node
+from .up import LEASE, METRICS_PORT, PLACE, SECONDS, VERBOSE, prepared, run_node
 
 _LONGEST_POLL = 10.0
 """The ceiling that all nodes share: what is due for longer than that counts as missed."""
@@ -29,11 +29,13 @@ def worker(
         help="Look every so many seconds, instead of sleeping to the next due instant.",
     ),
     batch: int | None = typer.Option(
-        None, "--batch", metavar="N", min=1, max=100_000, help="Carry at most so many runs at once. Default: 512."
+        None, "--batch", metavar="N", min=1, max=100_000, help="Carry at most so many runs at once. Default: 1024."
     ),
     lease: float | None = LEASE,
     seconds: float | None = SECONDS,
     verbose: bool = VERBOSE,
+    metrics_port: int | None = METRICS_PORT,
 ) -> None:
     """Run the engine as one of many nodes, until SIGTERM."""
-    run_node(out, place, poll=poll, batch=batch, lease=lease, seconds=seconds, verbose=verbose)
+    order = prepared(out, place, poll=poll, batch=batch, lease=lease, seconds=seconds, verbose=verbose)
+    run_node(out, order, metrics_port)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
-from collections.abc import Callable
-from contextlib import suppress
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ..app import Horae
 from ..engine.settings import EngineSettings
+from ..observe.looking import Looking
+from ..runtime.observing import begin_log, looking_of, make_observer, node_door, tell_of_engine, watched
 from ..runtime.stores import has_secret
 from ..wire.moments import utc
 from . import operating_words as words
@@ -21,10 +23,13 @@ from .demo_tasks import know_demo, put_demo
 from .following import Following
 from .gap import account_of, gap_before, gap_json, gap_sentence
 from .greeting import Start, gather, labelled, show_start, start_json
+from .heartbeat import Punctuality, beat
 from .loading import load_app
 from .out import Out
 from .pieces import Piece
 from .same_file import SameFile
+from .serving import api_within
+from .session import settings_of
 from .shown_store import flag_for, is_found
 from .supervising import DRAINED, STORE_LOST
 from .words import Words
@@ -33,14 +38,19 @@ from .work_order import WorkOrder
 _STOPPERS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> int:
-    """`ready` is called when the engine runs. Ends in good order when SIGINT or SIGTERM comes; the exit code."""
+async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line: socket.socket | None = None) -> int:
+    """`ready` is called when the engine runs; signs of life go to `line`. Ends in good order when SIGINT or SIGTERM comes;
+    the exit code."""
     stop = _stop_on_signal(force=not order.supervised)
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    settings = settings_of(order.store)
+    begin_log(settings)
     app, out = _made(order), order.out
+    observer = make_observer("engine" if order.door is None else "both", app.clock)
+    sight = looking_of(observer, settings)
+    app.observe(observer)
     following = Following(app, out, verbose=order.verbose)
     opened = app.clock.now()
-    async with app:
+    async with app, _looked_at(order, app, sight), api_within(order, app, sight):
         file = SameFile(app.url)
         demos = await put_demo(app) if order.demo else 0
         start = await gather(app, app.clock.steady() - order.began, order.number)
@@ -50,7 +60,10 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> in
         finally:
             following.begin()
         looking = asyncio.gather(
-            following.watch_what_waits(), _stop_when_lost(out, app, file, stop), _stop_when_drained(out, app, stop)
+            following.watch_what_waits(),
+            _stop_when_lost(out, app, file, stop),
+            _stop_when_drained(out, app, stop),
+            _give_signs(order, app, line),
         )
         try:
             await _until(stop, None if order.supervised else order.seconds)
@@ -64,6 +77,17 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None) -> in
     if file.lost:
         return STORE_LOST
     return DRAINED if was_drained else 0
+
+
+@asynccontextmanager
+async def _looked_at(order: WorkOrder, app: Horae, looking: Looking) -> AsyncIterator[None]:
+    if app.engine is not None:
+        tell_of_engine(looking.observer, app.engine, app.settings.capacity)
+    async with (
+        watched(looking.observer, app.clock),
+        node_door(order.look, order.look_key, app.service, app.clock, looking),
+    ):
+        yield
 
 
 async def _stop_when_lost(out: Out, app: Horae, file: SameFile, stop: asyncio.Event) -> None:
@@ -80,6 +104,13 @@ async def _stop_when_drained(out: Out, app: Horae, stop: asyncio.Event) -> None:
     await app.until_drained()
     _say(out, words.DRAINED, "node.drained")
     stop.set()
+
+
+async def _give_signs(order: WorkOrder, app: Horae, line: socket.socket | None) -> None:
+    if line is not None and order.beat is not None:
+        punctuality = Punctuality(app)
+        beating = beat(line, order.beat, app.clock, lambda: punctuality.kept)
+        await asyncio.gather(beating, punctuality.watch(order.beat))
 
 
 def _made(order: WorkOrder) -> Horae:

@@ -37,7 +37,7 @@ class Deployment:
         """Nothing of the machine's own settings."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("HORAE_", "LC_", "TIMEZONE"))}
         homes = {name: str(self.folder / name) for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME")}
-        return {**kept, **homes, "LANG": "C.UTF-8", "TZ": "UTC", "HORAE_STORE": self.url}
+        return {**kept, **homes, "LANG": "C.UTF-8", "TZ": "UTC", "HORAE_STORE": self.url, "HORAE_API": "off"}
 
     def horae(
         self, *arguments: str, said: str | bytes = "", environment: Mapping[str, str] | None = None

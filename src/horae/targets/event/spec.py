@@ -12,7 +12,8 @@ from .refusals import refuse
 
 TOPIC: Final = "task.triggered"
 _KEYS: Final = ("topic", "say")
-_OWN: Final = tuple({f"{kind.partition('.')[0]}." for kind in EventKind})
+_OWN: Final = ("task.", "run.")
+_KINDS: Final = frozenset(EventKind)
 """What only Horae tells of tasks and runs: who listens to that must be able to believe it."""
 _TOPIC: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
 
@@ -27,7 +28,7 @@ def checked_spec(spec: Any) -> dict[str, Any]:
     topic, say = spec.get("topic", TOPIC), spec.get("say")
     if not isinstance(topic, str) or not _TOPIC.fullmatch(topic):
         raise refuse("event_topic", value=topic)
-    if topic != TOPIC and topic.lower().startswith(_OWN):
+    if topic != TOPIC and (topic.lower().startswith(_OWN) or topic.lower() in _KINDS):
         raise refuse("event_topic_reserved", value=topic)
     if say is not None and not _can_be_said(say):
         raise refuse("event_say", value=say, most=LOG_LINE_CHARACTERS)

@@ -35,13 +35,13 @@ class EventTarget:
         if spec["say"] is not None:
             invocation.log(spec["say"])
         self._publish(spec["topic"], body)
-        return await self._brought(body["eventId"], written, invocation)
+        return await self._brought(spec["topic"], body["eventId"], written, invocation)
 
     async def aclose(self) -> None:
         for place in self._places:
             await place.close()
 
-    async def _brought(self, event_id: str, written: bytes, invocation: Invocation) -> Outcome:
+    async def _brought(self, topic: str, event_id: str, written: bytes, invocation: Invocation) -> Outcome:
         delivered = ["process"]
         for place in self._places:
             problem = await place.bring(event_id, written)
@@ -49,7 +49,7 @@ class EventTarget:
                 return problem
             invocation.heartbeat()
             delivered.append(place.name)
-        return Succeeded(json.dumps({"delivered": delivered}))
+        return Succeeded(json.dumps({"delivered": delivered}), tells=topic)
 
 
 def _places(settings: EventSettings, tools: Tools) -> tuple[Place, ...]:

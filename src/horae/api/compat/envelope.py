@@ -1,0 +1,49 @@
+"""The envelope in which `/schedules` answers: `success`, `code`, `message` and `data`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...model.change import Facts
+from ...model.principal import Principal
+from ...schedule.compat import Note
+from ...web.answers import answer
+from ...web.house import house_of
+from ...web.language import language
+from .notices import told
+from .own import latest_runs
+from .schedule_words import schedule_shown
+
+_DONE: Final = {"en": "Done.", "zh": "操作成功。"}
+
+
+def enclosed(request: Request, data: Any, status: int = 200) -> Response:
+    at = house_of(request).clock.now()
+    shape = {
+        "success": True,
+        "code": 200,
+        "message": _DONE[language(request)],
+        "timestamp": int(at.timestamp() * 1000),
+        "data": data,
+    }
+    return answer(shape, status)
+
+
+async def enclosed_task(
+    request: Request, who: Principal, facts: Facts, notes: tuple[Note, ...] = (), status: int = 200
+) -> Response:
+    """Under both names: their server said `task`, and their clients look for `schedule`."""
+    (shown,) = await shown_tasks(request, who, [facts])
+    if notes:
+        shown["warnings"] = told(notes, language(request))
+    return enclosed(request, {"task": shown, "schedule": shown}, status)
+
+
+async def shown_tasks(request: Request, who: Principal, listed: list[Facts]) -> list[dict[str, Any]]:
+    house = house_of(request)
+    now = house.clock.now()
+    latest = await latest_runs(house.service, who, listed)
+    return [schedule_shown(each, latest.get(each.task.id), now) for each in listed]

@@ -1,0 +1,48 @@
+"""Payloads, and what a schedule says of itself beside them: kept under one name in the payload of the ordinary task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...model.refusals import refuse as refuse_task
+from .refusals import refuse
+
+ABOUT: Final = "compat"
+"""What stands under this name is told in fields of its own; who hears the event of a schedule finds it there."""
+
+
+def read_payload(value: object) -> dict[str, Any]:
+    """An object; absent or null is an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or ABOUT in value:
+        shown = type(value).__name__ if not isinstance(value, Mapping) else ABOUT
+        raise refuse("compat_bad_field", name="payload", value=shown, wanted=f"a JSON object without '{ABOUT}'")
+    return dict(value)
+
+
+def kept_payload(payload: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> str:
+    """As the task keeps it."""
+    whole = {**payload, ABOUT: dict(about)} if about else dict(payload)
+    try:
+        text = json.dumps(whole, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise refuse_task("bad_payload", value=type(error).__name__) from None
+    return text
+
+
+def shown_payload(text: str) -> dict[str, Any]:
+    """Tasks from elsewhere may have any JSON; here it is always an object."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        return {} if value is None else {"value": value}
+    return {name: each for name, each in value.items() if name != ABOUT}
+
+
+def about_of(text: str) -> dict[str, Any]:
+    value = json.loads(text)
+    about = value.get(ABOUT) if isinstance(value, dict) else None
+    return about if isinstance(about, dict) else {}

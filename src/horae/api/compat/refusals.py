@@ -1,0 +1,51 @@
+"""Every way in which the compatibility surfaces themselves refuse something."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...errors import Conflict, InvalidTask, NotFound, Refusal
+from ...model.refusals import Entry, refusal
+
+CATALOGUE: Final[dict[str, Entry]] = {
+    "compat_no_orchestrator": Entry(
+        InvalidTask,
+        "This deployment has no orchestrator that a scheduled task could call.",
+        "The operator sets 'orchestrator_url' (or ORCHESTRATOR_URL); every other kind of task is made with POST /v1/tasks.",
+        "此部署没有可供定时任务调用的编排器。",
+        "请管理员设置 orchestrator_url(或 ORCHESTRATOR_URL);其他类型的任务可用 POST /v1/tasks 创建。",
+    ),
+    "compat_bad_field": Entry(
+        InvalidTask,
+        "The field '{name}' cannot be '{value}'.",
+        "Wanted: {wanted}.",
+        "字段“{name}”不能是“{value}”。",
+        "应为:{wanted}。",
+    ),
+    "compat_foreign_account": Entry(
+        NotFound,
+        "There is no account '{name}' that you may act for.",
+        "Leave 'accountUuid' out to act for yourself.",
+        "没有你可以代表的账户“{name}”。",
+        "省略 accountUuid 即代表你自己。",
+    ),
+    "compat_no_snooze": Entry(
+        Conflict,
+        "This reminder does not allow to be snoozed.",
+        "Set 'allowSnooze' in its alertConfig, or make another reminder.",
+        "此提醒不允许延后。",
+        "请在 alertConfig 中设置 allowSnooze,或另建提醒。",
+    ),
+    "compat_no_source": Entry(
+        InvalidTask,
+        "It is not said whose schedules are to be removed.",
+        "Give 'sourceId' (or 'sourceEntityId'), and 'sourceType' (or 'sourceModule') where ids alone are not unique.",
+        "没有说明要删除哪个来源的调度任务。",
+        "请给出 sourceId(或 sourceEntityId);仅凭标识不唯一时再给出 sourceType(或 sourceModule)。",
+    ),
+}
+
+
+def refuse(code: str, **facts: object) -> Refusal:
+    """Build the refusal for `code`; the caller raises it."""
+    return refusal(code, CATALOGUE[code], facts)

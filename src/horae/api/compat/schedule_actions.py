@@ -1,0 +1,226 @@
+"""What can be done with schedules of `/schedules`: run, switched, paused, snoozed, one by one or many at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Annotated, Any, Final, TypeAlias
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...errors import Refusal
+from ...model.principal import Principal
+from ...model.task import TaskState
+from ...schedule import Once
+from ...service.edits import Edits
+from ...service.service import Service
+from ...web.bodies import json_body, json_body_or_none
+from ...web.caller import Who
+from ...web.house import house_of
+from ...web.language import language
+from ...wire.fields import check_fields
+from ...wire.tasks import next_due
+from .door import surface
+from .enabling import edit_and_switch, hold
+from .envelope import enclosed, enclosed_task, shown_tasks
+from .marks import DISABLED, UPDATED, labelled
+from .own import gathered, own, remove
+from .refusals import refuse
+from .schedule_lists import Limit, upcoming_shown
+from .schedule_reminders import happens_once, once_more, read_snooze
+from .schedule_words import PRIORITIES, STATUSES, priority_name, status_of, type_of
+from .told import said
+
+router: Final = surface("/schedules", "schedules")
+EXAMPLE: Final = {"taskUuids": ["tsk_0199f3a1b2c3d4e5f60718293a4b5c6d"], "operation": "pause"}
+MOST_AT_ONCE: Final = 1_000
+_LONGEST_LOOK: Final = 366 * 24 * 60
+Operation: TypeAlias = Callable[[Service, Principal, str], Awaitable[object]]
+
+
+@router.get(
+    "/upcoming", **said("list_upcoming_schedules", "What comes due within the next minutes", "UpcomingSchedules")
+)
+async def upcoming(
+    request: Request,
+    who: Who,
+    withinMinutes: Annotated[int, Query(ge=1, le=_LONGEST_LOOK)] = 60,  # noqa: N803 - the surface's own name
+    limit: Limit = 100,
+) -> Response:
+    house = house_of(request)
+    now = house.clock.now()
+    until = now + timedelta(minutes=withinMinutes)
+    found = ((each, next_due(each)) for each in await house.service.tasks.upcoming(own(who), limit))
+    tasks = [upcoming_shown(each, due, now) for each, due in found if due is not None and due <= until]
+    data = {"tasks": tasks, "withinHours": withinMinutes / 60, "queryTime": now.isoformat()}
+    return enclosed(request, data)
+
+
+@router.get(
+    "/statistics", **said("get_schedule_statistics", "How many there are, and how they do", "ScheduleStatistics")
+)
+async def statistics(request: Request, who: Who) -> Response:
+    service = house_of(request).service
+    listed = await gathered(service, who)
+    states = Counter(status_of(each) for each in listed)
+    outcomes = (await service.overview.now(own(who))).outcomes
+    good = outcomes.get("succeeded", 0)
+    ended = good + sum(outcomes.get(name, 0) for name in ("failed", "timed_out", "lost"))
+    data = {
+        "totalTasks": len(listed),
+        "activeTasks": states["PENDING"] + states["RUNNING"],
+        "completedTasks": states["COMPLETED"],
+        "failedTasks": states["FAILED"],
+        "byStatus": {name: states[name] for name in STATUSES},
+        "byType": dict(Counter(type_of(each.task) for each in listed)),
+        "byPriority": dict.fromkeys(PRIORITIES, 0)
+        | Counter(priority_name(each.task.policies.priority) for each in listed),
+        "successRate": good / ended if ended else None,
+    }
+    return enclosed(request, data)
+
+
+@router.post(
+    "/batch",
+    **said(
+        "batch_schedules", "One operation for many schedules", "BatchResult", takes="Batch", example=EXAMPLE, once=True
+    ),
+)
+async def batch(request: Request, who: Who) -> Response:
+    said = check_fields("batch", await json_body(request), ("taskUuids", "operation"))
+    uuids, operation = said.get("taskUuids"), OPERATIONS.get(str(said.get("operation")))
+    if operation is None:
+        wanted = ", ".join(OPERATIONS)
+        raise refuse("compat_bad_field", name="operation", value=said.get("operation"), wanted=wanted)
+    if not isinstance(uuids, list) or len(uuids) > MOST_AT_ONCE:
+        wanted = f"a list of at most {MOST_AT_ONCE} ids"
+        raise refuse("compat_bad_field", name="taskUuids", value=type(uuids).__name__, wanted=wanted)
+    done: list[str] = []
+    failed: list[dict[str, Any]] = []
+    for uuid in uuids:
+        try:
+            await operation(house_of(request).service, who, uuid)
+            done.append(uuid)
+        except Refusal as refusal:
+            failed.append({"taskUuid": uuid, "error": refusal.in_language(language(request)).message})
+    summary = {"total": len(uuids), "success": len(done), "failed": len(failed)}
+    return enclosed(request, {"success": done, "failed": failed, "summary": summary})
+
+
+@router.post(
+    "/{uuid}/execute",
+    **said(
+        "execute_schedule",
+        "Run it now, once; its times stay as they are",
+        "Execution",
+        takes="Execute",
+        optional=True,
+        problems=(404,),
+        once=True,
+    ),
+)
+async def execute(uuid: str, request: Request, who: Who) -> Response:
+    check_fields("execute", await json_body_or_none(request) or {}, ("taskUuid", "force", "overrides"))
+    house = house_of(request)
+    run = await house.service.tasks.run_now(own(who), uuid)
+    result = {
+        "success": True,
+        "taskUuid": uuid,
+        "executionUuid": run,
+        "status": "PENDING",
+        "requestedAt": house.clock.now().isoformat(),
+    }
+    return enclosed(request, {"executionResult": result})
+
+
+@router.post(
+    "/{uuid}/enable", **said("enable_schedule", "Let it run again", "ScheduleAnswer", problems=(404,), once=True)
+)
+async def enable(uuid: str, request: Request, who: Who) -> Response:
+    return await _acted(uuid, request, who, _resume)
+
+
+@router.post(
+    "/{uuid}/disable", **said("disable_schedule", "Hold it back", "ScheduleAnswer", problems=(404,), once=True)
+)
+async def disable(uuid: str, request: Request, who: Who) -> Response:
+    return await _acted(uuid, request, who, _disable)
+
+
+@router.post(
+    "/{uuid}/pause", **said("pause_schedule", "Hold it back for a while", "ScheduleAnswer", problems=(404,), once=True)
+)
+async def pause(uuid: str, request: Request, who: Who) -> Response:
+    return await _acted(uuid, request, who, _pause)
+
+
+@router.post(
+    "/{uuid}/resume",
+    **said("resume_schedule", "Go on; what was missed stays missed", "ScheduleAnswer", problems=(404,), once=True),
+)
+async def resume(uuid: str, request: Request, who: Who) -> Response:
+    return await _acted(uuid, request, who, _resume)
+
+
+@router.post(
+    "/{uuid}/snooze",
+    **said(
+        "snooze_schedule",
+        "Once more, in so many minutes",
+        "ScheduleAnswer",
+        takes="Snooze",
+        example={"snoozeMinutes": 10},
+        problems=(404,),
+        once=True,
+    ),
+)
+async def snooze(uuid: str, request: Request, who: Who) -> Response:
+    """What happens once happens then; what recurs keeps its times, and one extra reminder is made beside it."""
+    house, now = house_of(request), house_of(request).clock.now()
+    facts = await house.service.tasks.get(own(who), uuid)
+    task = facts.task
+    at = now + read_snooze(await json_body(request), task)
+    if happens_once(task):
+        edits = Edits(when=Once(at, zone=task.schedule.zone), labels=labelled(task, {UPDATED: now.isoformat()}))
+        awake = facts.standing.state is TaskState.ACTIVE
+        after = await edit_and_switch(house.service, who, facts, edits, enabled=None if awake else True)
+        return await enclosed_task(request, who, after)
+    extra = await house.service.tasks.create(own(who), once_more(task, at, now))
+    shown = await shown_tasks(request, who, [facts, await house.service.tasks.get(own(who), extra.id)])
+    return enclosed(request, {"task": shown[0], "schedule": shown[0], "snoozed": shown[1]})
+
+
+async def _acted(uuid: str, request: Request, who: Principal, operation: Operation) -> Response:
+    """A body may come along; it has nothing to say."""
+    service = house_of(request).service
+    await operation(service, who, uuid)
+    return await enclosed_task(request, who, await service.tasks.get(own(who), uuid))
+
+
+async def _resume(service: Service, who: Principal, uuid: str) -> object:
+    return await service.tasks.resume(own(who), uuid)
+
+
+async def _disable(service: Service, who: Principal, uuid: str) -> object:
+    return await hold(service, who, uuid, DISABLED)
+
+
+async def _pause(service: Service, who: Principal, uuid: str) -> object:
+    return await hold(service, who, uuid, "")
+
+
+async def _cancel(service: Service, who: Principal, uuid: str) -> object:
+    return await service.tasks.cancel(own(who), uuid)
+
+
+OPERATIONS: Final[dict[str, Operation]] = {
+    "enable": _resume,
+    "disable": _disable,
+    "pause": _pause,
+    "resume": _resume,
+    "cancel": _cancel,
+    "delete": remove,
+}

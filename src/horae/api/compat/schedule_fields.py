@@ -1,0 +1,63 @@
+"""Fields of `/schedules`, one by one: what does not fit is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ...schedule.compat.fields import Fields, within
+from .refusals import refuse
+
+SYSTEM: Final = "schedules"
+MOST_TAGS: Final = 32
+LONGEST_TAG: Final = 100
+LONGEST_TEXT: Final = 4_000
+
+
+def text(name: str, value: object) -> str:
+    """Stripped; what is absent or null is empty."""
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+        shown = value if isinstance(value, str) else type(value).__name__
+        raise refuse("compat_bad_field", name=name, value=shown, wanted=f"a text of at most {LONGEST_TEXT} characters")
+    return value.strip()
+
+
+def whole(name: str, value: object, least: int, most: int) -> int | None:
+    return None if value is None else within(name, value, least, most)
+
+
+def flag(name: str, value: object) -> bool | None:
+    return Fields.of(SYSTEM, {name: value}, (name,)).flag(name)
+
+
+def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
+    """In any case: their tables and their interfaces disagree about it."""
+    return Fields.of(SYSTEM, {name: text(name, value).upper()}, (name,)).choice(name, allowed)
+
+
+def tags_in(value: object) -> list[str]:
+    fits = isinstance(value, list) and len(value) <= MOST_TAGS
+    if not fits or not all(isinstance(each, str) and len(each) <= LONGEST_TAG for each in value):  # type: ignore[attr-defined]
+        wanted = f"at most {MOST_TAGS} texts of at most {LONGEST_TAG} characters"
+        raise refuse("compat_bad_field", name="tags", value=type(value).__name__, wanted=wanted)
+    return list(value)  # type: ignore[call-overload,no-any-return]
+
+
+def source_of(said: Mapping[str, Any]) -> tuple[str, str]:
+    """What it was made for: said at the top, in its metadata, or in its payload, under one of two names each."""
+    payload = said.get("payload")
+    places = (said, said.get("metadata"), payload, payload.get("metadata") if isinstance(payload, Mapping) else None)
+    return _first(places, ("sourceType", "sourceModule")), _first(places, ("sourceId", "sourceEntityId"))
+
+
+def _first(places: tuple[object, ...], names: tuple[str, ...]) -> str:
+    for place in places:
+        for name in names if isinstance(place, Mapping) else ():
+            value = place[name] if isinstance(place, Mapping) and name in place else None
+            if isinstance(value, int) and not isinstance(value, bool):
+                return str(value)
+            if found := text(name, value):
+                return found
+    return ""

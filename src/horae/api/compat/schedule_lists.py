@@ -1,0 +1,87 @@
+"""Lists of schedules as their clients ask for them: filtered, by time, in numbered pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, NamedTuple
+
+from fastapi import Depends, Query
+
+from ...model.change import Facts
+from ...wire.moments import utc
+from ...wire.tasks import next_due
+from .marks import SOURCE_ID, SOURCE_TYPE
+from .payloads import about_of
+from .refusals import refuse
+from .schedule_fields import choice
+from .schedule_words import STATUSES, first_time, is_enabled, priority_name, status_of, tags_of, type_of
+
+Limit = Annotated[int, Query(ge=1, le=200)]
+Page = Annotated[int, Query(ge=1, le=10_000)]
+Name = Annotated[str | None, Query(max_length=100)]
+Many = Annotated[list[str] | None, Query()]
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+
+
+class Listing(NamedTuple):
+    """Every condition that is given must hold; of several values one."""
+
+    statuses: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+    enabled: bool | None = None
+    tags: frozenset[str] = frozenset()
+
+    def fits(self, facts: Facts) -> bool:
+        return (
+            (not self.statuses or status_of(facts) in self.statuses)
+            and (not self.types or type_of(facts.task) in self.types)
+            and (self.enabled is None or self.enabled is is_enabled(facts))
+            and (not self.tags or not self.tags.isdisjoint(tags_of(facts.task)))
+        )
+
+
+async def listing(
+    status: Many = None,
+    taskType: Many = None,  # noqa: N803 - the surface's own name
+    enabled: Annotated[bool | None, Query()] = None,
+    tags: Many = None,
+) -> Listing:
+    statuses = frozenset(choice("status", each, STATUSES) for each in status or ())
+    return Listing(statuses, frozenset(taskType or ()), enabled, frozenset(tags or ()))
+
+
+async def source(
+    sourceType: Name = None,  # noqa: N803 - the surface's own names
+    sourceModule: Name = None,  # noqa: N803
+    sourceId: Name = None,  # noqa: N803
+    sourceEntityId: Name = None,  # noqa: N803
+) -> tuple[tuple[str, str], ...]:
+    """The labels of what was made for one thing."""
+    kind, thing = sourceType or sourceModule, sourceId or sourceEntityId
+    if not thing:
+        raise refuse("compat_no_source")
+    return (SOURCE_ID, thing), *(((SOURCE_TYPE, kind),) if kind else ())
+
+
+Wanted = Annotated[Listing, Depends(listing)]
+Source = Annotated[tuple[tuple[str, str], ...], Depends(source)]
+
+
+def soonest_first(listed: Sequence[Facts], now: datetime) -> list[Facts]:
+    """What has no next time comes after all that has, by the time that it had."""
+    return sorted(listed, key=lambda each: (next_due(each) or _NEVER, first_time(each, now), each.task.id))
+
+
+def upcoming_shown(facts: Facts, due: datetime, now: datetime) -> dict[str, Any]:
+    task = facts.task
+    return {
+        "uuid": task.id,
+        "title": task.name,
+        "name": task.name,
+        "taskType": type_of(task),
+        "scheduledTime": utc(due),
+        "priority": priority_name(task.policies.priority),
+        "alertConfig": about_of(task.payload).get("alertConfig"),
+        "minutesUntil": max(0, int((due - now).total_seconds() // 60)),
+    }

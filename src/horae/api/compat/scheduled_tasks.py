@@ -1,0 +1,138 @@
+"""`/scheduled-tasks`: a user's own tasks, which an orchestrator carries out, with their newest runs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from operator import itemgetter
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...model.change import Facts
+from ...model.principal import Principal
+from ...model.refusals import refuse
+from ...model.task import TaskState
+from ...ports.store import RunFilter
+from ...schedule.compat import Note
+from ...service.service import Service
+from ...web.answers import answer
+from ...web.bodies import json_body
+from ...web.caller import Who
+from ...web.house import house_of
+from ...web.language import language
+from .door import ScheduledTaskRoute, surface
+from .enabling import edit_and_switch
+from .leases import leases_of
+from .marks import DISABLED
+from .notices import NOTHING_LEFT, told
+from .own import KNOWN, gathered, latest_runs, own, remove
+from .scheduled_task_wishes import read_changes, read_new
+from .scheduled_task_words import SHOWN_RUNS, run_shown, task_shown
+from .told import said
+
+router: Final = surface("/scheduled-tasks", "scheduled-tasks", ScheduledTaskRoute)
+NEWEST_RUNS: Final = 50
+MOST_LISTED: Final = 1_000
+EXAMPLE: Final = {
+    "name": "demo interval",
+    "schedule_type": "interval",
+    "schedule_expr": "60",
+    "timezone": "UTC",
+    "payload": {"text": "remind me to clock in", "context": {"channel": "scheduled_task"}},
+}
+
+
+@router.get("", **said("list_scheduled_tasks", "Your tasks, the last changed first", "ScheduledTasks"))
+async def list_tasks(request: Request, who: Who) -> Response:
+    house = house_of(request)
+    listed = await gathered(house.service, who, KNOWN)
+    shown = await _shown(house.service, who, listed, house.clock.now())
+    return answer(sorted(shown, key=itemgetter("updated_at"), reverse=True)[:MOST_LISTED])
+
+
+@router.post(
+    "",
+    **said(
+        "create_scheduled_task",
+        "Make a task",
+        "ScheduledTask",
+        takes="NewScheduledTask",
+        example=EXAMPLE,
+        once=True,
+    ),
+)
+async def create_task(request: Request, who: Who) -> Response:
+    house = house_of(request)
+    asked = read_new(await json_body(request), house.settings.orchestrator, house.clock.now())
+    paused = None if asked.enabled else DISABLED
+    task = await house.service.tasks.create(own(who), asked.wish, paused=paused)
+    return await _told(request, who, await house.service.tasks.get(own(who), task.id), asked.notes)
+
+
+@router.get("/{task_id}", **said("get_scheduled_task", "One of your tasks", "ScheduledTask", problems=(404,)))
+async def get_task(task_id: str, request: Request, who: Who) -> Response:
+    return await _told(request, who, await _known(house_of(request).service, who, task_id))
+
+
+@router.put(
+    "/{task_id}",
+    **said(
+        "update_scheduled_task",
+        "Change what is given; the rest stays",
+        "ScheduledTask",
+        takes="ScheduledTaskChange",
+        example={"enabled": False},
+        problems=(404, 409),
+    ),
+)
+async def update_task(task_id: str, request: Request, who: Who) -> Response:
+    """A new schedule counts from now. Nobody has to clear a lock: a dead lease holds nothing, and a live one is kept."""
+    house = house_of(request)
+    before = await _known(house.service, who, task_id)
+    changes = read_changes(await json_body(request), before, house.clock.now())
+    after = await edit_and_switch(house.service, who, before, changes.edits, enabled=changes.enabled)
+    over = changes.enabled and after.standing.state is TaskState.COMPLETED
+    return await _told(request, who, after, (*changes.notes, *((NOTHING_LEFT,) if over else ())))
+
+
+@router.delete(
+    "/{task_id}",
+    **said("delete_scheduled_task", "Remove a task with its runs", "ScheduledTaskGone", problems=(404, 409)),
+)
+async def delete_task(task_id: str, request: Request, who: Who) -> Response:
+    service = house_of(request).service
+    await _known(service, who, task_id)
+    await remove(service, who, task_id)
+    return answer({"ok": True})
+
+
+@router.get(
+    "/{task_id}/runs",
+    **said("list_scheduled_task_runs", "The newest 50 runs of a task", "ScheduledTaskRuns", problems=(404,)),
+)
+async def list_runs(task_id: str, request: Request, who: Who) -> Response:
+    service = house_of(request).service
+    await _known(service, who, task_id)
+    wanted = RunFilter(who.owner, task_id, SHOWN_RUNS)
+    page = await service.runs.page(own(who), wanted, limit=NEWEST_RUNS)
+    return answer(sorted(map(run_shown, page.items), key=itemgetter("started_at"), reverse=True))
+
+
+async def _known(service: Service, who: Principal, task_id: str) -> Facts:
+    facts = await service.tasks.get(own(who), task_id)
+    if facts.standing.state not in KNOWN:
+        raise refuse("no_such_task", id=task_id)
+    return facts
+
+
+async def _told(request: Request, who: Principal, facts: Facts, notes: tuple[Note, ...] = ()) -> Response:
+    house = house_of(request)
+    (shown,) = await _shown(house.service, who, [facts], house.clock.now())
+    return answer({**shown, "warnings": told(notes, language(request))} if notes else shown)
+
+
+async def _shown(service: Service, who: Principal, listed: list[Facts], now: datetime) -> list[dict[str, Any]]:
+    latest = await latest_runs(service, who, listed)
+    leases = await leases_of(service, listed)
+    return [task_shown(each, latest.get(each.task.id), leases.get(each.task.id), now) for each in listed]

@@ -1,0 +1,86 @@
+"""Every way in which logging in, contexts and commands about accounts are refused before a store or a server is asked."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import InvalidTask, NotAllowed, NotFound, Refusal
+from ..model.refusals import Entry, refusal
+from .refusals import BadUsage
+
+CATALOGUE: Final[dict[str, Entry]] = {
+    "contexts_open_to_others": Entry(
+        NotAllowed,
+        "{path} holds tokens, and others can read it.",
+        "Take that right from them: chmod 600 {path}",
+        "{path} 存有令牌,但其他用户可以读取。",
+        "请收回权限:chmod 600 {path}",
+    ),
+    "contexts_unreadable": Entry(
+        InvalidTask,
+        "{path} cannot be read ({problem}).",
+        "Move it away and log in again with 'horae login'.",
+        "无法读取 {path}({problem})。",
+        "请将其移走,然后用“horae login”重新登录。",
+    ),
+    "no_such_context": Entry(
+        NotFound,
+        "There is no context '{name}'.",
+        "'horae context ls' lists them, 'horae login URL' makes one.",
+        "没有上下文“{name}”。",
+        "“horae context ls”可列出,“horae login 地址”可新建。",
+    ),
+    "bad_context_name": Entry(
+        BadUsage,
+        "A context cannot be called '{name}'.",
+        "Use letters, digits, '-', '_' and '.', at most 64; no address.",
+        "上下文不能命名为“{name}”。",
+        "请使用字母、数字、“-”、“_”和“.”,最多 64 个字符;不能是地址。",
+    ),
+    "no_token_given": Entry(
+        BadUsage,
+        "No token was given.",
+        "Give it on standard input: horae login URL --token-stdin < file. It is never an argument.",
+        "没有给出令牌。",
+        "请从标准输入给出:horae login 地址 --token-stdin < 文件。令牌不能作为参数。",
+    ),
+    "token_file_unreadable": Entry(
+        NotAllowed,
+        "The token in {path} cannot be read: {problem}.",
+        "HORAE_TOKEN_FILE names a file with the token as its only line.",
+        "无法读取 {path} 中的令牌:{problem}。",
+        "HORAE_TOKEN_FILE 应指向只有一行令牌的文件。",
+    ),
+    "only_here": Entry(
+        BadUsage,
+        "'{command}' works on this machine, not at a server ({server}).",
+        "Leave --server out; or name a store with --store.",
+        "“{command}”只在本机运行,不能用于服务器({server})。",
+        "请去掉 --server;或用 --store 指定存储。",
+    ),
+    "bad_quota": Entry(
+        BadUsage,
+        "'{value}' is no quota.",
+        "Write name=value, with never for no limit and usual for that of the role. The names are: {allowed}.",
+        "“{value}”不是配额。",
+        "写法为 名称=值;never 表示不限制,usual 表示角色的默认值。可用名称:{allowed}。",
+    ),
+    "nothing_set": Entry(
+        BadUsage,
+        "It is not said what is to be set for '{name}'.",
+        "Use --role, --zone, --quota or --note.",
+        "没有说明要为“{name}”设置什么。",
+        "请使用 --role、--zone、--quota 或 --note。",
+    ),
+    "audit_broken": Entry(
+        Refusal,
+        "The audit trail is not what it was, from row {number} on.",
+        "Somebody changed, removed or cut off rows: compare with a backup.",
+        "审计记录自第 {number} 行起已被改动。",
+        "有人修改、删除或截断了记录:请与备份比对。",
+    ),
+}
+
+
+def refuse(code: str, **facts: object) -> Refusal:
+    return refusal(code, CATALOGUE[code], facts)

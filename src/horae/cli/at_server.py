@@ -1,0 +1,101 @@
+"""A workplace at a server: the same use cases, asked over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from ..choices import Language
+from ..client.connection import Connection
+from ..client.refusals import refuse
+from ..client.service import RemoteService
+from ..clock import Clock, SystemClock
+from ..errors import NotFound
+from ..model.change import Facts
+from ..model.event import Numbered
+from ..model.principal import Principal
+from ..model.run import Run
+from ..model.task import Task
+from ..service.wishes import Wish
+from .servers import Server, token_for
+from .session import home_zone, settings_of
+
+T = TypeVar("T")
+_SOMEBODY: Final = Principal("")
+"""The server knows who is asking, by the token; nothing that is said here counts."""
+
+
+class ServerDesk:
+    who: Final[Principal] = _SOMEBODY
+
+    def __init__(self, connection: Connection, clock: Clock, zone: str) -> None:
+        self.clock = clock
+        self.zone = zone
+        self.service = RemoteService(connection, clock, zone)
+
+    async def owner(self) -> str:
+        return (await self.service.whoami()).owner
+
+    async def anybody(self) -> bool:
+        return await self.service.has_engine()
+
+    async def tried(self, wish: Wish) -> Facts:
+        return await self.service.tasks.tried(self.who, wish)
+
+    def digest(self, task: Task) -> str:
+        return self.service.tasks.digest(task.id)
+
+    async def facts(self, task_id: str) -> Facts | None:
+        try:
+            return await self.service.tasks.get(self.who, task_id)
+        except NotFound:
+            return None
+
+    async def tasks_of(self, runs: Sequence[Run]) -> dict[str, Task]:
+        """A list of runs says what their tasks are called; only of others the server is asked, once."""
+        known = self.service.runs.tasks
+        for name in {run.task_id for run in runs} - known.keys():
+            facts = await self.facts(name)
+            if facts is not None:
+                known[name] = facts.task
+        return {run.task_id: known[run.task_id] for run in runs if run.task_id in known}
+
+    async def groups(self) -> list[Any]:
+        """They are the operator's business, and stay where the store is."""
+        return []
+
+    async def keep_group(self, folder: str, owner: str, body: str) -> None:
+        del folder, owner, body
+        raise refuse("not_over_http", what="the groups of another scheduler", what_zh="其他调度器的群组")
+
+    async def check_key(self) -> None:
+        """The server has its own."""
+
+    def news(self, number: int) -> AsyncIterator[Numbered]:
+        return self.service.events.follow(self.who, number)
+
+
+def at_server(server: Server, language: Language, work: Callable[[ServerDesk], Awaitable[T]]) -> T:
+    return asyncio.run(_within(server, language, work))
+
+
+async def _within(server: Server, language: Language, work: Callable[[ServerDesk], Awaitable[T]]) -> T:
+    clock = SystemClock()
+    connection = Connection(server.url, token_for(server), clock, language)
+    try:
+        desk = ServerDesk(connection, clock, _zone())
+        try:
+            return await work(desk)
+        except NotFound as refusal:
+            if refusal.code != "no_such_task":
+                raise
+            from .nearest import with_nearest  # noqa: PLC0415 - only for what was mistyped
+
+            raise await with_nearest(desk, refusal) from None
+    finally:
+        await connection.close()
+
+
+def _zone() -> str:
+    return home_zone(None, settings_of(None)).name

@@ -1,0 +1,44 @@
+"""`horae mcp`: the tools for an assistant that starts us and talks over our input and output."""
+
+from __future__ import annotations
+
+import signal
+
+import typer
+
+from ..model.refusals import refuse
+from .desk import Desk, at_desk
+from .frame import command
+from .out import Out
+from .servers import refuse_server_for
+from .session import refuse_memory
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "mcp")(mcp)
+
+
+def mcp(
+    out: Out,
+    *,
+    agent: str = typer.Option("assistant", "--agent", metavar="NAME", help="Who the tasks are made by."),
+    trusted: bool = typer.Option(False, "--trusted", help="No limits of an agent: it may do all that you may."),
+) -> None:
+    """Serve an assistant over standard input and output (MCP)."""
+    try:
+        from ..mcp_server import local  # noqa: PLC0415 - an extra, and slow to load
+        from ..mcp_server.call import House  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise refuse("missing_part", library=error.name or "mcp", extra="mcp") from None
+    # At a server its own door is the right one: what an agent may do there, the server says by its token.
+    refuse_server_for(out, "horae mcp")
+    refuse_memory(out.store)
+
+    async def work(desk: Desk) -> None:
+        who = local.trusted(desk.zone) if trusted else local.local_agent(agent, desk.zone)
+        house = House(desk.service, desk.clock, desk.anybody)
+        await local.serve(house, who, out.language)
+
+    # A read of our input cannot be called off: Ctrl-C ends us at once, and the store minds no ending.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    at_desk(out.store, work, create=True)

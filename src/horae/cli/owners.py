@@ -1,0 +1,167 @@
+"""`horae owner`: who has tasks here, what they may, and who may no more."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import typer
+
+from ..model.account import Limit, Owner
+from ..model.page import Page
+from ..model.principal import Quotas, Role
+from ..model.refusals import refuse as refuse_task
+from ..wire.accounts import owner_json
+from . import account_words as words
+from .account_refusals import refuse
+from .again import offer_more
+from .families import AFTER, LIMIT, limit_said, new_family
+from .frame import command
+from .out import Out
+from .pieces import Cell, Piece
+from .signs import NOTHING, fine, full_time
+from .words import Words
+from .workplace import Workplace, at_work, is_there
+
+_NAME = typer.Argument(..., metavar="NAME")
+_NEVER = "never"
+
+
+def register(app: typer.Typer) -> None:
+    family = new_family()
+    command(family, "ls")(ls)
+    command(family, "show")(show)
+    command(family, "set")(set_owner)
+    command(family, "revoke", asks=True)(revoke)
+    command(family, "restore")(restore)
+    app.add_typer(family, name="owner", help="Say who has tasks here, and what they may.")
+
+
+def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
+    """List owners."""
+
+    async def work(app: Workplace) -> tuple[Page[Owner], str]:
+        return await app.service.accounts.page(app.who, after, limit), app.zone
+
+    page, zone = at_work(out, work) if is_there(out) else (Page[Owner](()), "UTC")
+    if out.json:
+        out.data([owner_json(each) for each in page.items])
+    elif out.quiet:
+        out.ids([each.name for each in page.items])
+    elif page.items:
+        out.table(out.told(words.OWNER_TITLES).split("|"), [_row(out, each, zone) for each in page.items])
+    if not page.items:
+        out.note(words.NO_OWNERS)
+    if page.after is not None:
+        offer_more(out, "owner ls", {"--limit": limit_said(limit)}, page.after)
+
+
+def _row(out: Out, owner: Owner, zone: str) -> list[Cell]:
+    made = full_time(owner.created, zone, out.language)
+    return [owner.name, owner.role.value, owner.zone or NOTHING, made, _state(out, owner), owner.note]
+
+
+def _state(out: Out, owner: Owner) -> Piece:
+    if owner.revoked is not None:
+        return Piece(out.told(words.OWNER_STATES["revoked"]), "bad")
+    if owner.exhausted is not None:
+        return Piece(out.told(words.OWNER_STATES["exhausted"]), "odd")
+    return Piece(out.told(words.OWNER_STATES["active"]))
+
+
+def show(out: Out, *, whose: str = _NAME) -> None:
+    """Show one owner, and what it may."""
+
+    async def work(app: Workplace) -> tuple[Owner, str]:
+        return await app.service.accounts.get(app.who, whose), app.zone
+
+    owner, zone = at_work(out, work)
+    if out.json:
+        out.data(owner_json(owner))
+    elif out.quiet:
+        out.ids([owner.name])
+    else:
+        _tell(out, owner, zone)
+
+
+def _tell(out: Out, owner: Owner, zone: str) -> None:
+    out.line(Piece(owner.name, "bold"))
+    out.row(out.told(words.ROLE), owner.role.value)
+    out.row(out.told(words.ZONE), owner.zone or NOTHING)
+    chosen = dict(owner.chosen)
+    limits = [(name, limit) for name, limit in owner.quotas._asdict().items() if limit is not None]
+    for number, (name, limit) in enumerate(limits):
+        said = out.told(words.QUOTA_NAMES[name], limit=_shown(limit))
+        mark = Piece(f"  ({out.told(words.CHOSEN)})", "dim") if name in chosen else ""
+        out.row(out.told(words.QUOTAS) if number == 0 else "", (said, mark))
+    if not limits:
+        out.row(out.told(words.QUOTAS), out.told(words.NO_QUOTAS))
+    out.row(out.told(words.STATE), _state(out, owner))
+    out.row(out.told(words.MADE), full_time(owner.created, zone, out.language))
+    if owner.note:
+        out.row(out.told(words.NOTE), owner.note)
+
+
+def _shown(limit: Limit) -> str:
+    return fine(limit) if isinstance(limit, timedelta) else str(limit)
+
+
+def set_owner(
+    out: Out,
+    whose: str = _NAME,
+    role: str | None = typer.Option(None, "--role", help="admin, member or viewer. Default for a new one: member."),
+    zone: str | None = typer.Option(None, "--zone", "--tz", help="Where its schedules name none; '' for none."),
+    quota: list[str] | None = typer.Option(
+        None,
+        "--quota",
+        metavar="NAME=VALUE",
+        help="active_tasks=50, shortest_interval=1m, runs_per_day=never; repeatable.",
+    ),
+    note: str | None = typer.Option(None, "--note", help="A word on it."),
+) -> None:
+    """Make an owner, or change what is said of it."""
+    if (role, zone, quota, note) == (None, None, None, None):
+        raise refuse("nothing_set", name=whose)
+    chosen, limits = _role(role), _quotas(quota)
+
+    async def work(app: Workplace) -> Owner:
+        return await app.service.accounts.put(app.who, whose, role=chosen, zone=zone, quotas=limits, note=note)
+
+    _told(out, at_work(out, work, create=True), words.OWNER_SET)
+
+
+def _role(said: str | None) -> Role | None:
+    if said is not None and said not in set(Role):
+        raise refuse_task("bad_choice", name="--role", value=said, allowed=", ".join(Role))
+    return None if said is None else Role(said)
+
+
+def _quotas(said: list[str] | None) -> dict[str, Any] | None:
+    """`never` is without a limit, `usual` is what the role has."""
+    found: dict[str, Any] = {}
+    for each in said or ():
+        name, equals, value = each.partition("=")
+        if not equals or name not in Quotas._fields or not value:
+            raise refuse("bad_quota", value=each, allowed=", ".join(Quotas._fields))
+        found[name] = None if value == _NEVER else int(value) if value.isdecimal() else value
+    return found or None
+
+
+def revoke(out: Out, *, whose: str = _NAME) -> None:
+    """Let nothing of an owner run, and its tokens open nothing."""
+    out.confirm(words.REVOKE_OWNER, name=whose)
+    _told(out, at_work(out, lambda app: app.service.accounts.revoke(app.who, whose)), words.OWNER_REVOKED)
+
+
+def restore(out: Out, *, whose: str = _NAME) -> None:
+    """Let an owner go on."""
+    _told(out, at_work(out, lambda app: app.service.accounts.restore(app.who, whose)), words.OWNER_RESTORED)
+
+
+def _told(out: Out, owner: Owner, said: Words) -> None:
+    if out.json:
+        out.data(owner_json(owner))
+    elif out.quiet:
+        out.ids([owner.name])
+    else:
+        out.line(("✓ ", out.told(said, name=owner.name, version=owner.version)))

@@ -1,0 +1,68 @@
+"""The process that serves the HTTP API: `python -m horae.cli.server_process LINE`, started by `horae up` and by nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+import threading
+
+from ..clock import SystemClock
+from ..errors import HoraeError
+from .failure import Manner, end_with, environment_language
+from .fast_loop import run_fast
+from .heartbeat import beating
+from .session import settings_of
+from .streams import prepare_streams
+from .work_order import WorkOrder
+from .worker import end_with_parent, line_of, tell_ready
+
+
+def main() -> None:
+    prepare_streams()
+    order: WorkOrder | None = None
+    try:
+        line = line_of(sys.argv[1:])
+        order = WorkOrder.heard(line)
+        threading.Thread(target=end_with_parent, args=(line,), daemon=True, name="horae-parent").start()
+        run_fast(_serve(order, line))
+    except HoraeError as error:
+        language = environment_language() if order is None else order.language
+        sys.exit(end_with(error, Manner(language, as_json=order is not None and order.json)))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+async def _serve(order: WorkOrder, line: socket.socket) -> int:
+    """Until SIGTERM or SIGINT; requests that are under way may end first."""
+    from ..observe.door import Neighbour  # noqa: PLC0415 - its libraries are extras
+    from ..runtime.api_house import api_of, opened_service  # noqa: PLC0415
+    from ..runtime.observing import begin_log, looking_of, make_observer, watched  # noqa: PLC0415
+    from ..runtime.serving import serving  # noqa: PLC0415
+    from .serving import greet  # noqa: PLC0415
+
+    settings, url = settings_of(order.store), order.store or ""
+    begin_log(settings)
+    stop = asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(each, stop.set)
+    observer = make_observer("api", SystemClock())
+    neighbour = Neighbour(order.look_host, order.look_port, order.look_key) if order.look_port else None
+    looking = looking_of(observer, settings, neighbour)
+    with socket.socket(fileno=order.door) as door:
+        async with (
+            opened_service(url, order.zone or "UTC", settings, observer) as (service, clock),
+            watched(observer, clock),
+            api_of(service, clock, settings, engine=order.engine, looking=looking) as app,
+            serving(app, door) as address,
+        ):
+            await greet(order, service, url, address)
+            tell_ready(line)
+            async with beating(line, order.beat, clock):
+                await stop.wait()
+    return 0
+
+
+if __name__ == "__main__":
+    main()

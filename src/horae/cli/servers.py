@@ -1,0 +1,109 @@
+"""Which server a command goes to, if to any, and with which token: said, in the environment, or logged in to."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from ..client.connection import checked_address
+from ..client.refusals import refuse as refuse_server
+from ..errors import HoraeError
+from .account_refusals import refuse
+from .contexts import Context, read_contexts, read_token
+from .out import Out
+from .session import settings_of
+
+SERVER_VARIABLE: Final = "HORAE_SERVER"
+TOKEN_VARIABLE: Final = "HORAE_TOKEN_FILE"  # noqa: S105 - the name of a variable
+
+
+class Server(NamedTuple):
+    """`origin` is who said so: `--server`, the variable, or a context."""
+
+    url: str
+    origin: str
+    context: Context | None = None
+
+
+def server_of(out: Out) -> Server | None:
+    """`--server`, then `--store`, then the environment, then a file's store, then the context in use; None: a store."""
+    if out.server is not None:
+        return _named(out.server, "--server")
+    if out.store is not None:
+        return None
+    said = os.environ.get(SERVER_VARIABLE, "").strip()
+    if said:
+        return _named(said, SERVER_VARIABLE)
+    if settings_of(None).value("store") is not None:
+        return None
+    context = read_contexts().in_use
+    return None if context is None else Server(context.server, f"context {context.name}", context)
+
+
+def _named(said: str, origin: str) -> Server:
+    """An address, or the name of a context."""
+    contexts = read_contexts()
+    if "://" not in said:
+        context = contexts.named(said)
+        if context is None:
+            raise refuse("no_such_context", name=said)
+        return Server(context.server, origin, context)
+    url = checked_address(said)
+    return Server(url, origin, contexts.at(url))
+
+
+def token_for(server: Server) -> str:
+    """That of its context; else one in a file that is named; else, for a server of this very machine, its own first one."""
+    if server.context is not None:
+        return server.context.token
+    named = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if named:
+        return _from_file(Path(named).expanduser())
+    found = kept_token_for(server.url)
+    if found is None:
+        raise refuse_server("no_token_here", server=server.url)
+    return found
+
+
+def has_token(server: Server) -> bool:
+    try:
+        return bool(token_for(server))
+    except HoraeError:
+        return False
+
+
+def _from_file(path: Path) -> str:
+    try:
+        return read_token(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        problem = getattr(error, "strerror", None) or "no UTF-8"
+        raise refuse("token_file_unreadable", path=path, problem=problem) from None
+
+
+def kept_token_for(url: str) -> str | None:
+    """What `horae up` of this user has kept beside the store, if the server is on this machine."""
+    if not is_loopback(url):
+        return None
+    from ..runtime.choosing import store_url  # noqa: PLC0415 - only where nothing else was said
+    from ..runtime.tokens_file import kept_token  # noqa: PLC0415
+
+    settings = settings_of(None)
+    return kept_token(store_url(settings), settings.value("key_file"))
+
+
+def is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def refuse_server_for(out: Out, command: str) -> None:
+    """For commands about the store itself: whoever works at a server must say which store they mean."""
+    server = server_of(out)
+    if server is not None:
+        raise refuse("only_here", command=command, server=server.url)

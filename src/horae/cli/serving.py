@@ -1,0 +1,158 @@
+"""The HTTP API as `horae up` serves it: where it listens, the first token, and what is said of both."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..runtime.serving import DEFAULT_PORT, check_parts, listening, serving
+from ..runtime.tokens_file import keep_token, token_path
+from ..settings import Settings
+from . import operating_words as words
+from .operating_refusals import refuse
+from .out import Out
+from .pieces import Piece
+from .session import settings_of
+from .shown_store import flag_for
+from .width import padded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..app import Horae
+    from ..observe.looking import Looking
+    from ..service.service import Service
+    from .work_order import WorkOrder
+
+_LABEL: Final = 10
+_TAKEN: Final = (errno.EADDRINUSE, errno.EACCES)
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+_HIGHEST: Final = 65_535
+
+
+class Door(NamedTuple):
+    """Where the API is to be; `chosen`: somebody asked for exactly that."""
+
+    host: str
+    port: int
+    chosen: bool
+
+
+def door_of(settings: Settings, host: str | None, port: int | None) -> Door:
+    said = str(settings.value("port")).strip()
+    if not said.isdecimal() or int(said[:9]) > _HIGHEST:
+        raise refuse("port_taken", host="-", port=said, problem="0–65535")
+    named = "port" in settings.chosen or port is not None
+    return Door(host or str(settings.value("host")), int(said) if port is None else port, named)
+
+
+@contextmanager
+def opened_door(out: Out, door: Door) -> Iterator[socket.socket | None]:
+    """The socket; None, and a line that says why, where the usual port is taken or the server is not installed."""
+    line = _bound(out, door)
+    if line is None:
+        yield None
+        return
+    with line:
+        yield line
+
+
+def _bound(out: Out, door: Door) -> socket.socket | None:
+    from ..errors import InvalidTask  # noqa: PLC0415 - only what is missing here is forgiven
+
+    try:
+        check_parts()
+        return listening(door.host, door.port)
+    except InvalidTask:
+        if door.chosen:
+            raise
+        tell_none(out, out.told(words.NOT_INSTALLED))
+    except OSError as error:
+        if door.chosen or error.errno not in _TAKEN:
+            problem = error.strerror or type(error).__name__
+            raise refuse("port_taken", host=door.host, port=door.port, problem=problem) from None
+        tell_none(out, out.told(words.PORT_TAKEN, port=door.port))
+    return None
+
+
+def tell_none(out: Out, because: str) -> None:
+    if out.json:
+        out.each({"type": "api.off", "because": because})
+    else:
+        _labelled(out, out.told(words.API), out.told(words.NO_API, because=because))
+
+
+@asynccontextmanager
+async def api_within(order: WorkOrder, app: Horae, looking: Looking) -> AsyncIterator[None]:
+    """The API in the process of the engine itself, where no other one could reach the store."""
+    if order.door is None:
+        yield
+        return
+    from ..runtime.api_house import api_of  # noqa: PLC0415 - its libraries are extras
+
+    with socket.socket(fileno=os.dup(order.door)) as line:
+        async with (
+            api_of(app.service, app.clock, settings_of(order.store), engine=True, looking=looking) as api,
+            serving(api, line) as url,
+        ):
+            path = await greet(order, app.service, app.url, url)
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+
+
+async def greet(order: WorkOrder, service: Service, store: str, url: str) -> Path:
+    """Make the first token where there is none yet, keep it for this user, and say how to begin. Where it is kept."""
+    path = token_path(store, settings_of(order.store).value("key_file"))
+    text = await service.tokens.first()
+    if text is not None:
+        keep_token(path, text)
+    if order.number == 0:
+        _tell(order, store, url, path, text)
+    return path
+
+
+def _tell(order: WorkOrder, store: str, url: str, path: Path, text: str | None) -> None:
+    out, there = order.out, path.exists()
+    if out.json:
+        kept = str(path) if there else None
+        out.each(
+            {
+                "type": "api.ready",
+                "url": url,
+                "docs": f"{url}/docs",
+                "token_file": kept,
+                "first_start": text is not None,
+            }
+        )
+        return
+    _labelled(out, out.told(words.API), out.told(words.API_AT, url=url))
+    if text is not None and sys.stdout.isatty():
+        _labelled(out, out.told(words.TOKEN), out.told(words.FIRST_TOKEN, text=text, path=path))
+    elif there:
+        _labelled(out, out.told(words.TOKEN), out.told(words.TOKEN_FILE, path=path))
+    else:
+        command = f"{order.program}{flag_for(store)} token make --owner admin"
+        _labelled(out, out.told(words.TOKEN), out.told(words.TOKENS_THERE, command=command))
+    if there:
+        # Not as an argument of curl: everybody on the machine can read those.
+        head = f"sed 's/^/Authorization: Bearer /' {shlex.quote(str(path))}"
+        body = """-H 'Content-Type: application/json' -d '{"name": "hello", "when": "every 10s", "say": "hello"}'"""
+        _labelled(out, out.told(words.TRY), f"{head} | curl -sH @- {body} {url}/v1/tasks")
+    host = url.split("://")[1].rsplit(":", 1)[0].strip("[]")
+    if host not in _LOOPBACK:
+        _labelled(out, out.told(words.API), out.told(words.NO_TLS, host=host))
+
+
+def _labelled(out: Out, label: str, text: str) -> None:
+    out.line(("  ", Piece(padded(label, _LABEL), "dim"), " ", text), flush=True)
+
+
+__all__ = ["DEFAULT_PORT", "Door", "api_within", "door_of", "greet", "opened_door", "tell_none"]

@@ -1,0 +1,142 @@
+"""`horae token`: made and shown once, listed, revoked."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import typer
+
+from ..model.account import Token
+from ..model.page import Page
+from ..model.principal import Scope
+from ..model.refusals import refuse as refuse_task
+from ..service.moments import coming_moment
+from ..service.refusals import refuse as refuse_account
+from ..wire.accounts import token_json
+from . import account_words as words
+from .again import offer_more
+from .families import AFTER, LIMIT, limit_said, new_family
+from .frame import command
+from .out import Out
+from .pieces import Cell, Piece
+from .signs import NOTHING, full_time
+from .workplace import Workplace, at_work, is_there
+
+_OWNER = typer.Option(None, "--owner", help="Whose. Default: yours; of a list, everybody's that you may see.")
+
+
+class Listed(NamedTuple):
+    page: Page[Token]
+    now: datetime
+    zone: str
+
+
+def register(app: typer.Typer) -> None:
+    family = new_family()
+    command(family, "make")(make)
+    command(family, "ls")(ls)
+    command(family, "revoke", asks=True)(revoke)
+    app.add_typer(family, name="token", help="Make, list or revoke tokens.")
+
+
+def make(
+    out: Out,
+    *,
+    name: str = typer.Argument(..., metavar="NAME", help="What it is for."),
+    owner: str | None = _OWNER,
+    scope: list[str] | None = typer.Option(
+        None, "--scope", help="tasks:read, tasks:write, tasks:run, admin; repeatable. Default: all that it may have."
+    ),
+    expires: str | None = typer.Option(None, "--expires", metavar="MOMENT", help="'in 30 days', 2027-01-01."),
+    agent: str | None = typer.Option(None, "--agent", metavar="NAME", help="For an agent: its own tasks, with limits."),
+) -> None:
+    """Make a token; it is shown this once."""
+    scopes = _scopes(scope)
+
+    async def work(app: Workplace) -> tuple[Token, str]:
+        end = None if expires is None else coming_moment(expires, app.zone, app.clock.now())
+        return await app.service.tokens.make(app.who, owner=owner, name=name, scopes=scopes, expires=end, agent=agent)
+
+    token, text = at_work(out, work, create=True)
+    if out.json:
+        out.data({**token_json(token), "text": text})
+        return
+    out.note(words.SHOWN_ONCE, id=token.id, owner=token.owner)
+    out.line(text)
+
+
+def _scopes(said: list[str] | None) -> list[Scope] | None:
+    wanted = [part.strip() for each in said or () for part in each.split(",") if part.strip()]
+    for each in wanted:
+        if each not in set(Scope):
+            raise refuse_task("bad_choice", name="--scope", value=each, allowed=", ".join(Scope))
+    return [Scope(each) for each in wanted] or None
+
+
+def ls(out: Out, *, owner: str | None = _OWNER, limit: int = LIMIT, after: str | None = AFTER) -> None:
+    """List tokens, never what proves them."""
+
+    async def work(app: Workplace) -> Listed:
+        return Listed(await app.service.tokens.page(app.who, owner, after, limit), app.clock.now(), app.zone)
+
+    listed = at_work(out, work) if is_there(out) else None
+    tokens = () if listed is None else listed.page.items
+    if out.json:
+        out.data([token_json(each) for each in tokens])
+    elif out.quiet:
+        out.ids([each.id for each in tokens])
+    elif listed is not None and tokens:
+        out.table(out.told(words.TOKEN_TITLES).split("|"), [_row(out, listed, each) for each in tokens])
+    if not tokens:
+        out.note(words.NO_TOKENS)
+    if listed is not None and listed.page.after is not None:
+        offer_more(out, "token ls", {"--owner": owner, "--limit": limit_said(limit)}, listed.page.after)
+
+
+def _row(out: Out, listed: Listed, token: Token) -> list[Cell]:
+    state = "revoked" if token.revoked is not None else "valid" if token.valid(listed.now) else "expired"
+    return [
+        token.id,
+        token.name,
+        token.owner,
+        " ".join(sorted(token.scopes)),
+        token.agent or NOTHING,
+        full_time(token.created, listed.zone, out.language),
+        NOTHING if token.expires is None else full_time(token.expires, listed.zone, out.language),
+        Piece(out.told(words.TOKEN_STATES[state]), "good" if state == "valid" else "dim"),
+    ]
+
+
+def revoke(
+    out: Out, *, token: str = typer.Argument(..., metavar="TOKEN", help="Its id; or its name, if only one has it.")
+) -> None:
+    """Let a token open nothing any more."""
+    found = at_work(out, lambda app: _named(app, token))
+    out.confirm(words.REVOKE_TOKEN, name=found.name)
+    gone = at_work(out, lambda app: app.service.tokens.revoke(app.who, found.id))
+    if out.json:
+        out.data(token_json(gone))
+    elif out.quiet:
+        out.ids([gone.id])
+    else:
+        out.line(("✓ ", out.told(words.TOKEN_REVOKED, name=gone.name, id=gone.id)))
+
+
+async def _named(app: Workplace, name: str) -> Token:
+    """By id, or by the name that only one valid token has."""
+    if name.startswith("tok_"):
+        return await app.service.tokens.get(app.who, name)
+    found: list[Token] = []
+    after: Any = None
+    while True:
+        page = await app.service.tokens.page(app.who, None, after, 1_000)
+        found += [each for each in page.items if each.name == name and each.revoked is None]
+        after = page.after
+        if after is None:
+            break
+    if not found:
+        raise refuse_account("no_such_token", id=name)
+    if len(found) > 1:
+        raise refuse_task("ambiguous_name", name=name, found=", ".join(each.id for each in found[:5]))
+    return found[0]

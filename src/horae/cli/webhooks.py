@@ -1,0 +1,197 @@
+"""`horae webhook`: addresses that are told of what happens, and what came of it."""
+
+from __future__ import annotations
+
+import typer
+
+from ..model.page import Page
+from ..model.webhook import Delivery, Disabled, Webhook
+from ..wire.webhooks import delivery_json, webhook_json
+from . import account_words as words
+from .again import offer_more
+from .families import AFTER, LIMIT, limit_said, new_family
+from .frame import command
+from .out import Out
+from .pieces import Cell, Piece
+from .signs import NOTHING, first_line, full_time
+from .workplace import Workplace, at_work, is_there
+
+_ID = typer.Argument(..., metavar="WEBHOOK", help="Its id: whk_….")
+_DISABLED = {Disabled.FAILING: "silent"}
+"""To go on failing, and to be disabled for it, are two things."""
+
+
+def register(app: typer.Typer) -> None:
+    family = new_family()
+    command(family, "add")(add)
+    command(family, "ls")(ls)
+    command(family, "show")(show)
+    command(family, "rotate")(rotate)
+    command(family, "test")(try_it)
+    command(family, "deliveries")(deliveries)
+    command(family, "redeliver")(redeliver)
+    command(family, "rm", asks=True)(remove)
+    app.add_typer(family, name="webhook", help="Tell other systems what happens.")
+
+
+def add(
+    out: Out,
+    *,
+    url: str = typer.Argument(..., metavar="URL", help="Where it is told: https://…"),
+    kind: list[str] | None = typer.Option(
+        None, "--type", metavar="TYPE", help="run.failed, task.*; repeatable. Default: everything."
+    ),
+    note: str = typer.Option("", "--note", help="A word on it."),
+    owner: str | None = typer.Option(None, "--owner", help="Whose events. Default: yours."),
+) -> None:
+    """Tell an address what happens; its secret is shown this once."""
+    types = [part.strip() for each in kind or () for part in each.split(",") if part.strip()]
+
+    async def work(app: Workplace) -> tuple[Webhook, str]:
+        return await app.service.webhooks.create(app.who, url, types, note, owner)
+
+    webhook, secret = at_work(out, work, create=True)
+    _show_secret(out, webhook, secret, out.told(words.WEBHOOK_MADE, id=webhook.id))
+
+
+def rotate(out: Out, *, webhook: str = _ID) -> None:
+    """Give it a new secret; for a day both sign."""
+
+    async def work(app: Workplace) -> tuple[Webhook, str, str]:
+        return *await app.service.webhooks.rotate(app.who, webhook), app.zone
+
+    changed, secret, zone = at_work(out, work)
+    until = NOTHING if changed.former_until is None else full_time(changed.former_until, zone, out.language)
+    _show_secret(out, changed, secret, out.told(words.WEBHOOK_ROTATED, id=changed.id, until=until))
+
+
+def _show_secret(out: Out, webhook: Webhook, secret: str, said: str) -> None:
+    if out.json:
+        out.data({**webhook_json(webhook), "secret": secret})
+        return
+    out.aside(said)
+    out.line(secret)
+
+
+def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
+    """List webhooks."""
+
+    async def work(app: Workplace) -> tuple[Page[Webhook], str]:
+        return await app.service.webhooks.page(app.who, after, limit), app.zone
+
+    page, zone = at_work(out, work) if is_there(out) else (Page[Webhook](()), "UTC")
+    if out.json:
+        out.data([webhook_json(each) for each in page.items])
+    elif out.quiet:
+        out.ids([each.id for each in page.items])
+    elif page.items:
+        rows: list[list[Cell]] = [
+            [each.id, each.url, _types(out, each), _state(out, each, zone), each.note] for each in page.items
+        ]
+        out.table(out.told(words.WEBHOOK_TITLES).split("|"), rows)
+    if not page.items:
+        out.note(words.NO_WEBHOOKS)
+    if page.after is not None:
+        offer_more(out, "webhook ls", {"--limit": limit_said(limit)}, page.after)
+
+
+def show(out: Out, *, webhook: str = _ID) -> None:
+    """Show one webhook."""
+
+    async def work(app: Workplace) -> tuple[Webhook, str]:
+        return await app.service.webhooks.get(app.who, webhook), app.zone
+
+    found, zone = at_work(out, work)
+    if out.json:
+        out.data(webhook_json(found))
+    elif out.quiet:
+        out.ids([found.id])
+    else:
+        titles = out.told(words.WEBHOOK_TITLES).split("|")
+        cells: list[Cell] = [found.id, found.url, _types(out, found), _state(out, found, zone), found.note or NOTHING]
+        for title, cell in zip(titles, cells, strict=True):
+            out.row(title, cell)
+
+
+def _types(out: Out, webhook: Webhook) -> str:
+    return " ".join(webhook.types) or out.told(words.EVERYTHING)
+
+
+def _state(out: Out, webhook: Webhook, zone: str) -> Piece:
+    if webhook.disabled is not None:
+        return Piece(out.told(words.WEBHOOK_STATES[_DISABLED.get(webhook.disabled, webhook.disabled.value)]), "bad")
+    if webhook.failing_since is not None:
+        since = full_time(webhook.failing_since, zone, out.language)
+        return Piece(out.told(words.WEBHOOK_STATES["failing"], since=since), "odd")
+    return Piece(out.told(words.WEBHOOK_STATES["enabled"]), "good")
+
+
+def try_it(out: Out, *, webhook: str = _ID) -> None:
+    """Send a message that says that it is a test, and say what came of it."""
+    _tell_attempt(out, at_work(out, lambda app: app.service.webhooks.test(app.who, webhook)))
+
+
+def redeliver(
+    out: Out, *, webhook: str = _ID, delivery: str = typer.Argument(..., metavar="DELIVERY", help="Its id: dlv_….")
+) -> None:
+    """Send something once more, now."""
+    _tell_attempt(out, at_work(out, lambda app: app.service.webhooks.redeliver(app.who, webhook, delivery)))
+
+
+def _tell_attempt(out: Out, delivery: Delivery) -> None:
+    """Exit code 1 when it was not taken."""
+    last = delivery.attempts[-1]
+    if out.json:
+        out.data(delivery_json(delivery))
+    elif out.quiet:
+        out.ids([delivery.id])
+    elif last.ok:
+        out.line((Piece("✓ ", "good"), out.told(words.ANSWERED, id=delivery.id, status=last.status)))
+    else:
+        said = words.NOT_ANSWERED if last.status is None else words.ANSWERED
+        told = out.told(said, id=delivery.id, status=last.status, answer=first_line(last.answer))
+        out.line((Piece("✕ ", "bad"), told))
+    if not last.ok:
+        raise typer.Exit(1)
+
+
+def deliveries(out: Out, *, webhook: str = _ID, limit: int = LIMIT, after: str | None = AFTER) -> None:
+    """List what was sent there, newest first."""
+
+    async def work(app: Workplace) -> tuple[Page[Delivery], str]:
+        return await app.service.webhooks.deliveries(app.who, webhook, after, limit), app.zone
+
+    page, zone = at_work(out, work)
+    if out.json:
+        out.data([delivery_json(each) for each in page.items])
+    elif out.quiet:
+        out.ids([each.id for each in page.items])
+    elif page.items:
+        out.table(out.told(words.DELIVERY_TITLES).split("|"), [_row(out, each, zone) for each in page.items])
+    if not page.items:
+        out.note(words.NO_DELIVERIES)
+    if page.after is not None:
+        offer_more(out, "webhook deliveries", {"webhook": webhook, "--limit": limit_said(limit)}, page.after)
+
+
+def _row(out: Out, delivery: Delivery, zone: str) -> list[Cell]:
+    last = delivery.attempts[-1] if delivery.attempts else None
+    answer = NOTHING if last is None else f"{last.status or ''} {first_line(last.answer)}".strip()
+    return [
+        delivery.id,
+        delivery.kind,
+        full_time(delivery.created, zone, out.language),
+        out.told(words.DELIVERY_STATES[delivery.state.value]),
+        str(len(delivery.attempts)),
+        answer,
+    ]
+
+
+def remove(out: Out, *, webhook: str = _ID) -> None:
+    """Tell an address nothing any more."""
+    out.confirm(words.REMOVE_WEBHOOK, id=webhook)
+    at_work(out, lambda app: app.service.webhooks.remove(app.who, webhook))
+    if out.json:
+        out.data({"removed": webhook})
+    else:
+        out.line(("✓ ", out.told(words.WEBHOOK_GONE, id=webhook)))

@@ -1,0 +1,132 @@
+"""How a server stands: its overview, its lanes, its nodes, its events and the names of its secrets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final, TypeVar
+
+from ..clock import Clock
+from ..model.event import Numbered
+from ..model.lane import LaneUse
+from ..model.page import Page
+from ..model.principal import Principal
+from ..ports.store import Node
+from ..service.nodes import NodeSeen
+from ..service.overview import Overview
+from ..service.secrets import SecretName
+from ..wire.moments import instant
+from ..wire.overview import read_lane, read_node, read_node_seen, read_overview
+from .connection import Asked, Connection, segment
+from .event_stream import numbered_from, streamed
+from .reading import paged, understood
+
+T = TypeVar("T")
+_LARGEST: Final = 200
+"""So many events a server tells at once."""
+
+
+class RemoteOverviews:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def now(self, who: Principal) -> Overview:
+        del who
+        return await understood(self._connection, read_overview, await self._connection.get("/v1/overview"))
+
+
+class RemoteLanes:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self, who: Principal) -> tuple[LaneUse, ...]:
+        del who
+        return await _listed(self._connection, "/v1/lanes", read_lane)
+
+    async def limit(self, who: Principal, name: str, limit: int) -> LaneUse:
+        del who
+        said = await self._connection.put(f"/v1/lanes/{segment(name)}", {"limit": limit})
+        return await understood(self._connection, read_lane, said)
+
+
+class RemoteNodes:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self, who: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
+        """Only the server could know of its neighbours that they are dead."""
+        del who, is_gone
+        return await _listed(self._connection, "/v1/nodes", read_node_seen)
+
+    async def drain(self, who: Principal, name: str, *, draining: bool = True) -> Node:
+        del who
+        (node,) = await self._drain(name, draining=draining)
+        return node
+
+    async def drain_host(self, who: Principal, host: str, *, draining: bool = True) -> tuple[Node, ...]:
+        del who
+        return await self._drain(host, [("host", "true")], draining=draining)
+
+    async def _drain(self, name: str, asked: Asked = (), *, draining: bool) -> tuple[Node, ...]:
+        said = await self._connection.post(f"/v1/nodes/{segment(name)}/drain", {"draining": draining}, asked)
+        return await understood(self._connection, lambda each: tuple(map(read_node, each["items"])), said)
+
+
+async def _listed(connection: Connection, path: str, read: Callable[[Any], T]) -> tuple[T, ...]:
+    """What comes all at once."""
+    said = await connection.get(path)
+    return await understood(connection, lambda each: tuple(map(read, each["items"])), said)
+
+
+class RemoteEvents:
+    def __init__(self, connection: Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+
+    async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Numbered, ...]:
+        del who
+        found: list[Numbered] = []
+        while len(found) < limit:
+            asked = [("after", str(number)), ("limit", str(min(limit - len(found), _LARGEST)))]
+            said = await self._connection.get("/v1/events", asked)
+            page = await understood(self._connection, lambda each: [numbered_from(one) for one in each["items"]], said)
+            found += page
+            if not page:
+                break
+            number = page[-1].number
+        return tuple(found)
+
+    async def last(self) -> int:
+        said = await self._connection.get("/v1/events", [("limit", "1")])
+        return await understood(self._connection, lambda each: int(each["last"]), said)
+
+    def follow(self, who: Principal, number: int) -> AsyncIterator[Numbered]:
+        del who
+        return streamed(self._connection, self._clock, number)
+
+
+class RemoteSecrets:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def set(self, who: Principal, name: str, value: str, owner: str | None = None) -> SecretName:
+        del who
+        said = await self._connection.put(f"/v1/secrets/{segment(name)}", {"value": value}, _of(owner))
+        return await understood(self._connection, _secret, said)
+
+    async def names(
+        self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Page[SecretName]:
+        del who
+        return await paged(self._connection, "/v1/secrets", _secret, _of(owner), after, limit)
+
+    async def remove(self, who: Principal, name: str, owner: str | None = None) -> None:
+        del who
+        await self._connection.delete(f"/v1/secrets/{segment(name)}", _of(owner))
+
+
+def _secret(said: Any) -> SecretName:
+    return SecretName(said["name"], said["owner"], instant(said["updated"]))
+
+
+def _of(owner: str | None) -> list[tuple[str, str]]:
+    return [] if owner is None else [("owner", owner)]

@@ -1,0 +1,68 @@
+"""Webhooks of a server, and what was sent there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from ..model.page import Page
+from ..model.principal import Principal
+from ..model.webhook import Delivery, Webhook
+from ..wire.webhooks import read_delivery, read_webhook
+from .connection import Connection, segment
+from .reading import paged, understood
+from .refusals import refuse
+
+
+class RemoteWebhooks:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def create(
+        self, who: Principal, url: object, types: Collection[object] = (), note: str = "", owner: str | None = None
+    ) -> tuple[Webhook, str]:
+        del who
+        body = {"url": url, "types": list(types), "note": note, **({} if owner is None else {"owner": owner})}
+        return await self._with_secret(await self._connection.post("/v1/webhooks", body))
+
+    async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
+        del who
+        return await paged(self._connection, "/v1/webhooks", read_webhook, (), after, limit)
+
+    async def get(self, who: Principal, name: str) -> Webhook:
+        del who
+        return await understood(self._connection, read_webhook, await self._connection.get(_one(name)))
+
+    async def remove(self, who: Principal, name: str) -> None:
+        del who
+        await self._connection.delete(_one(name))
+
+    async def rotate(self, who: Principal, name: str) -> tuple[Webhook, str]:
+        del who
+        return await self._with_secret(await self._connection.post(f"{_one(name)}/rotate"))
+
+    async def test(self, who: Principal, name: str) -> Delivery:
+        del who
+        return await self._delivery(await self._connection.post(f"{_one(name)}/test"))
+
+    async def deliveries(self, who: Principal, name: str, after: str | None = None, limit: int = 100) -> Page[Delivery]:
+        del who
+        return await paged(self._connection, f"{_one(name)}/deliveries", read_delivery, (), after, limit)
+
+    async def redeliver(self, who: Principal, name: str, delivery: str) -> Delivery:
+        del who
+        path = f"{_one(name)}/deliveries/{segment(delivery)}/redeliver"
+        return await self._delivery(await self._connection.post(path))
+
+    async def _with_secret(self, said: Any) -> tuple[Webhook, str]:
+        webhook, secret = await understood(self._connection, lambda each: (read_webhook(each), each["secret"]), said)
+        if not isinstance(secret, str):
+            raise refuse("shown_once_and_lost", what="secret", what_zh="密钥", id=webhook.id)
+        return webhook, secret
+
+    async def _delivery(self, said: Any) -> Delivery:
+        return await understood(self._connection, read_delivery, said)
+
+
+def _one(name: str) -> str:
+    return f"/v1/webhooks/{segment(name)}"

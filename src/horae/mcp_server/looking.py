@@ -1,0 +1,196 @@
+"""Tools that only look: at tasks, at why something happened, and at who is asking."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from ..model.change import Facts
+from ..model.principal import Quotas
+from ..model.run import Run
+from ..model.task import GOING, TaskState
+from ..ports.store import TaskFilter
+from ..schedule.durations import iso_duration
+from ..service.ledger import Why
+from ..wire.moments import local, utc
+from ..wire.runs import why_json
+from ..wire.tasks import next_due, task_json
+from .call import Call, Said, Told
+from .lines import brief, listed
+from .receipt import receipt_of, task_row, with_cautions
+from .refusals import refuse
+from .spelling import id_of
+from .words import (
+    AN_AGENT,
+    LAST,
+    LEFT,
+    MORE_TASKS,
+    NEXT_SHORT,
+    NO_LIMIT,
+    NO_NEXT_SHORT,
+    NO_TASKS,
+    NO_ZONE,
+    TASK,
+    TASK_ROW,
+    TASKS,
+    WHO,
+)
+
+_USUAL: Final = 20
+_WORD: Final = re.compile(r'(?:"[^"]*"|\S)+')
+_COUNTED: Final = 1_000
+
+
+async def list_tasks(call: Call, said: Said) -> Told:
+    """One row for each task, in the order in which they were made."""
+    wanted = read_query(said.get("q", ""))
+    page = await call.service.tasks.page(call.who, wanted, said.get("cursor"), said.get("limit", _USUAL))
+    rows = [task_row(call, each, next_due(each)) for each in page.items]
+    if not rows:
+        return Told({"tasks": [], "next_cursor": page.after}, NO_TASKS.told(call.language))
+    head = (TASKS if page.after is None else MORE_TASKS).told(call.language, number=len(rows))
+    lines = [_row_line(call, each) for each in page.items]
+    return Told({"tasks": rows, "next_cursor": page.after}, listed(head, lines, call.language))
+
+
+def read_query(text: str) -> TaskFilter:
+    """Words are looked for in names; `state:paused,failed`, `kind:http` and `label:team=ops` narrow it down."""
+    found = TaskFilter()
+    words: list[str] = []
+    for word in _WORD.findall(text):
+        name, colon, value = word.partition(":")
+        narrower = _narrowed(found, name, value.strip('"')) if colon else None
+        if narrower is None:
+            words.append(word.strip('"'))
+        else:
+            found = narrower
+    return found._replace(text=" ".join(words)) if words else found
+
+
+def _narrowed(found: TaskFilter, name: str, value: str) -> TaskFilter | None:
+    """None when the word only looks like a condition: times and addresses have colons too."""
+    match name:
+        case "state":
+            states = value.split(",")
+            if not set(states) <= set(TaskState):
+                raise refuse("bad_query", value=f"state:{value}")
+            return found._replace(states=frozenset(map(TaskState, states)))
+        case "kind":
+            return found._replace(kind=value)
+        case "name":
+            return found._replace(name=value)
+        case "label":
+            label, equals, content = value.partition("=")
+            if not equals:
+                raise refuse("bad_query", value=f"label:{value}")
+            return found._replace(labels=tuple(sorted({*found.labels, (label, content)})))
+        case _:
+            return None
+
+
+def _row_line(call: Call, facts: Facts) -> str:
+    upcoming = next_due(facts)
+    when = (
+        NO_NEXT_SHORT.told(call.language)
+        if upcoming is None
+        else NEXT_SHORT.told(call.language, local=(local(upcoming, facts.task.schedule.zone) or "")[:16])
+    )
+    state = facts.standing.state.value
+    return TASK_ROW.told(call.language, name=brief(facts.task.name), id=facts.task.id, state=state, next=when)
+
+
+async def get_task(call: Call, said: Said) -> Told:
+    facts = await call.service.tasks.named(call.who, id_of(said))
+    latest = await call.service.tasks.latest(call.who, [facts])
+    last = latest.get(facts.task.id)
+    receipt = await with_cautions(call, receipt_of(call, facts), facts)
+    data = {"task": task_json(facts, call.language, last), **receipt.values(call)}
+    state = facts.standing.state.value
+    line = receipt.told(
+        call, TASK, name=brief(facts.task.name), id=facts.task.id, state=state, last=_last(call, last, facts)
+    )
+    return Told(data, line)
+
+
+def _last(call: Call, last: Run | None, facts: Facts) -> str:
+    if last is None:
+        return ""
+    at = (local(last.planned, facts.task.schedule.zone) or "")[:16]
+    return LAST.told(call.language, state=last.state.value, at=at)
+
+
+_HELPS: Final[dict[str, tuple[str, ...]]] = {
+    "paused": ("resume_task",),
+    "skipped": ("run_task_now",),
+    "ran": ("list_runs",),
+    "running": ("list_runs",),
+    "overdue": ("whoami",),
+    "not_planned": ("get_task",),
+    "over": ("get_task",),
+}
+"""Which calls help after which verdict."""
+
+
+async def explain_task(call: Call, said: Said) -> Told:
+    """Why it did, or did not, run: a verdict, a sentence, the rows that it rests on, and what could be called next."""
+    facts = await call.service.tasks.named(call.who, id_of(said))
+    zone = call.who.zone or "UTC"
+    why = await call.service.ledger.explained(call.who, facts.task.id, said.get("at"), zone)
+    there = why.facts.task.schedule.zone or zone
+    data = why_json(why.explanation, utc(why.at), facts.task.name, there, call.language, why.outage)
+    data |= {"task_id": facts.task.id, "at_local": local(why.at, there), "suggested_calls": _suggested(why)}
+    return Told(data, f"{brief(facts.task.name)}, {data['at_local'][:19]} {there}: {data['sentence']}")
+
+
+def _suggested(why: Why) -> list[dict[str, Any]]:
+    names = _HELPS.get(why.explanation.verdict.value, ())
+    argument = {"list_runs": "task"}
+    return [
+        {"tool": name, "arguments": {} if name == "whoami" else {argument.get(name, "id"): why.facts.task.id}}
+        for name in names
+    ]
+
+
+async def whoami(call: Call, said: Said) -> Told:
+    """Who is asking, in which zone, and how much is left of what they may have."""
+    del said
+    who = call.who
+    used = await _used(call)
+    most = who.quotas.active_tasks
+    left = None if most is None else max(0, most - used)
+    data = {
+        "owner": who.owner,
+        "agent": who.agent,
+        "admin": who.admin,
+        "zone": who.zone,
+        "scopes": sorted(each.value for each in who.scopes),
+        "quotas": _quotas(who.quotas),
+        "active_tasks": used,
+        "active_tasks_left": left,
+        "engine_running": None if call.house.anybody is None else await call.house.anybody(),
+        "now": utc(call.clock.now()),
+        "now_local": None if who.zone is None else local(call.clock.now(), who.zone),
+    }
+    told = NO_LIMIT.told(call.language) if left is None else LEFT.told(call.language, left=left, most=most)
+    agent = "" if who.agent is None else AN_AGENT.told(call.language, agent=who.agent)
+    zone = NO_ZONE if who.zone is None else who.zone
+    return Told(data, WHO.told(call.language, agent=agent, owner=who.owner, zone=zone, left=told))
+
+
+async def _used(call: Call) -> int:
+    """Of the tasks that take a place: what an owner pauses takes none, what an agent pauses still does."""
+    states = frozenset({TaskState.ACTIVE}) if call.who.agent is None else GOING
+    page = await call.service.tasks.page(call.who, TaskFilter(call.who.owner, states), limit=_COUNTED)
+    return len(page.items)
+
+
+def _quotas(quotas: Quotas) -> dict[str, Any]:
+    shortest, longest = quotas.shortest_interval, quotas.longest_life
+    return {
+        "shortest_interval": None if shortest is None else iso_duration(shortest),
+        "active_tasks": quotas.active_tasks,
+        "payload_bytes": quotas.payload_bytes,
+        "runs_per_day": quotas.runs_per_day,
+        "concurrent_runs": quotas.concurrent_runs,
+        "longest_life": None if longest is None else iso_duration(longest),
+    }

@@ -1,0 +1,65 @@
+"""Every way in which only the tools refuse something: code, sentence and hint in two languages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import InvalidTask, NotAllowed, NotFound, Refusal
+from ..model.refusals import Entry, refusal
+
+CATALOGUE: Final[dict[str, Entry]] = {
+    "zone_needed": Entry(
+        InvalidTask,
+        "Nobody said in which zone that is, and the owner '{owner}' has none.",
+        "Pass zone, the zone of the person you work for, for example Europe/Berlin or Asia/Shanghai.",
+        "没有说明时区,所有者“{owner}”也没有默认时区。",
+        "请传入 zone,即你所服务的人的时区,例如 Asia/Shanghai 或 Europe/Berlin。",
+    ),
+    "unknown_tool": Entry(
+        NotFound,
+        "There is no tool '{name}'.",
+        "Ask for the list of tools.",
+        "没有名为“{name}”的工具。",
+        "请先列出可用的工具。",
+    ),
+    "bad_do": Entry(
+        InvalidTask,
+        "What is to be done is not clear: {problem}",
+        'Give do a text, which is a prompt to yourself, or one of {{"http": …}}, {{"command": […]}}, {{"function": "…"}}.',
+        "要做什么不清楚:{problem}",
+        'do 应为文本(给自己的提示),或 {{"http": …}}、{{"command": […]}}、{{"function": "…"}} 之一。',
+    ),
+    "two_spellings": Entry(
+        InvalidTask,
+        "'{one}' and '{other}' say the same thing.",
+        "Give only one of them.",
+        "“{one}”和“{other}”说的是同一件事。",
+        "请只给出其中一个。",
+    ),
+    "bad_query": Entry(
+        InvalidTask,
+        "'{value}' cannot be looked for.",
+        "Words are looked for in names; state:active, kind:http, key:… and label:name=value narrow it down.",
+        "无法按“{value}”查找。",
+        "普通词语按名称查找;可用 state:active、kind:http、key:… 和 label:name=value 缩小范围。",
+    ),
+    "foreign_origin": Entry(
+        NotAllowed,
+        "A page of '{origin}' may not ask here.",
+        "Ask without a browser; or the operator names that origin in the settings.",
+        "来自“{origin}”的页面不能在这里请求。",
+        "请不要通过浏览器请求;或由管理员在设置中加入该来源。",
+    ),
+    "tool_broke": Entry(
+        Refusal,
+        "Something went wrong while this was done; it is in the log of the server.",
+        "Look with list_tasks whether it was done before you try again.",
+        "执行过程中出现问题;详情见服务器日志。",
+        "重试之前,请先用 list_tasks 查看是否已经完成。",
+    ),
+}
+
+
+def refuse(code: str, **facts: object) -> Refusal:
+    """Build the refusal for `code`; the caller raises it."""
+    return refusal(code, CATALOGUE[code], facts)

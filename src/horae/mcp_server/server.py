@@ -1,0 +1,116 @@
+"""The server: lists the tools and calls them, whatever carries the messages; every refusal is an answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+
+from ..choices import Language
+from ..errors import HoraeError, Refusal, StoreError
+from ..model.principal import Principal
+from ..version import __version__
+from ..wire.problems import problem_json
+from .arguments import checked
+from .asking import MOST_QUESTIONS, Choices, answered, asked, choices_of
+from .call import Call, House, Said, Told, language_of
+from .catalogue import TOOLS, Entry, arguments_of, listed
+from .lines import whole
+from .refusals import refuse
+from .words import CHOOSE
+
+LOG: Final = logging.getLogger("horae.mcp")
+PROBLEM: Final = "horae/problem"
+"""Where in an answer programs find what was refused: code, sentence, hint."""
+INSTRUCTIONS: Final = (
+    "Horae runs tasks on time, durably. Schedule with schedule_task: pass the zone of the person you work for, or leave it "
+    "out to use the owner's; then read back what it means and when it runs next. Give a key so that repeating a call makes "
+    "nothing twice. When somebody asks why something did or did not happen, call explain_task."
+)
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+
+
+class Caller(NamedTuple):
+    """Who sent a request, and in which language they like to be answered."""
+
+    who: Principal
+    language: Language
+
+
+WhoAsks: TypeAlias = Callable[[Context], Caller]
+
+
+def make_server(house: House, who_asks: WhoAsks) -> Server[Any]:
+    """`who_asks` looks at what carried a request: never at what is in it."""
+    return Server(
+        "horae",
+        version=__version__,
+        title="Horae",
+        instructions=INSTRUCTIONS,
+        get_tool_input_schema=arguments_of,
+        on_list_tools=_list_tools,
+        on_call_tool=partial(_call_tool, house, who_asks),
+    )
+
+
+async def _list_tools(_context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    return types.ListToolsResult(tools=listed())
+
+
+async def _call_tool(
+    house: House, who_asks: WhoAsks, context: Context, params: types.CallToolRequestParams
+) -> types.CallToolResult | types.InputRequiredResult:
+    caller = who_asks(context)
+    given = answered(params, dict(params.arguments or {}))
+    call = Call(house, caller.who, language_of(given, caller.language))
+    for left in reversed(range(MOST_QUESTIONS)):
+        try:
+            return _answer(call, await _done(call, params.name, given))
+        except Refusal as refusal:
+            choices = choices_of(refusal, given)
+            if choices is None or not left:
+                return _refused(call, refusal, choices)
+            answer = await asked(context, params, refusal, choices, call.language)
+            if not isinstance(answer, str):
+                return _refused(call, refusal, choices) if answer is None else answer
+            given[choices.argument] = answer
+        except HoraeError as error:
+            return _refused(call, error)
+        except Exception:
+            LOG.exception("the tool %s broke", params.name[:50])
+            break
+    return _refused(call, refuse("tool_broke"))
+
+
+async def _done(call: Call, name: str, given: dict[str, Any]) -> Told:
+    entry: Entry | None = TOOLS.get(name)
+    if entry is None:
+        raise refuse("unknown_tool", name=name)
+    said: Said = checked(entry.takes, entry.also, given)
+    return await entry.tool(call, said)
+
+
+def _answer(call: Call, told: Told) -> types.CallToolResult:
+    line = whole(told.line, call.language)
+    return types.CallToolResult(content=[types.TextContent(text=line)], structured_content=told.data)
+
+
+def _refused(call: Call, error: HoraeError, choices: Choices | None = None) -> types.CallToolResult:
+    problem = problem_json(error, call.language)
+    if isinstance(error, StoreError) and not isinstance(error, Refusal):
+        # What a driver says may name hosts, files and tables.
+        LOG.warning("%s: %s", type(error).__name__, error)
+        problem["detail"] = problem["title"]
+    line = f"{problem['code']}: {problem['detail']} {problem['hint']}"
+    if choices is not None:
+        shown = ", ".join(f'"{each}"' for each in choices.values)
+        line += " " + CHOOSE.told(call.language, choices=shown)
+        problem["choices"] = {"argument": choices.argument, "values": list(choices.values)}
+    text = types.TextContent(text=whole(line, call.language))
+    return types.CallToolResult(content=[text], is_error=True, _meta={PROBLEM: problem})

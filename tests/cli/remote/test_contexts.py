@@ -1,0 +1,143 @@
+"""Logging in, and where commands go after that: the first word on it wins, and no token is ever shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.driving import Done
+from tests.cli.remote.served import ServedCli
+from tests.cli.test_schemas import check
+
+
+@pytest.fixture
+def file(cli: ServedCli) -> Path:
+    return cli.directory / "horae" / "contexts.json"
+
+
+def plainly(cli: ServedCli, *arguments: str, stdin: str = "", **environment: str) -> Done:
+    """Without anything in the environment that says where commands go."""
+    return cli(
+        *arguments, stdin=stdin, **({"HORAE_SERVER": "", "HORAE_TOKEN_FILE": "", "HORAE_STORE": ""} | environment)
+    )
+
+
+def login(cli: ServedCli, *arguments: str) -> Done:
+    return plainly(cli, "login", cli.opened.url, "--token-stdin", *arguments, stdin=f"{cli.opened.tokens['local']}\n")
+
+
+def test_after_a_login_commands_go_to_the_server(cli: ServedCli, file: Path) -> None:
+    done = login(cli, "--name", "prod", "--json")
+    check("login", done.json)
+    assert (done.json["owner"], done.json["admin"]) == ("local", True)
+    assert file.stat().st_mode & 0o077 == 0
+    plainly(cli, "add", "every 1h", "--say", "x", "--name", "there")
+    assert [each["name"] for each in cli.on_file("ls", "--json").json] == ["there"]
+    listed = plainly(cli, "context", "ls", "--json")
+    check("contexts", listed.json)
+    assert listed.json == [{"name": "prod", "server": cli.opened.url, "owner": "local", "current": True}]
+    assert "* " in plainly(cli, "context", "ls").out
+
+
+def test_a_token_that_opens_nothing_is_not_kept(cli: ServedCli, file: Path) -> None:
+    wrong = f"horae_{'0' * 32}_{'1' * 64}"
+    done = plainly(cli, "login", cli.opened.url, "--token-stdin", "--json", stdin=wrong)
+    assert (done.code, done.problem["code"]) == (4, "bad_token")
+    assert wrong not in done.err
+    assert not file.exists()
+
+
+def test_the_first_word_on_where_to_go_wins(cli: ServedCli) -> None:
+    """--server, --store, HORAE_SERVER, HORAE_STORE, the context in use, and then what is usual."""
+    login(cli, "--name", "prod")
+    plainly(cli, "add", "every 1h", "--say", "x", "--name", "there")
+    elsewhere = f"sqlite:///{cli.directory}/other.db"
+    cli("add", "every 1h", "--say", "x", "--name", "here", "--store", elsewhere)
+
+    def names(*arguments: str, **environment: str) -> list[str]:
+        return [each["name"] for each in plainly(cli, "ls", "--json", *arguments, **environment).json]
+
+    nowhere = "http://127.0.0.1:9"
+    assert names() == ["there"]
+    assert names(HORAE_STORE=elsewhere) == ["here"]
+    assert names(HORAE_STORE=elsewhere, HORAE_SERVER=cli.opened.url) == ["there"]
+    assert names("--store", elsewhere, HORAE_SERVER=nowhere) == ["here"]
+    assert names("--store", elsewhere, "--server", cli.opened.url) == ["there"]
+    assert names("--server", "prod", HORAE_SERVER=nowhere) == ["there"]
+    (cli.directory / "horae.toml").write_text(f'store = "{elsewhere}"\n', encoding="utf-8")
+    assert names() == ["here"]
+    assert (
+        plainly(cli, "--server", "prod", "ls", "--quiet").out == plainly(cli, "ls", "--quiet", "--server", "prod").out
+    )
+
+
+def test_contexts_are_chosen_and_forgotten(cli: ServedCli, file: Path) -> None:
+    login(cli, "--name", "one")
+    login(cli, "--name", "two")
+    used = plainly(cli, "context", "use", "one", "--json")
+    check("context-used", used.json)
+    assert plainly(cli, "config", "--json").json[0]["value"] == cli.opened.url
+    assert plainly(cli, "context", "use", "none", "--json").json == {"current": None}
+    assert plainly(cli, "ls", "--json").json == []
+    gone = plainly(cli, "context", "rm", "two", "--json")
+    check("forgotten", gone.json)
+    assert list(json.loads(file.read_text(encoding="utf-8"))["contexts"]) == ["one"]
+    assert plainly(cli, "context", "use", "two", "--json").problem["code"] == "no_such_context"
+    assert plainly(cli, "ls", "--server", "two", "--json").problem["code"] == "no_such_context"
+
+
+def test_the_token_is_shown_nowhere(cli: ServedCli, file: Path) -> None:
+    login(cli, "--name", "prod")
+    token = cli.opened.tokens["local"]
+    assert token in file.read_text(encoding="utf-8")
+    for arguments in (
+        ["context", "ls", "--json"],
+        ["config", "--origin", "--json"],
+        ["doctor", "--json"],
+        ["ls", "--json"],
+    ):
+        done = plainly(cli, *arguments)
+        assert token not in done.out + done.err, arguments
+    shown = {row["setting"]: row["value"] for row in plainly(cli, "config", "--json").json}
+    assert (shown["HORAE_SERVER"], shown["HORAE_TOKEN_FILE"]) == (cli.opened.url, "********")
+
+
+def test_a_file_that_others_can_read_is_refused(cli: ServedCli, file: Path) -> None:
+    login(cli, "--name", "prod")
+    file.chmod(0o644)
+    done = plainly(cli, "ls", "--json")
+    assert (done.code, done.problem["code"]) == (4, "contexts_open_to_others")
+    file.chmod(0o600)
+    file.write_text('{"contexts": [], "token": "horae_secret"}', encoding="utf-8")
+    broken = plainly(cli, "ls", "--json")
+    assert (broken.code, broken.problem["code"]) == (6, "contexts_unreadable")
+    assert "horae_secret" not in broken.err
+
+
+def test_a_token_that_was_not_given_is_asked_for_in_the_right_way(cli: ServedCli) -> None:
+    for stdin in ("", "two words\n"):
+        done = plainly(cli, "login", cli.opened.url, "--token-stdin", "--json", stdin=stdin)
+        assert (done.code, done.problem["code"]) == (2, "no_token_given")
+    assert plainly(cli, "login", "ftp://x", "--token-stdin", "--json").problem["code"] == "bad_server_address"
+    named = plainly(cli, "login", cli.opened.url, "--token-stdin", "--name", "a/b", "--json", stdin="x")
+    assert named.problem["code"] == "bad_context_name"
+
+
+def test_a_server_of_this_machine_is_opened_with_what_it_has_kept(cli: ServedCli) -> None:
+    """`horae up` keeps the first token beside its store, for its own user."""
+    kept = cli.path.with_name("horae.db.token")
+    kept.touch(mode=0o600)
+    kept.write_text(cli.opened.tokens["local"], encoding="utf-8")
+    assert cli("ls", "--json", HORAE_TOKEN_FILE="").json == []
+    assert cli("login", cli.opened.url, "--json", HORAE_TOKEN_FILE="").json["owner"] == "local"
+    kept.chmod(0o644)
+    (cli.directory / "horae" / "contexts.json").unlink()
+    done = cli("ls", "--json", HORAE_TOKEN_FILE="")
+    assert (done.code, done.problem["code"]) == (4, "no_token_here")
+
+
+def test_a_token_in_a_file_that_is_not_there(cli: ServedCli) -> None:
+    done = cli("ls", "--json", HORAE_TOKEN_FILE=str(cli.directory / "absent"))
+    assert (done.code, done.problem["code"]) == (4, "token_file_unreadable")

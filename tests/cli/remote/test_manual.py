@@ -1,0 +1,100 @@
+"""The manual, the words and the schemas of the commands about servers and accounts: complete, and the same in two languages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import pytest
+import typer
+from jsonschema import Draft202012Validator
+
+from horae.cli import account_refusals, account_words
+from horae.cli.main import app
+from horae.cli.operating_refusals import CATALOGUE as OPERATING
+from horae.cli.refusals import CATALOGUE as DAILY
+from horae.cli.words import Words
+from horae.client.refusals import CATALOGUE as CLIENT
+from horae.model.refusals import CATALOGUE as MODEL
+from horae.service.refusals import CATALOGUE as SERVICE
+from horae.web.refusals import CATALOGUE as WEB
+from tests.cli.test_schemas import OURS
+
+FAMILIES = ("login", "context", "token", "owner", "webhook", "audit")
+SCHEMAS = (
+    *(
+        "token",
+        "tokens",
+        "token-made",
+        "owner",
+        "owners",
+        "webhook",
+        "webhooks",
+        "webhook-made",
+        "delivery",
+        "deliveries",
+    ),
+    *("audit-row", "audit", "audit-verify", "login", "contexts", "context-used", "forgotten"),
+)
+MANUAL = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+ROOM = Path(account_words.__file__).parent
+
+
+def places(text: str) -> set[str]:
+    return {field.removesuffix("_zh") for _, field, _, _ in Formatter().parse(text) if field}
+
+
+def commands(name: str) -> list[tuple[str, Any]]:
+    found: Any = typer.main.get_command(app)
+    family = found.get_command(None, name)
+    inner = getattr(family, "commands", None)
+    return [(name, family)] if inner is None else list(inner.items())
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_manual_has_every_command_and_option(name: str) -> None:
+    section = re.search(rf"^### `horae {name}\b.*?(?=^##|\Z)", MANUAL, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    everywhere = MANUAL[: MANUAL.index("## Commands")]
+    for verb, command in commands(name):
+        assert verb in section.group()
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                option = next(each for each in parameter.opts if each.startswith("--"))
+                assert f"`{option}" in section.group() + everywhere, (verb, option)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_schema_is_one_allows_nothing_unknown_and_is_in_the_manual(name: str) -> None:
+    schema = OURS[name]
+    Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == f"urn:horae:schema:{name}"
+    if schema["type"] == "object":
+        assert schema["additionalProperties"] is False
+        assert set(schema["required"]) == set(schema["properties"])
+    assert name == "audit-row" or f"(schemas/{name}.json)" in MANUAL
+
+
+def test_every_sentence_says_the_same_in_both_languages_and_is_said_somewhere() -> None:
+    said = "".join(path.read_text(encoding="utf-8") for path in ROOM.glob("*.py") if path.name != "account_words.py")
+    for name, value in vars(account_words).items():
+        found = [each for each in (value.values() if isinstance(value, dict) else [value]) if isinstance(each, Words)]
+        for words in found:
+            assert places(words.en) == places(words.zh), name
+            assert all(words), name
+        if found:
+            assert f"words.{name}" in said, name
+
+
+def test_every_refusal_has_two_languages_a_code_of_its_own_and_a_place_where_it_is_raised() -> None:
+    said = "".join(path.read_text(encoding="utf-8") for path in ROOM.glob("*.py"))
+    for code, entry in account_refusals.CATALOGUE.items():
+        assert places(entry.message) == places(entry.message_zh), code
+        assert places(entry.hint) == places(entry.hint_zh), code
+        assert f'refuse("{code}"' in said, code
+    for other in (DAILY, OPERATING, CLIENT, MODEL, SERVICE, WEB):
+        assert not account_refusals.CATALOGUE.keys() & other.keys()
+    for other in (DAILY, OPERATING, MODEL, SERVICE, WEB):
+        assert not CLIENT.keys() & other.keys()

@@ -1,0 +1,166 @@
+"""The same store, looked at through the file and through a server: what is printed is the same, letter by letter."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+
+from tests.cli.histories import failures, hour_before, missed_three
+from tests.cli.remote.served import ServedCli
+
+PASSING: Final = re.compile(
+    r"(?<=\"at\": \")[^\"]+|(?<=\"after\": \")[^\"]+|(?<=\"in_seconds\": )[\d.]+"
+    r"|in \d+ \w+( \d+ \w+)?\s+|\d+ \w+( \d+ \w+)? ago\s*|\b\d+[smhd]\b|(?<=renewed_ago_ms\": )[\d.]+"
+)
+"""What goes on while we look: how long ago, how long until."""
+
+
+def steady(text: str) -> str:
+    return PASSING.sub("<while>", text)
+
+
+LOOKED_AT: Final = [
+    ["ls"],
+    ["ls", "--sort", "next"],
+    ["ls", "--plain"],
+    ["ls", "--state", "paused", "--quiet"],
+    ["ls", "--all", "--label", "none=such"],
+    ["show", "nightly-backup"],
+    ["show", "weekly-digest"],
+    ["why", "nightly-backup"],
+    ["why", "report", "--at", "yesterday"],
+    ["runs"],
+    ["runs", "nightly-backup", "--failed", "--limit", "1"],
+    ["logs", "report"],
+    ["overview"],
+    ["events"],
+    ["events", "--after", "3", "--limit", "2"],
+    ["lanes"],
+    ["nodes"],
+    ["next", "--task", "report"],
+    ["export", "--runs"],
+    ["token", "ls"],
+    ["owner", "ls"],
+    ["owner", "show", "local"],
+    ["webhook", "ls"],
+    ["audit", "ls"],
+    ["audit", "verify"],
+    ["secret", "ls"],
+]
+
+
+@pytest.fixture
+def past(cli: ServedCli) -> ServedCli:
+    failures(cli.path)
+    return cli
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_look_through_the_file_and_through_the_server_are_the_same(past: ServedCli, language: str) -> None:
+    for arguments in LOOKED_AT:
+        for manner in ([], ["--json"]):
+            asked = [*arguments, "--lang", language, *manner]
+            here, there = past.on_file(*asked), past(*asked)
+            assert (there.code, steady(there.out)) == (here.code, steady(here.out)), asked
+
+
+def test_a_missed_stretch_looks_the_same(cli: ServedCli) -> None:
+    last = missed_three(cli.path, "merge")
+    for arguments in (["ls"], ["why", "report", "--at", f"{last:%Y-%m-%dT%H:%M:%SZ}"], ["runs"], ["overview"]):
+        for manner in ([], ["--json"]):
+            here, there = cli.on_file(*arguments, *manner), cli(*arguments, *manner)
+            assert (there.code, steady(there.out)) == (here.code, steady(here.out)), arguments
+
+
+REFUSED: Final = [
+    ["show", "nothing"],
+    ["show", "nightly-bakup"],
+    ["show", "run_00"],
+    ["why", "nightly-backup", "--at", "some day"],
+    ["edit", "report", "--name", "x", "--if-version", "9"],
+    ["edit", "report", "--priority", "1000"],
+    ["skip", "report", "1000000001"],
+    ["retry", "report"],
+    ["stop", "report"],
+    ["backfill", "report", "--from", "2020-01-02", "--to", "2020-01-01"],
+    ["add", "every 1h", "--http", "http://127.0.0.1/x"],
+    ["add", "every 1h", "--say", "x", "--lane", "function:x"],
+    ["lane", "gpu", "-1"],
+    ["nodes", "drain", "nod_x"],
+    ["owner", "show", "nobody"],
+    ["owner", "revoke", "local", "--yes"],
+    ["token", "revoke", "tok_nothing", "--yes"],
+    ["webhook", "add", "http://169.254.169.254/"],
+    ["webhook", "show", "whk_nothing"],
+    ["secret", "rm", "nothing", "--yes"],
+]
+
+
+def test_what_is_refused_on_a_file_is_refused_alike_at_a_server(past: ServedCli) -> None:
+    """Same code, same exit, same sentence, same hint, in both languages."""
+    for arguments in REFUSED:
+        for language in ("en", "zh"):
+            asked = [*arguments, "--lang", language, "--json"]
+            here, there = past.on_file(*asked), past(*asked)
+            assert there.code == here.code != 0, (asked, here, there)
+            told = [
+                {name: value for name, value in done.problem.items() if name != "position"} for done in (here, there)
+            ]
+            assert told[1] == told[0], asked
+
+
+def changes() -> list[list[str]]:
+    return [
+        ["pause", "report", "--reason", "x"],
+        ["resume", "report"],
+        ["skip", "report", "2"],
+        ["edit", "report", "--when", "every day at 6:00", "--label", "a=b"],
+        ["edit", "report", "--when", "every day at 7:00", "--dry-run"],
+        ["backfill", "report", "--from", f"{hour_before(30):%Y-%m-%dT%H:%MZ}", "--to", "now", "--yes"],
+        ["cancel", "weekly-digest"],
+        ["rm", "weekly-digest", "--yes"],
+        ["pause", "--all"],
+        ["lane", "gpu", "3"],
+        ["owner", "set", "bob", "--role", "viewer", "--quota", "active_tasks=5", "--zone", "Asia/Tokyo"],
+        ["owner", "revoke", "bob", "--yes"],
+        ["owner", "restore", "bob"],
+    ]
+
+
+def test_two_identical_stores_answer_alike(past: ServedCli, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One is worked at through a server, its copy as a file."""
+    copy = tmp_path_factory.mktemp("copy") / "horae.db"
+    assert past.on_file("db", "backup", str(copy)).code == 0
+    for arguments in changes():
+        for manner in ([], ["--json"]):
+            there = past(*arguments, *manner)
+            here = past(*arguments, *manner, "--store", f"sqlite:///{copy}")
+            assert (there.code, changed(there.out)) == (here.code, changed(here.out)), arguments
+
+
+MOMENTS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+[+-]\d\d:\d\d")
+
+
+def changed(text: str) -> str:
+    """When something was asked for is not the same; what came of it is."""
+    return MOMENTS.sub("<at>", steady(text))
+
+
+def test_a_new_task_has_the_same_receipt(past: ServedCli) -> None:
+    asked = [
+        "add",
+        "every weekday at 9am",
+        "--http",
+        "https://example.com/x",
+        "--key",
+        "k",
+        "--label",
+        "a=b",
+        "--dry-run",
+    ]
+    for manner in ([], ["--json"]):
+        here, there = past.on_file(*asked, *manner), past(*asked, *manner)
+        mask = re.compile(r"tsk_[0-9a-f]+")
+        assert mask.sub("<id>", changed(there.out)) == mask.sub("<id>", changed(here.out))

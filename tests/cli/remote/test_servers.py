@@ -1,0 +1,270 @@
+"""Servers that are not there, are not ours, are older, go away and come back; and what is only done where the store is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from horae import Horae
+from horae.version import __version__
+from horae.wire.tasks import read_task
+from tests.cli.operating.deployment import Deployment
+from tests.cli.remote.served import ServedCli, Server
+from tests.cli.test_schemas import check
+from tests.servers.ports import ReservedPort
+
+
+def free_port() -> int:
+    """A port on which nobody listens, at least not yet."""
+    with socket.socket() as line:
+        line.bind(("127.0.0.1", 0))
+        port: int = line.getsockname()[1]
+        return port
+
+
+def test_a_server_that_is_not_there_ends_with_7(cli: ServedCli) -> None:
+    for language, word in (("en", "cannot be reached"), ("zh", "无法连接")):
+        done = cli("ls", "--json", "--lang", language, "--server", f"http://127.0.0.1:{free_port()}")
+        check("problem", done.problem)
+        assert (done.code, done.problem["code"]) == (7, "server_unreachable")
+        assert word in done.problem["detail"]
+        assert done.problem["hint"]
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:4672/", "ftp://example.com", "http://ada:secret@example.com", "http://x/?token=y", "http://"]
+)
+def test_an_address_that_is_none_is_refused_without_what_is_secret_in_it(cli: ServedCli, address: str) -> None:
+    done = cli("ls", "--json", "--server", address)
+    assert done.code != 0
+    assert done.problem["code"] in ("bad_server_address", "no_such_context")
+    assert "secret" not in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["up"],
+        ["worker"],
+        ["mcp"],
+        ["move", "sqlite:///a.db", "sqlite:///b.db"],
+        ["db", "check"],
+        ["db", "backup", "x.db"],
+        ["secret", "rotate"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_done_on_this_machine_is_not_done_at_a_server(cli: ServedCli, arguments: list[str]) -> None:
+    done = cli(*arguments, "--server", cli.opened.url, "--json")
+    assert (done.code, done.problem["code"]) == (2, "only_here")
+    assert done.problem["hint"]
+
+
+def test_the_store_can_still_be_named(cli: ServedCli) -> None:
+    assert cli("db", "check", "--json").problem["code"] == "only_here"
+    assert cli.on_file("db", "check", "--json").code == 0
+
+
+def test_a_file_of_tasks_is_applied_exported_and_taken_over(cli: ServedCli, tmp_path: Path) -> None:
+    file = cli.directory / "tasks.json"
+    file.write_text('{"lanes": {"a": 2}, "tasks": [{"name": "x", "when": "every 1h", "say": "x", "lane": "a"}]}')
+    applied = cli("apply", "-f", str(file), "--yes", "--json")
+    assert (applied.code, applied.json["new"], applied.json["applied"]) == (0, 1, True), applied.err
+    again = cli("apply", "-f", str(file), "--yes", "--json")
+    assert (again.json["new"], again.json["same"]) == (0, 1)
+    exported = tmp_path / "all.jsonl"
+    assert cli("export", "--out", str(exported)).code == 0
+    for turn in ("changed", "same"):
+        # An interval is given its beat the first time.
+        taken = cli("import", str(exported), "--json")
+        assert (taken.code, taken.json[turn]) == (0, 1), taken.err
+    table = cli.directory / "crontab"
+    table.write_text("5 4 * * * backup\n", encoding="utf-8")
+    # What the server would refuse is set aside with its reason: no program may run there.
+    assert [each["code"] for each in cli("import", str(table), "--json").json["unclear"]] == ["command_none_allowed"]
+    file.write_text('{"tasks": []}')
+    pruned = cli("apply", "-f", str(file), "--prune", "--yes", "--json")
+    assert (pruned.code, pruned.json["gone"]) == (0, 1)
+    assert cli("simulate", "--for", "3h", "--json").code == 0
+
+
+def test_completion_knows_what_is_at_the_server(cli: ServedCli) -> None:
+    cli("add", "every 1h", "--say", "x", "--name", "there")
+    assert "there" in cli("completion", "answer", "--", "show", "th").out
+    assert "local" in cli("completion", "answer", "--", "owner", "show", "lo").out
+    assert cli("completion", "answer", "--", "--server", f"http://127.0.0.1:{free_port()}", "show", "th").out == ""
+
+
+def test_doctor_looks_at_the_server_that_commands_go_to(cli: ServedCli) -> None:
+    found = {each["check"]: each for each in cli("doctor", "--json").json["checks"]}
+    assert found["server"]["grade"] == found["token"]["grade"] == "ok"
+    assert __version__ in found["server"]["message"]
+    # Nothing runs what is due there.
+    assert found["ready"]["grade"] == "error"
+    assert "store" not in found
+    missing = cli("doctor", "--json", "--server", f"http://127.0.0.1:{free_port()}")
+    assert missing.code == 1
+    assert {each["check"]: each["grade"] for each in missing.json["checks"]}["server"] == "error"
+
+
+# --- others that answer ------------------------------------------------------------------------------------------------
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """A web server of another kind, or of another version: each path says how it is to answer."""
+
+    seen: list[str]
+
+    def do_GET(self) -> None:
+        self.seen.append(f"{self.path} {self.headers.get('authorization', '')}")
+        if self.path == "/healthz":
+            self._answer(200, {"version": "9.9.9"})
+        elif self.path.startswith("/page/"):
+            self._answer(200, None)
+        elif self.path.startswith("/moved/"):
+            self.send_response(302)
+            self.send_header("Location", f"http://{self.headers['host']}/thief")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif self.path.startswith("/newer/healthz"):
+            self._answer(200, {"version": "9.9.9"})
+        elif self.path.startswith("/newer/"):
+            self._answer(404, {"code": "no_such_path", "title": "not found", "detail": "There is nothing.", "hint": ""})
+        elif self.path.startswith("/odd/"):
+            self._answer(200, {"items": [{"no": "task"}], "next_cursor": None})
+
+    def _answer(self, status: int, value: Any) -> None:
+        body = b"<html>hello</html>" if value is None else json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def stranger() -> Iterator[tuple[str, list[str]]]:
+    seen: list[str] = []
+    kind = type("Listening", (Stranger,), {"seen": seen})
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", seen
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("path", "code"), [("page", "not_our_server"), ("odd", "not_our_server"), ("newer", "other_version")]
+)
+def test_who_does_not_answer_like_us_is_told_apart(
+    cli: ServedCli, stranger: tuple[str, list[str]], path: str, code: str
+) -> None:
+    done = cli("ls", "--json", "--server", f"{stranger[0]}/{path}")
+    check("problem", done.problem)
+    assert (done.code, done.problem["code"]) == (7, code)
+    if code == "other_version":
+        assert "9.9.9" in done.problem["detail"]
+        assert __version__ in done.problem["detail"]
+
+
+def test_a_token_follows_nobody_elsewhere(cli: ServedCli, stranger: tuple[str, list[str]]) -> None:
+    address, seen = stranger
+    done = cli("ls", "--json", "--server", f"{address}/moved")
+    assert (done.code, done.problem["code"]) == (7, "not_our_server")
+    assert not any(each.startswith("/thief") for each in seen)
+
+
+# --- streams -----------------------------------------------------------------------------------------------------------
+
+
+def test_events_are_followed_over_a_restart_of_the_server(cli: ServedCli) -> None:
+    """Each event once, although the server was away while some of them happened."""
+    reserved = ReservedPort()
+    port = reserved.number
+    first = Server(cli.url, port)
+    opened = first.start()
+    token = cli.directory / "own.token"
+    token.write_text(opened.tokens["local"], encoding="utf-8")
+    environment = cli.environment(HORAE_SERVER=opened.url, HORAE_TOKEN_FILE=str(token))
+    following = subprocess.Popen(
+        [sys.executable, "-m", "horae", "events", "--follow", "--after", "0", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=cli.directory,
+    )
+    try:
+        assert following.stdout is not None
+        cli.on_file("add", "every 1h", "--say", "x", "--name", "a")
+        seen = [json.loads(following.stdout.readline())]
+        first.stop()
+        cli.on_file("pause", "a")
+        second = Server(cli.url, port)
+        second.start()
+        seen.append(json.loads(following.stdout.readline()))
+        cli.on_file("resume", "a")
+        seen.append(json.loads(following.stdout.readline()))
+        second.stop()
+    finally:
+        following.kill()
+        following.communicate()
+        reserved.release()
+    assert [each["type"] for each in seen] == ["task.created", "task.paused", "task.resumed"]
+    assert [each["number"] for each in seen] == sorted({each["number"] for each in seen})
+    for each in seen:
+        check("event", each)
+
+
+def test_a_page_is_as_long_as_was_asked_for(cli: ServedCli) -> None:
+    """However few a server tells at once."""
+    wishes = [read_task({"name": f"t{number:03d}", "when": "every 1h", "say": "x"}) for number in range(205)]
+
+    async def make() -> None:
+        async with Horae(cli.url, engine=False) as app:
+            await app.service.tasks.create_many(app.who, wishes, lambda task: task.id)
+
+    asyncio.run(make())
+    assert len(cli("ls", "--quiet", "--limit", "205").out.splitlines()) == 205
+    assert len(cli("ls", "--quiet", "--all").out.splitlines()) == 205
+    page = cli("ls", "--quiet", "--limit", "3")
+    assert len(page.out.splitlines()) == 3
+    cursor = cli("ls", "--limit", "3").err.rpartition("--after ")[2].strip()
+    following = cli("ls", "--quiet", "--limit", "202", "--after", cursor)
+    assert len(following.out.splitlines()) == 202
+    assert not set(page.out.split()) & set(following.out.split())
+
+
+def test_a_real_deployment_is_worked_at_with_the_token_that_it_kept(tmp_path: Path) -> None:
+    """`horae up` in one process, commands at its server in others: nobody has to log in on the same machine."""
+    deployment, reserved = Deployment(tmp_path), ReservedPort()
+    url = f"http://127.0.0.1:{reserved.number}"
+    try:
+        up = deployment.up("--port", str(reserved.number))
+        up.expect(url)
+        made = deployment.answer("add", "every 1h", "--say", "hello", "--name", "hello", "--server", url)
+        assert made["task"]["owner"] == "admin"
+        run = deployment.answer("run", "hello", "--wait", "--server", url)
+        assert run["state"] == "succeeded"
+        assert deployment.answer("login", url)["owner"] == "admin"
+        assert [each["name"] for each in deployment.answer("ls", "--server", f"127.0.0.1-{reserved.number}")] == [
+            "hello"
+        ]
+        up.signal(signal.SIGTERM)
+        assert up.ends() == 0
+    finally:
+        deployment.end()
+        reserved.release()

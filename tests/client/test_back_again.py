@@ -1,0 +1,263 @@
+"""What a server tells becomes the values that it was: whatever a command shows of them is the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, get_args
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from horae.choices import Language
+from horae.model.change import Facts
+from horae.model.entry import Entry, EntryKind, Stand, slot_for
+from horae.model.event import EventKind, Numbered
+from horae.model.lane import LaneUse
+from horae.model.outcome import Failed
+from horae.model.policy import Missed, Retry
+from horae.model.reason import Reason
+from horae.model.run import LIVE, Origin, Run, RunState, Span
+from horae.model.task import Pause, PauseCause, Standing, Task, TaskState
+from horae.ports.journal import Line, NumberedLine
+from horae.service.edits import KEEP, Edits, edited_task
+from horae.service.wishes import NEVER, MissedWish, Options, RetryWish, Wish, wish_of
+from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_node, a_run, a_task, an_event
+from horae.wire.agenda import agenda_json
+from horae.wire.facts import read_definition, read_facts
+from horae.wire.overview import (
+    event_json,
+    lane_json,
+    node_json,
+    overview_json,
+    read_event,
+    read_lane,
+    read_node,
+    read_overview,
+)
+from horae.wire.runs import line_json, read_line, read_run, run_json
+from horae.wire.tasks import read_edits, read_task, task_json
+from horae.wire.wishes import edits_json, options_json, wish_json
+from tests.unit.service.stage import ROOT, House
+from tests.unit.wire.imagined import json_values, made, tasks, words
+
+LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
+PATIENT: Final = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+instants = st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
+maybe = st.none() | instants
+texts = words | st.just("")
+reasons = st.none() | st.sampled_from(list(Reason))
+
+
+def travelled(value: Any) -> Any:
+    return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+@st.composite
+def runs(draw: st.DrawFn, task: Task, states: tuple[RunState, ...] = tuple(RunState)) -> Run:
+    planned = draw(instants)
+    span = st.builds(Span, instants, instants, st.integers(1, 9))
+    return a_run(
+        task,
+        planned=planned,
+        attempt=draw(st.integers(1, 9)),
+        origin=draw(st.sampled_from(list(Origin))),
+        due=draw(instants),
+        state=draw(st.sampled_from(states)),
+        reason=draw(reasons),
+        node=draw(st.none() | words),
+        started=draw(maybe),
+        ended=draw(maybe),
+        span=draw(st.none() | span),
+        cancel=draw(reasons),
+        lanes=tuple(draw(st.lists(words, max_size=2))),
+        result=draw(st.none() | json_values.map(json.dumps) | st.just('{"cut": [1,')),
+        error=draw(st.none() | texts),
+    )
+
+
+@st.composite
+def standings(draw: st.DrawFn) -> Standing:
+    pause = st.builds(Pause, instants, st.sampled_from(list(PauseCause)), texts, maybe)
+    return Standing(
+        state=draw(st.sampled_from(list(TaskState))),
+        counted=draw(st.integers(0, 99)),
+        failures=draw(st.integers(0, 9)),
+        skips_left=draw(st.integers(0, 9)),
+        last_end=draw(maybe),
+        last_result=draw(st.none() | texts),
+        pause=draw(st.none() | pause),
+        reason=draw(reasons),
+        ended=draw(maybe),
+    )
+
+
+@st.composite
+def entries(draw: st.DrawFn, task: Task) -> Entry:
+    kind, origin, planned = draw(st.sampled_from(EntryKind)), draw(st.sampled_from(Origin)), draw(instants)
+    return Entry(
+        task.id,
+        slot_for(kind, origin, planned),
+        kind,
+        draw(instants),
+        planned,
+        task.owner,
+        priority=draw(st.integers(-9, 9)),
+        stand=draw(st.sampled_from(Stand)),
+        origin=origin,
+        attempt=draw(st.integers(1, 9)),
+        through=draw(maybe),
+        span=draw(st.none() | st.builds(Span, instants, instants, st.integers(1, 9))),
+        waited=draw(st.booleans()),
+        in_order=draw(st.booleans()),
+        lane=draw(st.none() | words),
+        run_id=draw(st.none() | words),
+    )
+
+
+@st.composite
+def all_facts(draw: st.DrawFn) -> Facts:
+    task = draw(tasks())._replace(version=draw(st.integers(1, 99)), created=draw(instants))
+    return Facts(
+        task,
+        draw(standings()),
+        tuple(draw(st.lists(entries(task), max_size=3))),
+        tuple(draw(st.lists(runs(task, tuple(LIVE)), max_size=2))),
+        tuple(draw(st.lists(st.builds(LaneUse, words, st.integers(0, 9), st.integers(0, 9)), max_size=2))),
+        draw(reasons),
+    )
+
+
+def known_to_a_client(run: Run) -> Run:
+    """What only the engine needs is not told, and a value is spelled anew."""
+    same = run.span == Span(run.planned, run.planned, 1)
+    told = run_json(run)["result"]
+    result = None if told is None else json.dumps(told, ensure_ascii=False)
+    return run._replace(token=0, claimed=None, result=result, span=None if same else run.span)
+
+
+@PATIENT
+@given(all_facts())
+def test_a_task_and_its_agenda_come_back_whole(facts: Facts) -> None:
+    told = travelled({**task_json(facts), "agenda": agenda_json(facts)})
+    again = read_facts(told)
+    assert again == facts._replace(live=tuple(map(known_to_a_client, facts.live)))
+
+
+@PATIENT
+@given(all_facts(), st.data())
+def test_a_task_without_its_agenda_tells_the_same_of_itself(facts: Facts, data: st.DataObject) -> None:
+    last = data.draw(st.none() | runs(facts.task))
+    told = travelled(task_json(facts, "en", last, 3))
+    again = read_facts(told)
+    assert read_definition(told) == facts.task
+    for language in LANGUAGES:
+        assert task_json(again, language, last, 3) == task_json(facts, language, last, 3)
+
+
+def test_what_a_newer_server_says_beside_is_let_pass() -> None:
+    facts = Facts(a_task(), Standing())
+    told = travelled(task_json(facts))
+    assert read_facts(told | {"surprise": [1]}) == read_facts(told)
+
+
+@PATIENT
+@given(st.data())
+def test_runs_come_back_as_they_are_shown(data: st.DataObject) -> None:
+    run = data.draw(runs(a_task()))
+    again = read_run(travelled(run_json(run)))
+    assert again == known_to_a_client(run)
+    for language in LANGUAGES:
+        assert run_json(again, "water", "Asia/Tokyo", language) == run_json(run, "water", "Asia/Tokyo", language)
+
+
+def test_lines_events_lanes_and_nodes_come_back() -> None:
+    line = NumberedLine(7, Line("run_1", NOON, "info", "浇花"))
+    assert read_line(travelled(line_json(line))) == line
+    for kind in EventKind:
+        event = Numbered(9, an_event(a_task(), kind=kind, run_id="run_1", detail="because"))
+        assert read_event(travelled(event_json(event))) == event
+    lane = LaneUse("press", 3, 1)
+    assert read_lane(travelled(lane_json(lane))) == lane
+    node = a_node(host="here", load=1, capacity=2, offset=timedelta(microseconds=-1_500), draining=True)
+    assert read_node(travelled(node_json(node))) == node
+
+
+def test_an_overview_comes_back_as_it_is_shown() -> None:
+    async def play() -> None:
+        house = House()
+        await house.add(options=Options(retries=0, give_up_after=1), lane="press")
+        await house.add("every 30m", name="next", zone="Asia/Tokyo")
+        house.later(31 * MINUTE)
+        await house.claim()
+        await house.ran(29 * MINUTE, Failed("no"))
+        found = await house.service.overview.now(ROOT)
+        assert found.upcoming
+        assert found.needs
+        told = overview_json(found)
+        assert overview_json(read_overview(travelled(told))) == told
+
+    asyncio.run(play())
+
+
+@PATIENT
+@given(tasks())
+def test_a_wish_means_the_same_on_the_other_side(task: Task) -> None:
+    wish = wish_of(task)
+    assert made(read_task(travelled(wish_json(wish))), task) == task
+
+
+def test_a_wish_that_names_no_zone_gets_that_of_whoever_asks() -> None:
+    wish = Wish("water", "every day at 9:00", a_task().target)
+    assert wish_json(wish, "Asia/Tokyo")["zone"] == "Asia/Tokyo"
+    assert wish_json(wish._replace(zone="Europe/Berlin"), "Asia/Tokyo")["zone"] == "Europe/Berlin"
+    assert wish_json(wish._replace(when=NOON))["when"] == {"kind": "once", "at": "2026-03-01T12:00:00Z"}
+    assert wish_json(wish)["payload"] == {}
+
+
+def test_options_are_told_part_by_part() -> None:
+    chosen = Options(
+        missed=MissedWish("latest", NEVER),
+        retries=NEVER,
+        retry=RetryWish(backoff=SECOND),
+        timeout="2m",
+        max_duration=NEVER,
+        give_up_after=3,
+        overlap="queue",
+    )
+    assert options_json(chosen) == {
+        "missed": {"mode": "latest", "within": None},
+        "retries": None,
+        "retry": {"backoff": "PT1S"},
+        "timeout": "2m",
+        "max_duration": None,
+        "give_up_after": 3,
+        "overlap": "queue",
+    }
+    whole = Options(missed=Missed("all", HOUR, 7), retry=Retry(None, MINUTE, 2.0, HOUR))
+    assert options_json(whole) == {
+        "missed": {"mode": "all", "within": "PT1H", "limit": 7},
+        "retry": {"attempts": None, "backoff": "PT1M", "factor": 2.0, "max": "PT1H"},
+    }
+
+
+def test_an_edit_does_the_same_on_the_other_side() -> None:
+    task = a_task(lane="press", labels=(("a", "b"),))
+    edits = Edits(
+        name="new",
+        when="every 5m",
+        zone="Asia/Tokyo",
+        target=read_task({"name": "n", "when": "now", "say": "x"}).target,
+        payload="null",
+        lane=None,
+        labels={"c": "d"},
+        options=Options(timeout=SECOND),
+    )
+    there = read_edits(travelled(edits_json(edits)))
+    assert edited_task(task, there, None, NOON) == edited_task(task, edits, None, NOON)
+    assert edits_json(Edits()) == {}
+    assert read_edits(edits_json(Edits(lane=None))).lane is None
+    assert read_edits(edits_json(Edits(name="x"))).lane is KEEP

@@ -1,0 +1,40 @@
+"""The page on compatibility names every route, code and warning of these surfaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi.routing import APIRoute
+
+from horae.api.compat import ROUTERS, notices
+from horae.api.compat.marks import SNOOZED_FROM, SOURCE_ID, SOURCE_TYPE, SURFACE, TASK_TYPE, UPDATED
+from horae.api.compat.refusals import CATALOGUE
+from horae.model.refusals import CATALOGUE as OF_TASKS
+from horae.schedule.compat import Note
+from horae.schedule.compat.notes import codes
+from horae.web.refusals import CATALOGUE as OF_REQUESTS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "compatibility.md").read_text(encoding="utf-8")
+
+
+def test_every_route_is_named() -> None:
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    assert len(routes) > 20
+    for route in routes:
+        # The switches of one schedule stand in one line.
+        path = route.path if not route.path.endswith(("/disable", "/pause", "/resume")) else route.path.split("}")[1]
+        path = path.replace("{task_id}", "{id}")
+        assert path in PAGE, route.path
+
+
+def test_every_code_is_named_and_none_is_taken() -> None:
+    notes = {each.code for each in vars(notices).values() if isinstance(each, Note)}
+    assert notes
+    for code in {*CATALOGUE, *notes}:
+        assert f"`{code}`" in PAGE, code
+        assert code not in {*OF_TASKS, *OF_REQUESTS, *codes()}
+
+
+def test_every_label_is_named() -> None:
+    for label in (SURFACE, UPDATED, TASK_TYPE, SOURCE_TYPE, SOURCE_ID, SNOOZED_FROM):
+        assert f"`{label}`" in PAGE

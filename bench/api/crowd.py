@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import cycle
 from pathlib import Path
@@ -42,19 +41,22 @@ def _found(tasks: int, lead: timedelta | None, others: Bar, sizes: Sizes) -> tup
         token = deployment.member("crowd")
         tick(deployment, _FEW)
         told = run_fast(_Stage(deployment, token, sizes.probes).play(tasks, lead))
-    asked = Samples.of([told["asked"]])
     rows = (
         counted("made in", told["made"], "s"),
         counted("all of them over after", told["over"], "s"),
         counted("started, from the first due to the last over", tasks / max(told["worked"], 1e-3), "/s"),
         percentile_row("another owner's on-time tasks meanwhile, lateness p99", Samples.of([told["late"]]), 0.99),
         percentile_row("another owner's on-time tasks meanwhile, worst", Samples.of([told["late"]]), 1.0, others),
-        percentile_row("the API meanwhile, p50", asked, 0.5),
-        percentile_row("the API meanwhile, p99", asked, 0.99, _PROBES),
+        *(row for name, took in told["asked"].items() for row in _asked(name, took)),
         counted("requests that failed", told["failed"], bar=Bar("at most", 0)),
     )
-    note = f"{len(asked.all):,} requests of somebody else meanwhile: get, list of 50, create in turns, {sizes.probes} a second."
+    note = f"Somebody else asks meanwhile, in turns, at most {sizes.probes} times a second on one connection."
     return rows, (note,)
+
+
+def _asked(name: str, took: list[float]) -> tuple[Row, Row]:
+    samples, what = Samples.of([took]), f"the API meanwhile, {name} ({len(took):,})"
+    return percentile_row(f"{what}, p50", samples, 0.5), percentile_row(f"{what}, p99", samples, 0.99, _PROBES)
 
 
 class _Stage:
@@ -106,24 +108,29 @@ class _Stage:
             await _CLOCK.pause(0.25)
         line.close()
 
-    async def _probe(self, since: datetime | None) -> tuple[list[float], int]:
+    async def _probe(self, since: datetime | None) -> tuple[dict[str, list[float]], int]:
         """How long each took, and how many failed. What is before `since` does not count."""
-        line, took, failed = await connected(self._there.base), [], 0
+        line, failed = await connected(self._there.base), 0
         requests = self._requests()
-        while not self._is_over.is_set():
+        took: dict[str, list[float]] = {name: [] for name in requests}
+        for name, asked in cycle(requests.items()):
+            if self._is_over.is_set() and all(took.values()):
+                break
             at = _CLOCK.steady()
-            reply = await line.ask(next(requests))
+            reply = await line.ask(asked)
             seconds = _CLOCK.steady() - at
             if since is None or _CLOCK.now() >= since:
-                took.append(seconds)
+                took[name].append(seconds)
                 failed += not 200 <= reply.status < 300
             await _CLOCK.pause(max(self._every - seconds, 0))
         line.close()
         return took, failed
 
-    def _requests(self) -> Iterator[bytes]:
+    def _requests(self) -> dict[str, bytes]:
         head = self._there.head()
         task = {"name": "probe", "when": "every day at 9am", "zone": "UTC", "say": "hello"}
-        paths = ("/v1/tasks?owner=clock&limit=1", "/v1/tasks?limit=50")
-        asked = [request("GET", path, head) for path in paths]
-        yield from cycle([*asked, request("POST", "/v1/tasks", head, json.dumps(task).encode())])
+        return {
+            "overview": request("GET", "/v1/overview", head),
+            "list of 50": request("GET", "/v1/tasks?limit=50", head),
+            "create": request("POST", "/v1/tasks", head, json.dumps(task).encode()),
+        }

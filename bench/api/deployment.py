@@ -65,9 +65,9 @@ class Deployment(NamedTuple):
         assert 200 <= reply.status < 300, (reply.status, reply.body[:500])
         return json.loads(reply.body) if reply.body else None
 
-    def member(self, name: str, **quotas: int) -> str:
+    def member(self, name: str, **quotas: int | None) -> str:
         """An owner with a token of its own, and quotas that are not in the way; the token."""
-        wide = {"active_tasks": 10_000_000, "runs_per_day": 10_000_000, "concurrent_runs": 1_000, **quotas}
+        wide = {"active_tasks": None, "runs_per_day": None, "concurrent_runs": 1_000, **quotas}
         self.ask("PUT", f"/v1/owners/{name}", {"role": "member", "quotas": wide})
         made = self.ask("POST", "/v1/tokens", {"owner": name, "name": "bench"})
         return str(made["text"])
@@ -85,9 +85,17 @@ def deployed(folder: Path, *options: str, settings: Mapping[str, str] | None = N
     """For as long as the block goes on; then it is stopped in good order."""
     url = f"sqlite:///{folder.absolute()}/horae.db"
     command = [sys.executable, "-m", "horae", "up", str(_FUNCTIONS), "--store", url, "--port", "0", "--json", *options]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=_HOME, env=_environment(folder, settings or {})
-    ) as process:
+    with (
+        (folder / "log").open("ab") as log,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=_HOME,
+            env=_environment(folder, settings or {}),
+        ) as process,
+    ):
         try:
             yield _ready(process, folder)
         finally:
@@ -123,7 +131,9 @@ def _ready(process: subprocess.Popen[str], folder: Path) -> Deployment:
     assert process.stdout is not None
     waiting, base, file = set(_READY), "", ""
     while waiting:
-        said = json.loads(process.stdout.readline())
+        line = process.stdout.readline()
+        assert line, (folder / "log").read_text(encoding="utf-8", errors="replace")[-2_000:]
+        said = json.loads(line)
         waiting.discard(said["type"])
         if said["type"] == "api.ready":
             base, file = said["url"], said["token_file"]

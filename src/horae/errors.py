@@ -13,6 +13,7 @@ HoraeError
     ├── StoreUnavailable    it cannot be reached, or is closed
     │   ├── UnknownStore    its address names no store (a Refusal too)
     │   ├── UnusableStore   it is there, but not for us: wrong password, too old, read-only (a Refusal too)
+    │   ├── ServerUnreachable   a server that has it does not answer, or not as ours do (a Refusal too)
     │   └── UnfitNode       this machine may not take part: its clock is too far from the store's (a Refusal too)
     ├── StoreFull           no space left for another write
     └── StoreDamaged        an integrity check failed, or the file is not ours
@@ -126,6 +127,10 @@ class StoreUnavailable(StoreError):
 
 class UnknownStore(Refusal, StoreUnavailable):
     """An address that names no store that there could be."""
+
+
+class ServerUnreachable(Refusal, StoreUnavailable):
+    """A server that was asked over HTTP is not there, or cannot be understood."""
 
 
 class UnfitNode(Refusal, StoreUnavailable):

@@ -13,13 +13,14 @@ import pytest
 from horae.engine import dispatcher, verdict
 from horae.engine.carried import Carried
 from horae.engine.lease import Lease
-from horae.lifecycle import agenda, control, ending, fire, missed, occurrence, recover, settle
+from horae.lifecycle import agenda, control, ending, fire, missed, noticing, occurrence, recover, settle
 from horae.lifecycle.reckoning import Reckoning
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.event import Event, EventKind
 from horae.model.reason import Reason
 from horae.model.run import LIVE, Run, RunState
+from horae.model.task import Standing, Task
 from horae.ports.store import Claim, Claimed
 from horae.simulation.history import History
 from horae.stores.memory.agenda import MemoryAgenda
@@ -188,6 +189,16 @@ def _parked_for_ever(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Data, "_seat_the_first", lambda _self, _lane: None)
 
 
+def _tells_each_time(patch: pytest.MonkeyPatch) -> None:
+    """Whoever only looks at how the task stands now tells of the same incident again and again."""
+
+    def noticed(_facts: Facts, task: Task, standing: Standing, now: datetime, *_: object) -> tuple[Event, ...]:
+        failing = noticing.is_failing(task, standing)
+        return (Event(EventKind.TASK_FAILING, now, task.owner, task.id),) if failing else ()
+
+    patch.setattr(ending, "noticed", noticed)
+
+
 def _repeats_for_ever(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Reckoning, "counted", lambda self, _given, _planned: self.standing)
 
@@ -283,6 +294,7 @@ DEFECTS: Final = (
     Defect("a failed run is not tried again", frozenset({"retry"}), _failed_is_not_tried_again),
     Defect("acknowledged, but not written", frozenset({"8"}), _acknowledged_but_not_written),
     Defect("gives up too late", frozenset({"give_up"}), _gives_up_late),
+    Defect("failures are told of each time", frozenset({"notice"}), _tells_each_time),
     Defect("a freed seat is offered to nobody", frozenset({"3"}), _parked_for_ever),
     Defect("repeats for ever", frozenset({"repeat"}), _repeats_for_ever),
     Defect("the newest gives way too", frozenset({"missed", "reason"}), _the_newest_is_merged_too),

@@ -9,6 +9,7 @@ from secrets import token_hex
 from typing import Any, Final
 
 from ..clock import Clock
+from ..outgoing.addresses import read_networks
 from ..ports.keeping import Keeping
 from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
@@ -16,6 +17,7 @@ from ..service.secrets import SecretBox
 from ..service.service import Service
 from .kinds import Kinds, usable
 from .sealed import sealing_of
+from .usual_quotas import usual_quotas
 
 _CALLBACK_KEY: Final = "callback_key"
 _KEPT: Final = ("callback", "key")
@@ -30,7 +32,9 @@ def make_service(
     told: Callable[[datetime | None], None] = lambda _due: None,
 ) -> Service:
     secrets = SecretBox(store, sealing_of(url, kinds.settings.value("key_file")), clock)
-    return Service(store, clock, zone, secrets, check=kinds.check, told=told)
+    networks = read_networks(kinds.settings.value("outgoing_networks"))
+    members = usual_quotas(kinds.settings)
+    return Service(store, clock, zone, secrets, check=kinds.check, told=told, networks=networks, members=members)
 
 
 async def open_targets(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
-from ..schedule.preview import fires_in
+from ..schedule.instants import SECOND, to_instant
+from ..schedule.zones import find_zone
 
 
 def utc(at: datetime | None) -> str | None:
     """`2026-11-16T05:48:44.123Z`: milliseconds, or microseconds where there are any; exact in both directions."""
     if at is None:
         return None
-    plain = at.astimezone(UTC).replace(tzinfo=None)
+    plain = (at if at.tzinfo is UTC else at.astimezone(UTC)).replace(tzinfo=None)
     return plain.isoformat(timespec="microseconds" if plain.microsecond % 1000 else "milliseconds") + "Z"
 
 
@@ -36,8 +38,14 @@ def local(at: datetime | None, zone: str | None) -> str | None:
     """The same instant on the wall of a zone, with its offset."""
     if at is None:
         return None
-    (fire,) = fires_in(zone or "UTC", [at])
-    return fire.local.isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds")
+    offset = find_zone(zone or "UTC").offset(to_instant(at) // SECOND)
+    wall = at.astimezone(_wall(offset))
+    return wall.isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds")
+
+
+@lru_cache(maxsize=1_024)
+def _wall(offset: int) -> timezone:
+    return timezone(timedelta(seconds=offset))
 
 
 def milliseconds(length: timedelta | None) -> float | None:

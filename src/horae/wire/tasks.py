@@ -73,11 +73,31 @@ def task_json(
 ) -> dict[str, Any]:
     """The task with how it stands; `last` is its newest run, and `missed` how many of its occurrences nothing could run
     within the last day, where those were looked for."""
+    return {**fixed_json(facts.task, language), **moving_json(facts, last, missed)}
+
+
+def fixed_json(task: Task, language: Language = "en") -> dict[str, Any]:
+    """What does not change from run to run: lists show the same tasks again and again."""
+    short = len(task.payload) + len(task.target.spec) <= _REMEMBERED_CHARACTERS
+    return _fixed(task, language) if short else _fixed.__wrapped__(task, language)
+
+
+@lru_cache(maxsize=4_096)
+def _fixed(task: Task, language: Language) -> dict[str, Any]:
+    return {
+        "id": task.id,
+        **definition_json(task),
+        "means": sentence(task.schedule, language),
+        "version": task.version,
+        "created": utc(task.created),
+    }
+
+
+def moving_json(facts: Facts, last: Run | None = None, missed: int | None = None) -> dict[str, Any]:
+    """How it stands."""
     task, standing = facts.task, facts.standing
     upcoming = next_due(facts)
-    fixed = _fixed if len(task.payload) + len(task.target.spec) <= _REMEMBERED_CHARACTERS else _fixed.__wrapped__
     return {
-        **fixed(task, language),
         "state": standing.state.value,
         "next": utc(upcoming),
         "next_local": local(upcoming, task.schedule.zone),
@@ -86,18 +106,6 @@ def task_json(
         "waiting_for": waiting_for(facts),
         "last": None if last is None else run_json(last, task.name, task.schedule.zone),
         "missed_24h": missed,
-    }
-
-
-@lru_cache(maxsize=4_096)
-def _fixed(task: Task, language: Language) -> dict[str, Any]:
-    """What does not change from run to run: lists show the same tasks again and again."""
-    return {
-        "id": task.id,
-        **definition_json(task),
-        "means": sentence(task.schedule, language),
-        "version": task.version,
-        "created": utc(task.created),
     }
 
 

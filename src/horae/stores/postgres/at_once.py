@@ -23,6 +23,8 @@ _SHARED: Final = (3, 6, 7, 9, 10, 11, 12)
 
 def births_at_once(folded: Folded, told: int) -> list[Any] | None:
     kept = folded.kept
+    if any(noted[2][5] for noted in kept):
+        return None
     runs = list(zip(*[noted[2][2][0] for noted in kept], strict=True))
     ids, task_ids, owners, _, planned, due, *_ = runs
     shared = [runs[place] for place in _SHARED]
@@ -35,6 +37,36 @@ def births_at_once(folded: Folded, told: int) -> list[Any] | None:
     arrays = [array_text(column) for column in (tasks, ids, owners, instants, task_ids)]
     *alike, claimed, started = [column[0] for column in shared]
     return [*arrays, *alike, numbers[claimed], None if started is None else numbers[started], told]
+
+
+def few_births_at_once(folded: Folded) -> list[Any] | None:
+    """With what must still be so, and with the instants of those entries that stay for the next occurrence."""
+    kept = folded.kept
+    runs = list(zip(*[noted[2][2][0] for noted in kept], strict=True))
+    ids, task_ids, owners, _, planned, due, *_ = runs
+    shared = [runs[place] for place in _SHARED]
+    instants = _instants(planned)
+    if any(column.count(column[0]) != len(kept) for column in shared) or not all(map(tells, ids, instants)):
+        return None
+    known, entries = [noted[0] for noted in kept], [noted[1][0] for noted in kept]
+    following = [noted[2][5][0] if noted[2][5] else None for noted in kept]
+    *alike, claimed, started = [column[0] for column in shared]
+    return [
+        [each[0] for each in known],
+        [each[1] for each in known],
+        [entry[1] for entry in entries],
+        _instants([entry[3] for entry in entries]),
+        list(ids),
+        list(owners),
+        instants,
+        list(task_ids),
+        _instants(due),
+        *alike,
+        numbers[claimed],
+        None if started is None else numbers[started],
+        [None if entry is None else microseconds(entry[3]) for entry in following],
+        [None if entry is None else microseconds(entry[4]) for entry in following],
+    ]
 
 
 def successes_at_once(folded: Folded, told: int) -> list[Any] | None:

@@ -18,6 +18,8 @@ from .layers import layers, record_row
 
 _BIRTHS: Final = frozenset({"start_runs", "bear_runs", "insert_runs"})
 """What the ledger has already is left out of these, and whoever asked sees that by the number of rows."""
+_ALONE: Final = frozenset({"few_due", "few_carried"})
+"""What a node says that never begins a transaction: its plans are made anew as well."""
 _PLANS_HOLD_SECONDS: Final = (0.5, 60.0)
 """How long plans are used before they are made anew, of a new connection and of an old one."""
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -48,6 +50,8 @@ class PostgresLink:
         self._planned, self._plans_hold = self._clock.steady(), _PLANS_HOLD_SECONDS[0]
 
     async def query(self, name: str, *values: Any) -> list[Row]:
+        if name in _ALONE and not self._are_plans_fresh():
+            await self._connection.execute("DISCARD PLANS")
         return await self._connection.fetch(self._statements[name], *map(_given, values))
 
     async def _run(self, name: str, *values: Any) -> list[Row]:

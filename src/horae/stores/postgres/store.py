@@ -8,6 +8,8 @@ from ..served.link import Link
 from ..served.store import ServedStore
 from .address import Address
 from .door import PostgresDoor
+from .few_claims import FewClaimer
+from .few_ends import FewCarrier
 from .migrate import bring_up_to_date
 from .using import PostgresUsing
 
@@ -21,6 +23,8 @@ class PostgresStore(PostgresUsing, ServedStore):
         self.address = Address.parsed(url)
         self._postgres = PostgresDoor(self.address)
         super().__init__(self._postgres, self.address.connections, SLICE)
+        self._claimer = FewClaimer(self._session, self._familiar, SLICE)
+        self._carrier = FewCarrier(self._session, self._familiar)
 
     async def _prepare(self) -> None:
         async with self._postgres.first() as connection:

@@ -30,7 +30,7 @@ _OTHERS_ARE_AT_IT: Final = timedelta(milliseconds=50)
 _VERSION: Final = ENTRY_WIDTH
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """Who claims, when, how much, and who decides."""
 
     now: datetime
@@ -63,24 +63,26 @@ class Claimer:
             if not found:
                 return Claim()
             timed, ready = found[0]
-            head = _earlier(timed, ready)
+            head = earlier(timed, ready)
             if room <= 0 or head is None or head > now:
                 self._head = head
                 return Claim((), 0, head is not None and head <= now, head)
-        asked = _Asked(now, node, room, decide)
+        return await self._thoroughly(Asked(now, node, room, decide))
+
+    async def _thoroughly(self, asked: Asked) -> Claim:
         try:
             return await self._claimed(asked, careful=False)
         except AlreadyMadeError:
             return await self._claimed(asked, careful=True)
 
-    async def _claimed(self, asked: _Asked, *, careful: bool) -> Claim:
+    async def _claimed(self, asked: Asked, *, careful: bool) -> Claim:
         claim, draft = await self._session.transact(lambda link: self._claim(link, asked, careful=careful))
         if draft is not None:
             draft.learnt_by(self._familiar)
         self._head = claim.next_due
         return claim
 
-    async def _claim(self, link: Link, asked: _Asked, *, careful: bool) -> tuple[Claim, Draft | None]:
+    async def _claim(self, link: Link, asked: Asked, *, careful: bool) -> tuple[Claim, Draft | None]:
         """And what was written: of a transaction that is tried again, only the last try is."""
         found = await link.query("begin_claim", asked.node)
         if not found:
@@ -97,7 +99,7 @@ class Claimer:
         if decided:
             self._turns.last = rows[decided - 1][5]
         timed, ready = (await link.query("heads"))[0]
-        return _answer(claimed, decided, asked.now, _earlier(timed, ready)), draft
+        return answer(claimed, decided, asked.now, earlier(timed, ready)), draft
 
     async def _gather(self, link: Link, rows: list[Row], begun: _Begun) -> Gathered:
         gathered = Gathered(self._familiar, {row[0]: row[_VERSION] for row in rows})
@@ -113,7 +115,7 @@ class Claimer:
         return gathered
 
     async def _decide(
-        self, link: Link, rows: list[Row], asked: _Asked, begun: _Begun, claimed: list[Claimed], *, careful: bool
+        self, link: Link, rows: list[Row], asked: Asked, begun: _Begun, claimed: list[Claimed], *, careful: bool
     ) -> tuple[int, Draft]:
         """One after the other, until there is no room or it has taken too long; how many were decided."""
         gathered = await self._gather(link, rows, begun)
@@ -168,12 +170,12 @@ def _again(decide: FireDecision, entry: Entry, token: int, facts: Facts) -> Chan
     return decide(facts, entry, token)
 
 
-def _earlier(timed: int | None, ready: int | None) -> datetime | None:
+def earlier(timed: int | None, ready: int | None) -> datetime | None:
     heads = [due for due in (timed, ready) if due is not None]
     return instants[min(heads)] if heads else None
 
 
-def _answer(claimed: list[Claimed], decided: int, now: datetime, head: datetime | None) -> Claim:
+def answer(claimed: list[Claimed], decided: int, now: datetime, head: datetime | None) -> Claim:
     if not decided and head is not None and head <= now:
         # Everything that is due is being taken by others just now.
         return Claim((), 0, more=False, next_due=now + _OTHERS_ARE_AT_IT)

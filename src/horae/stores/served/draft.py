@@ -156,7 +156,8 @@ class Draft:
             self._gathered.surroundings.taken(run.lanes if run.state in LIVE else (), 1)
         for run in change.moved:
             self._note_moved(known, run)
-        if change.standing is not None or change.task is not None or change.born or change.moved or change.cancelled:
+        if any(change[:7]):
+            # Also where only the agenda is new: by its version others see that what they have decided on is as it was.
             self._note_known(known, after(known, change, (0,) * len(change.born)), change)
 
     def _note_known(self, before: Known, known: Known, change: Change) -> None:

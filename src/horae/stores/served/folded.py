@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ...model.change import NOTHING, Change
-from ...model.entry import Entry
+from ...model.entry import Entry, Stand
 from ...model.event import EventKind
 from ...model.run import LIVE, RunState
 from ...model.task import TaskState
@@ -43,8 +43,8 @@ class Folded:
 
 
 def _born(known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
-    """The only entry of a quiet task has become a run."""
-    _, standing, born, *_ = change
+    """The only entry of a quiet task has become a run; it leaves, or stands for the next occurrence now."""
+    _, standing, born, _, _, put, *_ = change
     number, version, task, before, live, _ = known
     if standing is None or live or len(born) != 1 or len(entries) != 1 or entries[0][16] is not None:
         return None
@@ -52,11 +52,19 @@ def _born(known: Known, entries: tuple[Entry, ...], change: Change) -> Known | N
     if run[13:] != PLAIN_RUN or run[8] is not None or run[7] not in LIVE:
         return None
     told = ((EventKind.RUN_STARTED, run[11], run[2], task[0], run[0], None),)
-    if change != (None, standing, born, (), (), (), (entries[0][1],), told, False, *_NOTHING_ELSE):
+    if put and (len(put) != 1 or not _is_only_later(entries[0], put[0])):
+        return None
+    dropped = () if put else (entries[0][1],)
+    if change != (None, standing, born, (), (), put, dropped, told, False, *_NOTHING_ELSE):
         return None
     if standing != (before[0], before[1] + 1, *before[2:]):
         return None
     return new(Known, (number, version + 1, task, standing, born, (0,)))
+
+
+def _is_only_later(before: Entry, entry: Entry) -> bool:
+    """Whether nothing of it is new but its instants."""
+    return entry == (*before[:3], entry[3], entry[4], *before[5:7], Stand.TIMED, *before[8:])
 
 
 def _succeeded(known: Known, change: Change) -> Known | None:

@@ -125,15 +125,17 @@ class Session:
         raise AssertionError
 
     async def _at_once(self, pool: Pool, work: Callable[[Link], Awaitable[_T]]) -> _T:
-        for _ in range(_TRIES - 1):
+        for tries_left in range(_TRIES - 1, -1, -1):
             try:
                 async with pool.link() as link:
-                    return await work(link)
+                    answer = await work(link)
             except Exception as error:
-                if not self._door.is_worth_another_try(error):
-                    raise
-        async with pool.link() as link:
-            return await work(link)
+                if tries_left and self._door.is_worth_another_try(error):
+                    continue
+                raise
+            self.transactions += 1
+            return answer
+        raise AssertionError
 
     async def _undo(self, link: Link, error: Exception) -> None:
         """A connection that may be lost is not asked for anything more: the answer could take as long again."""

@@ -1,0 +1,48 @@
+"""Agents: one word stops all that one of them made, another lets it go on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..web.answers import answer
+from ..web.caller import Who
+from ..web.guarded import resource
+from .asked import DryRun, acting
+from .asked import Owner as OwnerQuery
+from .told import told
+
+router: Final = resource("/v1", "agents")
+
+Agent = Annotated[str, Path(max_length=200, description="The name of an agent.")]
+
+
+@router.post(
+    "/agents/{agent}/stop",
+    **told(
+        "stop_agent",
+        "Pause all that an agent made; it makes and wakes nothing more",
+        "Stopped",
+        problems=(404,),
+        once=True,
+    ),
+)
+async def stop_agent(
+    request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+) -> Response:
+    number = await acting(request, dry_run=dry_run).approvals.stop_agent(who, agent, owner)
+    return answer({"agent": agent, "tasks": number, "dry_run": dry_run})
+
+
+@router.post(
+    "/agents/{agent}/restart",
+    **told("restart_agent", "It may go on, and what was paused with it does", "Stopped", problems=(404,), once=True),
+)
+async def restart_agent(
+    request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+) -> Response:
+    number = await acting(request, dry_run=dry_run).approvals.restart_agent(who, agent, owner)
+    return answer({"agent": agent, "tasks": number, "dry_run": dry_run})

@@ -1,0 +1,43 @@
+"""Whether the process lives, and whether it can do its work: for those who watch over it, without a token."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..observe.health import readiness
+from ..observe.looking import Looking
+from ..version import __version__
+from ..web.answers import answer
+from ..web.house import house_of
+from .told import told
+
+router: Final = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", **told("healthz", "The process is alive", "Health", public=True))
+async def healthz() -> Response:
+    return answer({"status": "ok", "version": __version__})
+
+
+_READYZ: Final[dict[str, Any]] = told(
+    "readyz", "It can do its work; if not (503), which part is missing", "Readiness", public=True
+)
+_READYZ["responses"][503] = _READYZ["responses"][200]
+
+
+@router.get("/readyz", **_READYZ)
+async def readyz(request: Request) -> Response:
+    house = house_of(request)
+    looking: Looking = house.looking
+    found = await readiness(house.service.store, house.clock, tolerance=looking.tolerance, grace=looking.grace)
+    ready = found.is_ready(engine=house.settings.engine)
+    shape: dict[str, Any] = {
+        "status": "ready" if ready else "not ready",
+        "version": __version__,
+        "parts": found._asdict(),
+    }
+    return answer(shape, 200 if ready else 503, None if ready else {"Retry-After": "2"})

@@ -1,0 +1,106 @@
+"""Those who listen over HTTP: the one reader of the log, and once a second a look at all streams and their tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from ..clock import Clock
+from ..errors import HoraeError, NotAuthenticated
+from ..model.principal import Principal
+from ..service.service import Service
+from ..service.tail import Listener, Tail, Wanted
+
+LOOK_SECONDS: Final = 1.0
+HEARTBEAT: Final = 15.0
+STUCK: Final = 60.0
+"""Seconds in which a reader has to take something; whoever takes nothing is let go."""
+REVOKED: Final = "revoked"
+VIA: Final = "http"
+
+
+class Stream:
+    """One that is open. Whoever sends on it says so: timers of its own would cost more than all that it says."""
+
+    def __init__(self, listener: Listener, who: Principal, now: float) -> None:
+        self.listener = listener
+        self.who = who
+        self.is_stuck = False
+        self.is_saying = False
+        self.said_at = now
+        self._task = asyncio.current_task()
+
+    def look(self, now: float) -> None:
+        quiet = now - self.said_at
+        if not self.is_saying and quiet >= HEARTBEAT:
+            self.listener.beat()
+        elif self.is_saying and quiet >= STUCK and not self.is_stuck:
+            self.is_stuck = True
+            if self._task is not None:
+                self._task.cancel()
+
+
+class Hearing:
+    """A token that is no longer valid, or that lets its bearer see something else, ends the streams that it opened."""
+
+    def __init__(self, service: Service, clock: Clock) -> None:
+        self.tail = Tail(service.store, service.telling, clock)
+        self.now = clock.steady()
+        """As of the last look."""
+        self._tokens = service.tokens
+        self._clock = clock
+        self._open: dict[str, set[Stream]] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    @property
+    def listening(self) -> int:
+        """How many streams are open."""
+        return self.tail.listening
+
+    @asynccontextmanager
+    async def listen(self, who: Principal, token: str, wanted: Wanted, after: int | None) -> AsyncIterator[Stream]:
+        async with self.tail.listen(who, wanted, after) as listener:
+            if self._looking is None or self._looking.done():
+                self.now = self._clock.steady()
+                self._looking = asyncio.ensure_future(self._look())
+            stream = Stream(listener, who, self.now)
+            group = self._open.setdefault(token, set())
+            group.add(stream)
+            try:
+                yield stream
+            finally:
+                group.discard(stream)
+                if not group:
+                    self._open.pop(token, None)
+
+    async def close(self) -> None:
+        """Every stream ends."""
+        looking, self._looking = self._looking, None
+        if looking is not None:
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
+        await self.tail.close()
+
+    async def _look(self) -> None:
+        while self.tail.listening:
+            await self._clock.pause(LOOK_SECONDS)
+            self.now = self._clock.steady()
+            for token, group in list(self._open.items()):
+                for stream in list(group):
+                    stream.look(self.now)
+                await self._judge(token, group)
+
+    async def _judge(self, token: str, group: set[Stream]) -> None:
+        try:
+            scope = (await self._tokens.authenticate(token, via=VIA)).scope
+        except NotAuthenticated:
+            for stream in group:
+                stream.listener.end(REVOKED)
+            return
+        except HoraeError:
+            return  # the store does not answer: nobody can say, and nothing new is told either
+        for stream in group:
+            if stream.who.scope != scope:
+                stream.listener.end(REVOKED)

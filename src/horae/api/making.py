@@ -1,0 +1,85 @@
+"""A task as it comes over the wire becomes a wish, and what was made of it is told: for one task and for many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..model.change import Facts
+from ..model.principal import Principal
+from ..model.record import Writing
+from ..schedule import Schedule
+from ..schedule.warnings import ScheduleWarning
+from ..service.previews import understand
+from ..service.wishes import Wish
+from ..web.answers import answer
+from ..web.bodies import json_body
+from ..web.house import house_of
+from ..web.language import language
+from ..web.once import kept_for
+from ..wire.agenda import agenda_json
+from ..wire.receipts import receipt_json
+from ..wire.tasks import read_task
+from .asked import acting, zone_of
+from .linking import link_to_first
+
+
+class Order(NamedTuple):
+    """What somebody asks for, and what they should know of it."""
+
+    wish: Wish
+    schedule: Schedule
+    warnings: tuple[ScheduleWarning, ...]
+    now: datetime
+
+
+def understood(request: Request, who: Principal, value: object, *, exported: bool = False) -> Order:
+    """The words of a schedule are read here, once, so that what may surprise can be told with the answer."""
+    wish, now = read_task(value, exported=exported), house_of(request).clock.now()
+    found = understand(wish.when, wish.zone, zone_of(request, who), now)
+    return Order(wish._replace(when=found.schedule), found.schedule, found.warnings, now)
+
+
+class Maker:
+    """Makes one task, and tells of it: the answer is made before the task is written, so that both can be kept as one."""
+
+    def __init__(self, request: Request, who: Principal, include: frozenset[str], *, dry_run: bool) -> None:
+        self._request = request
+        self._who = who
+        self._include = include
+        self._dry_run = dry_run
+        self._answer: Response | None = None
+
+    async def make(self, order: Order, paused: str | None, status: int = 201) -> Response:
+        service = acting(self._request, dry_run=self._dry_run)
+
+        def beside(made: Sequence[Facts]) -> Sequence[Writing]:
+            self._answer = self._told(made[0], order, status)
+            kept = kept_for(self._request)
+            return () if kept is None else (kept.writing(self._answer),)
+
+        task = await service.tasks.create(self._who, order.wish, paused=paused, beside=beside)
+        if self._answer is None:
+            self._answer = self._told(await service.tasks.get(self._who, task.id), order, status)
+        return self._answer
+
+    def _told(self, facts: Facts, order: Order, status: int) -> Response:
+        shape = receipt_json(facts, order.now, order.warnings, language(self._request), dry_run=self._dry_run)
+        if "agenda" in self._include:
+            shape["agenda"] = agenda_json(facts)
+        if self._dry_run:
+            return answer(shape)
+        link_to_first(self._request, facts)
+        return answer(shape, status, {"Location": f"/v1/tasks/{facts.task.id}"})
+
+
+async def ordered(request: Request, who: Principal, **fixed: Any) -> Order:
+    """What the body asks for; `fixed` is said by the address."""
+    body = await json_body(request)
+    if fixed and isinstance(body, dict):
+        body = {**body, **fixed}
+    return understood(request, who, body)

@@ -1,0 +1,38 @@
+"""Schedules without a task: what they mean, and when they would fire."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..service.previews import preview
+from ..web.answers import answer
+from ..web.bodies import json_body
+from ..web.caller import Who
+from ..web.guarded import resource
+from ..web.house import house_of
+from ..web.language import language
+from ..wire.previews import preview_json, read_question
+from .asked import zone_of
+from .examples import PREVIEW
+from .told import told
+
+router: Final = resource("/v1/schedules", "schedules")
+
+
+@router.post(
+    "/preview",
+    **told(
+        "preview_schedule",
+        "What a schedule means, when it fires, and what may surprise; nothing is kept",
+        "Fires",
+        takes="ScheduleQuestion",
+        example=PREVIEW,
+        once=True,
+    ),
+)
+async def preview_schedule(request: Request, who: Who) -> Response:
+    question = read_question(await json_body(request), zone_of(request, who))
+    return answer(preview_json(preview(question, house_of(request).clock.now()), language(request)))

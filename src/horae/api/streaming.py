@@ -1,0 +1,119 @@
+"""A stream of events as it goes over the wire: server-sent events, or one JSON object a line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from ..errors import StoreError
+from ..model.principal import Principal
+from ..service.tail import CutOff, Gap, Listener, Wanted
+from ..service.telling import Told
+from .hearing import Hearing, Stream
+
+SSE: Final = "text/event-stream"
+NDJSON: Final = "application/x-ndjson"
+
+
+class Manner(NamedTuple):
+    """How a kind of stream says things."""
+
+    type: str
+    heartbeat: bytes
+
+    def events(self, told: Iterable[Told]) -> bytes:
+        return _frames(told) if self.type == SSE else _lines(told)
+
+    def greeting(self, position: int) -> bytes:
+        """Where it begins is said at once: who is cut off before the first event can resume all the same."""
+        return b": horae\nretry: 1000\nid: %d\n\n" % position if self.type == SSE else b"\n"
+
+    def notice(self, name: str, **facts: int | str) -> bytes:
+        """About the stream itself, not an event of the log."""
+        if self.type == SSE:
+            return f"event: {name}\ndata: {json.dumps(facts)}\n\n".encode()
+        return json.dumps({"stream": name, **facts}).encode() + b"\n"
+
+
+AS_SSE: Final = Manner(SSE, b":\n\n")
+AS_LINES: Final = Manner(NDJSON, b"\n")
+MANNERS: Final = {SSE: AS_SSE, NDJSON: AS_LINES}
+
+
+class Request(NamedTuple):
+    """Who wants to hear what, from where on. `gap` is what they asked for and cannot have."""
+
+    who: Principal
+    token: str
+    wanted: Wanted
+    after: int | None
+    gap: Gap | None = None
+
+
+class EventStream(Response):
+    def __init__(self, hearing: Hearing, asked: Request, manner: Manner) -> None:
+        super().__init__(media_type=manner.type)
+        del self.headers["content-length"]
+        self.headers["X-Accel-Buffering"] = "no"
+        self._hearing = hearing
+        self._asked = asked
+        self._manner = manner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        who, token, wanted, after, _ = self._asked
+        async with self._hearing.listen(who, token, wanted, after) as stream:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            gone = asyncio.ensure_future(_until_gone(receive, stream.listener))
+            try:
+                await self._speak(stream, send)
+            except asyncio.CancelledError:
+                if not stream.is_stuck:
+                    raise
+            finally:
+                gone.cancel()
+
+    async def _speak(self, stream: Stream, send: Send) -> None:
+        listener, manner = stream.listener, self._manner
+        opening = manner.greeting(listener.position)
+        if self._asked.gap is not None:
+            opening += manner.notice("gap", after=self._asked.gap.after, resumes=self._asked.gap.resumes)
+        await self._say(stream, send, opening)
+        await self._say(stream, send, await self._until_over(stream, send), more=False)
+
+    async def _until_over(self, stream: Stream, send: Send) -> bytes:
+        """Says what there is to say; the answer is the last word."""
+        listener, manner = stream.listener, self._manner
+        try:
+            while True:
+                batch = await listener.next()
+                await self._say(stream, send, manner.heartbeat if batch is None else batch.rendered(manner.events))
+        except CutOff as cut:
+            return manner.notice("end", reason=cut.why, after=cut.position)
+        except StoreError:
+            return manner.notice("end", reason="store", after=listener.position)
+
+    async def _say(self, stream: Stream, send: Send, body: bytes, *, more: bool = True) -> None:
+        stream.is_saying, stream.said_at = True, self._hearing.now
+        await send({"type": "http.response.body", "body": body, "more_body": more})
+        stream.is_saying = False
+
+
+async def _until_gone(receive: Receive, listener: Listener) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    listener.end("gone")
+
+
+def _frames(told: Iterable[Told]) -> bytes:
+    return b"".join(
+        b"id: %d\nevent: %s\ndata: %s\n\n" % (number, event.kind.value.encode(), body) for number, event, body in told
+    )
+
+
+def _lines(told: Iterable[Told]) -> bytes:
+    return b"".join(body + b"\n" for _, _, body in told)

@@ -1,0 +1,207 @@
+"""Tasks: listed, made, looked at, changed, removed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..model.change import Facts
+from ..model.page import Page
+from ..model.principal import Principal
+from ..model.refusals import refuse
+from ..schedule.lint import lint
+from ..service.edits import Edited, Edits
+from ..service.wishes import explicit, read_policies
+from ..web.answers import nothing
+from ..web.bodies import json_body
+from ..web.caller import Who
+from ..web.conditions import entity, expected_version
+from ..web.cursors import page_of_texts, read_cursor
+from ..web.guarded import resource
+from ..web.house import house_of
+from ..web.language import language
+from ..web.once import writes_its_answer
+from ..wire.agenda import agenda_json
+from ..wire.receipts import edited_json, receipt_json
+from ..wire.tasks import read_edits
+from .asked import (
+    Cursor,
+    DryRun,
+    Include,
+    Label,
+    Limit,
+    Owner,
+    State,
+    TaskId,
+    Text,
+    acting,
+    filtered,
+    included,
+    shown_task,
+)
+from .examples import EDIT, NEW_TASK
+from .making import Maker, ordered, understood
+from .soonest import soonest
+from .task_texts import task_text
+from .told import IF_MATCH, IF_NONE_MATCH, told
+
+router: Final = resource("/v1/tasks", "tasks")
+
+Paused = Annotated[
+    str | None, Query(max_length=500, description="Made, but paused from its first moment on, with this note.")
+]
+
+
+@router.get("", **told("list_tasks", "Tasks, in the order in which they were made", "TaskPage"))
+async def list_tasks(  # noqa: PLR0913 - every condition by its name
+    request: Request,
+    who: Who,
+    *,
+    owner: Owner = None,
+    state: State = None,
+    name: Text = None,
+    lane: Text = None,
+    label: Label = None,
+    text: Text = None,
+    kind: Text = None,
+    prefix: Text = None,
+    sort: Annotated[
+        str, Query(pattern="^(created|next)$", description="`created`, or `next`: soonest first.")
+    ] = "created",
+    include: Include = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    more = included(include)
+    after = read_cursor(request, who, cursor)
+    wanted = filtered(owner=owner, state=state, name=name, lane=lane, label=label, text=text, kind=kind, prefix=prefix)
+    tasks = house_of(request).service.tasks
+    page = (
+        Page(await soonest(tasks, who, wanted, limit))
+        if sort == "next"
+        else await tasks.page(who, wanted, after, limit)
+    )
+    last = await tasks.latest(who, page.items) if "last" in more else {}
+    said_in = language(request)
+    return page_of_texts(request, who, page, lambda facts: task_text(facts, said_in, last.get(facts.task.id)))
+
+
+@router.post(
+    "",
+    **told(
+        "create_task",
+        "Make a task; with a key, the one that has it becomes that",
+        "Receipt",
+        status=201,
+        takes="NewTask",
+        example=NEW_TASK,
+        problems=(409,),
+        once=True,
+    ),
+)
+@writes_its_answer
+async def create_task(
+    request: Request, who: Who, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
+) -> Response:
+    order = await ordered(request, who)
+    return await Maker(request, who, included(include), dry_run=dry_run).make(order, paused)
+
+
+@router.get(
+    "/{task_id}", **told("get_task", "One task, and how it stands", "Task", problems=(404,), headers=(IF_NONE_MATCH,))
+)
+async def get_task(request: Request, who: Who, task_id: TaskId, *, include: Include = None) -> Response:
+    facts = await house_of(request).service.tasks.get(who, task_id)
+    shape = await shown_task(request, who, facts, language(request), included(include))
+    return entity(request, shape, facts.task.version)
+
+
+@router.put(
+    "/{task_id}",
+    **told(
+        "replace_task",
+        "The task becomes what the body says; what it does not say is as in a new task",
+        "Receipt",
+        takes="NewTask",
+        example=NEW_TASK,
+        problems=(404, 409, 412),
+        headers=(IF_MATCH,),
+    ),
+)
+async def replace_task(
+    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    facts = await house_of(request).service.tasks.get(who, task_id)
+    order = understood(request, who, await json_body(request), exported=True)
+    wish, task = order.wish, facts.task
+    for name, said, kept in (("key", wish.key, task.key), ("owner", wish.owner, task.owner)):
+        if said is not None and said != kept:
+            raise refuse("bad_choice", name=name, value=said, allowed=kept or "none")
+    edits = Edits(
+        wish.name,
+        order.schedule,
+        None,
+        wish.target,
+        wish.payload,
+        wish.lane,
+        wish.labels or {},
+        explicit(read_policies(order.schedule, wish.options)),
+    )
+    return await _edit(request, who, facts, edits, included(include), dry_run=dry_run)
+
+
+@router.patch(
+    "/{task_id}",
+    **told(
+        "edit_task",
+        "Only what is said changes; a new schedule counts from now, and nothing fires for the past",
+        "Receipt",
+        takes="TaskEdit",
+        example=EDIT,
+        problems=(404, 409, 412),
+        headers=(IF_MATCH,),
+    ),
+)
+async def edit_task(
+    request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
+) -> Response:
+    facts = await house_of(request).service.tasks.get(who, task_id)
+    edits = read_edits(await json_body(request))
+    return await _edit(request, who, facts, edits, included(include), dry_run=dry_run)
+
+
+@router.delete(
+    "/{task_id}",
+    **told(
+        "delete_task",
+        "Remove a task and its history",
+        None,
+        status=204,
+        problems=(404, 409, 412),
+        headers=(IF_MATCH,),
+    ),
+)
+async def delete_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
+    service = acting(request, dry_run=dry_run)
+    facts = await service.tasks.get(who, task_id)
+    expected_version(request, facts.task.version)
+    await service.tasks.delete(who, task_id)
+    return nothing()
+
+
+async def _edit(
+    request: Request, who: Principal, facts: Facts, edits: Edits, include: frozenset[str], *, dry_run: bool
+) -> Response:
+    """The same as one answer: the task as it is then, what changed, and which fires come and go."""
+    service, now = acting(request, dry_run=dry_run), house_of(request).clock.now()
+    expected = expected_version(request, facts.task.version)
+    done: Edited = await service.tasks.edit(who, facts.task.id, edits, expected=expected)
+    after = facts._replace(task=done.after) if dry_run else await service.tasks.get(who, facts.task.id)
+    warnings = lint(done.after.schedule, now) if done.after.schedule != done.before.schedule else ()
+    shape = {**receipt_json(after, now, warnings, language(request), dry_run=dry_run), **edited_json(done)}
+    if "agenda" in include:
+        shape["agenda"] = agenda_json(after)
+    return entity(request, shape, after.task.version)

@@ -1,0 +1,110 @@
+"""What the document says of a route, beside what its function declares: what it takes, what it answers, and how it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+_MEANINGS: Final = {
+    400: "The request cannot be read: no JSON, an unknown parameter, a bad header",
+    401: "No token, or one that is not valid",
+    403: "The token lacks the scope for this",
+    404: "There is no such thing, or it is somebody else's",
+    410: "That lies too far back: the log no longer has it",
+    409: "It is there, but its state does not allow this now",
+    412: "It has changed since: the ETag is not the current one",
+    413: "The body has more than 1 MB",
+    415: "The body is not JSON",
+    422: "It can be read, but not be done: the errors point to the fields",
+    429: "Too often, or more than a quota allows; see Retry-After",
+    503: "The store cannot be reached; see Retry-After",
+}
+_ALWAYS: Final = (400, 401, 403, 422, 429, 503)
+_WITH_BODY: Final = (413, 415)
+_PROBLEM: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_IDEMPOTENCY: Final = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "The same request with the same key within 24 hours is done once, and answered alike.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+}
+IF_MATCH: Final = {
+    "name": "If-Match",
+    "in": "header",
+    "required": False,
+    "description": "The ETag that you have seen; when the definition has changed since, nothing is done (412).",
+    "schema": {"type": "string"},
+}
+IF_NONE_MATCH: Final = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "The ETag that you have (304 when it is still the current one), or * to touch nothing that is there.",
+    "schema": {"type": "string"},
+}
+
+
+def told(  # noqa: PLR0913 - everything that the document says of a route, each by its name
+    name: str,
+    summary: str,
+    answers: str | None,
+    *,
+    status: int = 200,
+    takes: str | None = None,
+    optional: bool = False,
+    example: Any = None,
+    problems: Sequence[int] = (),
+    headers: Sequence[Mapping[str, Any]] = (),
+    once: bool = False,
+    public: bool = False,
+    also: int | None = None,
+    description: str = "",
+) -> dict[str, Any]:
+    """The arguments of a route: its operation id, and everything that the document is to say.
+
+    `answers` and `takes` name shapes; `once` says that an Idempotency-Key makes it happen once, `public` that it
+    needs no token, `also` is another status that it may have.
+    """
+    refused = (*(() if public else _ALWAYS), *problems, *(_WITH_BODY if takes else ()), *((409,) if once else ()))
+    extra: dict[str, Any] = {}
+    if takes is not None:
+        content: dict[str, Any] = {"schema": reference(takes)}
+        if example is not None:
+            content["example"] = example
+        extra["requestBody"] = {"required": not optional, "content": {"application/json": content}}
+    parameters = [*headers, *((_IDEMPOTENCY,) if once else ())]
+    if parameters:
+        extra["parameters"] = parameters
+    return {
+        "operation_id": name,
+        "summary": summary,
+        "description": description or summary,
+        "status_code": status,
+        "response_model": None,
+        "responses": {
+            **{each: _answer(answers) for each in _answered(status, also)},
+            **({304: {"description": "It is still what you have"}} if IF_NONE_MATCH in headers else {}),
+            **{each: _refusal(each) for each in sorted(set(refused))},
+        },
+        "openapi_extra": extra or None,
+    }
+
+
+def _answered(status: int, also: int | None) -> tuple[int, ...]:
+    """What would have been made is told with 200."""
+    return (status, *({200} if status == 201 else ()), *(() if also is None else (also,)))
+
+
+def reference(shape: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{shape}"}
+
+
+def _answer(shape: str | None) -> dict[str, Any]:
+    if shape is None:
+        return {"description": "Done"}
+    return {"description": "The answer", "content": {"application/json": {"schema": reference(shape)}}}
+
+
+def _refusal(status: int) -> dict[str, Any]:
+    return {"description": _MEANINGS[status], "content": _PROBLEM}

@@ -1,0 +1,172 @@
+"""Webhooks: made, changed, rotated, tried; and what was sent there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..model.refusals import refuse
+from ..web.answers import answer, nothing
+from ..web.bodies import json_body
+from ..web.caller import Who
+from ..web.conditions import entity, expected_version
+from ..web.cursors import page_answer, read_cursor
+from ..web.guarded import resource
+from ..web.house import house_of
+from ..web.once import shows_once
+from ..wire.fields import check_fields, text_or_none
+from ..wire.webhooks import delivery_json, webhook_json
+from .asked import Cursor, DryRun, Limit, acting
+from .told import IF_MATCH, IF_NONE_MATCH, told
+
+router: Final = resource("/v1/webhooks", "webhooks")
+
+WebhookId = Annotated[str, Path(max_length=200, description="The id of a webhook: `whk_…`.")]
+DeliveryId = Annotated[str, Path(max_length=200, description="The id of a delivery: `dlv_…`.")]
+_WEBHOOK: Final = {"url": "https://example.com/hooks/horae", "types": ["run.failed", "task.*"], "note": "pager"}
+_CHANGE: Final = {"enabled": False}
+
+
+@router.get("", **told("list_webhooks", "Webhooks", "WebhookPage"))
+async def list_webhooks(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    after = read_cursor(request, who, cursor)
+    page = await house_of(request).service.webhooks.page(who, after, limit)
+    return page_answer(request, who, page, webhook_json)
+
+
+@router.post(
+    "",
+    **told(
+        "create_webhook",
+        "Be told of what happens from now on; the secret that signs is shown this once",
+        "WebhookMade",
+        status=201,
+        takes="NewWebhook",
+        example=_WEBHOOK,
+        problems=(404,),
+        once=True,
+    ),
+)
+@shows_once("secret")
+async def create_webhook(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
+    said = check_fields("webhook", await json_body(request), ("url", "types", "note", "owner"))
+    if "url" not in said:
+        raise refuse("missing_field", name="url")
+    webhook, secret = await acting(request, dry_run=dry_run).webhooks.create(
+        who,
+        said["url"],
+        said.get("types", ()),
+        text_or_none("note", said.get("note")) or "",
+        text_or_none("owner", said.get("owner")),
+    )
+    shape = {**webhook_json(webhook), "secret": None if dry_run else secret}
+    return answer(shape, 201, {"Location": f"/v1/webhooks/{webhook.id}"})
+
+
+@router.get("/{webhook_id}", **told("get_webhook", "One webhook", "Webhook", problems=(404,), headers=(IF_NONE_MATCH,)))
+async def get_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Response:
+    webhook = await house_of(request).service.webhooks.get(who, webhook_id)
+    return entity(request, webhook_json(webhook), webhook.version)
+
+
+@router.patch(
+    "/{webhook_id}",
+    **told(
+        "edit_webhook",
+        "Change its address, types or note; disable it, or enable it again",
+        "Webhook",
+        takes="WebhookChange",
+        example=_CHANGE,
+        problems=(404, 409, 412),
+        headers=(IF_MATCH,),
+    ),
+)
+async def edit_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
+    webhooks = acting(request, dry_run=dry_run).webhooks
+    expected = expected_version(request, (await webhooks.get(who, webhook_id)).version)
+    fields = _fields(await json_body(request))
+    webhook = await webhooks.edit(who, webhook_id, expected, **fields)
+    return entity(request, webhook_json(webhook), webhook.version)
+
+
+@router.delete(
+    "/{webhook_id}", **told("remove_webhook", "Remove a webhook and its secrets", None, status=204, problems=(404,))
+)
+async def remove_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
+    webhooks = acting(request, dry_run=dry_run).webhooks
+    if dry_run:
+        await webhooks.get(who, webhook_id)
+    else:
+        await webhooks.remove(who, webhook_id)
+    return nothing()
+
+
+@router.post(
+    "/{webhook_id}/rotate",
+    **told(
+        "rotate_webhook",
+        "A new secret, shown this once; the former one signs beside it for a day",
+        "WebhookMade",
+        problems=(404, 409),
+        once=True,
+    ),
+)
+@shows_once("secret")
+async def rotate_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Response:
+    webhook, secret = await house_of(request).service.webhooks.rotate(who, webhook_id)
+    return answer({**webhook_json(webhook), "secret": secret})
+
+
+@router.post(
+    "/{webhook_id}/test",
+    **told("test_webhook", "Send a test message now, and say what came of it", "Delivery", problems=(404,), once=True),
+)
+async def test_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Response:
+    return answer(delivery_json(await house_of(request).service.webhooks.test(who, webhook_id)))
+
+
+@router.get(
+    "/{webhook_id}/deliveries",
+    **told("list_deliveries", "What was sent there, newest first, for seven days", "DeliveryPage", problems=(404,)),
+)
+async def list_deliveries(
+    request: Request, who: Who, webhook_id: WebhookId, *, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    after = read_cursor(request, who, cursor)
+    page = await house_of(request).service.webhooks.deliveries(who, webhook_id, after, limit)
+    return page_answer(request, who, page, delivery_json)
+
+
+@router.get(
+    "/{webhook_id}/deliveries/{delivery_id}", **told("get_delivery", "One delivery", "Delivery", problems=(404,))
+)
+async def get_delivery(request: Request, who: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
+    found = await house_of(request).service.webhooks.delivery(who, webhook_id, delivery_id)
+    return answer(delivery_json(found))
+
+
+@router.post(
+    "/{webhook_id}/deliveries/{delivery_id}/redeliver",
+    **told(
+        "redeliver",
+        "Send it once more now, under the same webhook-id",
+        "Delivery",
+        problems=(404, 409),
+        once=True,
+    ),
+)
+async def redeliver(request: Request, who: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
+    found = await house_of(request).service.webhooks.redeliver(who, webhook_id, delivery_id)
+    return answer(delivery_json(found))
+
+
+def _fields(value: object) -> dict[str, Any]:
+    said = dict(check_fields("webhook", value, ("url", "types", "note", "enabled")))
+    if "enabled" in said and not isinstance(said["enabled"], bool):
+        raise refuse("bad_policy", name="enabled", value=said["enabled"], wanted="true or false")
+    if "note" in said:
+        said["note"] = text_or_none("note", said["note"]) or ""
+    return said

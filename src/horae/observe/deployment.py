@@ -1,0 +1,73 @@
+"""What the store knows of all nodes at once: tasks, what waits, who lives. A few reads by index, however much there is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from ..clock import Clock
+from ..errors import HoraeError
+from ..model.page import LARGEST_PAGE
+from ..model.tally import NO_HOUR, STATE
+from ..model.task import TaskState
+from ..ports.agreed import agreed_lease
+from ..ports.keeping import Keeping
+from ..ports.store import Node, Waiting
+from . import catalogue
+from .catalogue import Labels, Metric
+from .health import PATIENCE, lives
+
+_UNSEALED_KIND: Final = "audit.open"
+
+
+class Reading(NamedTuple):
+    metric: Metric
+    value: float
+    labels: Labels = ()
+
+
+async def read_deployment(store: Keeping, clock: Clock) -> tuple[Reading, ...]:
+    """Where the store does not answer, that is all there is to say."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await _read(store, clock)
+    except (HoraeError, TimeoutError, OSError):
+        return (Reading(catalogue.STORE_UP, 0),)
+
+
+async def _read(store: Keeping, clock: Clock) -> tuple[Reading, ...]:
+    now = clock.now()
+    counts = await store.counts(None, [NO_HOUR])
+    waiting = await store.waiting(None, now)
+    head = await store.next_due()
+    nodes, lease = await store.nodes(), await agreed_lease(store)
+    unsealed = len((await store.records(_UNSEALED_KIND, limit=LARGEST_PAGE)).items)
+    late = 0.0 if head is None else max(0.0, (now - head).total_seconds())
+    return (
+        Reading(catalogue.STORE_UP, 1),
+        *(Reading(catalogue.TASKS, counts.get((NO_HOUR, STATE + state), 0), (state.value,)) for state in TaskState),
+        *_queue(waiting),
+        Reading(catalogue.HEAD_AGE, late),
+        *_nodes(nodes, now, lease),
+        Reading(catalogue.UNSEALED, unsealed),
+    )
+
+
+def _queue(waiting: Waiting) -> Iterable[Reading]:
+    named = {"due": waiting.overdue, "parked": waiting.parked, "stranded": waiting.stranded}
+    return [Reading(catalogue.QUEUE, number, (name,)) for name, number in named.items()]
+
+
+def _nodes(nodes: Iterable[Node], now: datetime, lease: timedelta) -> Iterable[Reading]:
+    found = {"live": 0, "draining": 0, "silent": 0}
+    offset = 0.0
+    for node in nodes:
+        if not lives(node, now, lease):
+            found["silent"] += 1
+            continue
+        found["draining" if node.draining else "live"] += 1
+        offset = max(offset, abs(node.offset.total_seconds()))
+    yield from (Reading(catalogue.NODES, number, (state,)) for state, number in found.items())
+    yield Reading(catalogue.OFFSET, offset)

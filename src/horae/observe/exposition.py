@@ -1,0 +1,108 @@
+"""All numbers as Prometheus reads them: this process's own, another one's beside them, and those of the deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from .catalogue import PROCESS, Metric
+from .deployment import Reading
+from .figures import Counter, Figures, Gauge, Histogram
+from .refusals import refuse
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric as Family
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def check_parts() -> None:
+    if find_spec("prometheus_client") is None:
+        raise refuse("metrics_not_installed")
+
+
+def rendered(figures: Figures, process: str, of_all: Iterable[Reading] = (), beside: str = "") -> str:
+    """`process` is what this one calls itself; `beside` is what another process said of itself, in the same words."""
+    check_parts()
+    from prometheus_client.exposition import generate_latest  # noqa: PLC0415 - an extra
+
+    families: dict[str, Family] = {}
+    for family in (*_own(figures, process), *_parsed(beside), *_of_all(of_all)):
+        known = families.setdefault(family.name, family)
+        if known is not family:
+            known.samples.extend(family.samples)
+    return generate_latest(_Collected(tuple(families.values()))).decode()
+
+
+class _Collected:
+    """What the library asks for its families."""
+
+    def __init__(self, families: tuple[Family, ...]) -> None:
+        self._families = families
+
+    def collect(self) -> tuple[Family, ...]:
+        return self._families
+
+
+def _own(figures: Figures, process: str) -> Iterator[Family]:
+    from prometheus_client.process_collector import ProcessCollector  # noqa: PLC0415 - an extra
+
+    for each in figures:
+        yield _family(each, process)
+    for family in ProcessCollector(registry=None).collect():
+        family.samples = [each._replace(labels={**each.labels, PROCESS: process}) for each in family.samples]
+        yield family
+
+
+def _parsed(text: str) -> Iterable[Family]:
+    from prometheus_client.parser import text_string_to_metric_families  # noqa: PLC0415 - an extra
+
+    return text_string_to_metric_families(text)
+
+
+def _of_all(readings: Iterable[Reading]) -> Iterable[Family]:
+    found: dict[str, Family] = {}
+    for metric, value, labels in readings:
+        family = found.setdefault(metric.name, _empty(metric))
+        family.add_sample(metric.name, dict(zip(metric.labels, labels, strict=True)), value)
+    return found.values()
+
+
+def _family(each: Counter | Histogram | Gauge, process: str) -> Family:
+    family = _empty(each.metric)
+    name = each.metric.name
+    if isinstance(each, Histogram):
+        for labels, row in each.rows.copy().items():
+            _add_buckets(family, each, _named(each.metric, labels, process), row.counts.copy(), row.sum)
+    elif isinstance(each, Counter):
+        for labels, number in each.values.copy().items():
+            family.add_sample(name, _named(each.metric, labels, process), number)
+    else:
+        for labels, read in each.values.copy().items():
+            family.add_sample(name, _named(each.metric, labels, process), read())
+    return family
+
+
+def _empty(metric: Metric) -> Family:
+    from prometheus_client.core import Metric as Made  # noqa: PLC0415 - an extra
+
+    return Made(metric.name.removesuffix("_total"), metric.meaning, metric.kind)
+
+
+def _named(metric: Metric, labels: tuple[str, ...], process: str) -> dict[str, str]:
+    return {**dict(zip(metric.labels, labels, strict=True)), PROCESS: process}
+
+
+def _add_buckets(family: Family, each: Histogram, labels: dict[str, str], counts: list[int], total: float) -> None:
+    name, edges = each.metric.name, [*map(_edge, each.metric.edges), "+Inf"]
+    running = list(accumulate(counts))
+    for edge, number in zip(edges, running, strict=True):
+        family.add_sample(f"{name}_bucket", {**labels, "le": edge}, number)
+    family.add_sample(f"{name}_count", labels, running[-1])
+    family.add_sample(f"{name}_sum", labels, total)
+
+
+def _edge(seconds: float) -> str:
+    return repr(float(seconds))

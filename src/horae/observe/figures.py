@@ -1,0 +1,97 @@
+"""The numbers of one process. To count is one addition: no lock, no library, nothing that could fail.
+
+Each series has one thread that writes it, and whoever reads takes a copy; that is all the order that is needed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from .catalogue import METRICS, Labels, Metric, Process
+
+NO_LABELS: Final[Labels] = ()
+
+
+class Counter:
+    __slots__ = ("metric", "values")
+
+    def __init__(self, metric: Metric, begins: tuple[Labels, ...] = ()) -> None:
+        self.metric = metric
+        self.values: dict[Labels, float] = dict.fromkeys(begins, 0.0)
+
+    def add(self, labels: Labels = NO_LABELS, by: float = 1) -> None:
+        self.values[labels] = self.values.get(labels, 0.0) + by
+
+
+class Row:
+    """One series: how many fell between two edges, the last beyond all of them; and their sum."""
+
+    __slots__ = ("counts", "sum")
+
+    def __init__(self, size: int) -> None:
+        self.counts = [0] * size
+        self.sum = 0.0
+
+
+class Histogram:
+    __slots__ = ("metric", "rows")
+
+    def __init__(self, metric: Metric, begins: tuple[Labels, ...] = ()) -> None:
+        self.metric = metric
+        self.rows: dict[Labels, Row] = {}
+        for labels in begins:
+            self.row(labels)
+
+    def row(self, labels: Labels) -> Row:
+        found = self.rows.get(labels)
+        if found is None:
+            found = self.rows[labels] = Row(len(self.metric.edges) + 1)
+        return found
+
+    def add(self, seconds: float, labels: Labels = NO_LABELS) -> None:
+        if seconds < 0:
+            # A clock that was set back makes nothing early.
+            seconds = 0.0
+        row = self.rows.get(labels) or self.row(labels)
+        row.counts[bisect_left(self.metric.edges, seconds)] += 1
+        row.sum += seconds
+
+
+class Gauge:
+    """Asked for when somebody looks."""
+
+    __slots__ = ("metric", "values")
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+        self.values: dict[Labels, Callable[[], float]] = {}
+
+    def is_(self, read: Callable[[], float], labels: Labels = NO_LABELS) -> None:
+        self.values[labels] = read
+
+
+class Figures:
+    """One of each that is of a process alone; what is of all nodes is asked of the store."""
+
+    def __init__(self, process: Process = "both") -> None:
+        own = [metric for metric in METRICS if not metric.of_all]
+        begins = {each.name: each.begins if {process, each.of} != {"api", "engine"} else () for each in own}
+        self._counters = {each.name: Counter(each, begins[each.name]) for each in own if each.kind == "counter"}
+        self._histograms = {each.name: Histogram(each, begins[each.name]) for each in own if each.kind == "histogram"}
+        self._gauges = {each.name: Gauge(each) for each in own if each.kind == "gauge"}
+
+    def counter(self, metric: Metric) -> Counter:
+        return self._counters[metric.name]
+
+    def histogram(self, metric: Metric) -> Histogram:
+        return self._histograms[metric.name]
+
+    def gauge(self, metric: Metric) -> Gauge:
+        return self._gauges[metric.name]
+
+    def __iter__(self) -> Iterator[Counter | Histogram | Gauge]:
+        yield from self._counters.values()
+        yield from self._histograms.values()
+        yield from self._gauges.values()

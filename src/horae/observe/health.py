@@ -1,0 +1,62 @@
+"""Whether what comes due can start: the store answers, a node lives, its clock is right, and nothing has been waiting for long."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple, Protocol
+
+from ..clock import Clock
+from ..errors import HoraeError
+from ..ports.agreed import agreed_lease
+from ..ports.records import Records
+from ..ports.store import Agenda, Book, Node
+
+PATIENCE: Final = 2.0
+"""Seconds: a store that takes longer to say anything at all cannot be worked with."""
+TOLERANCE: Final = timedelta(seconds=60)
+GRACE: Final = timedelta(seconds=60)
+
+
+class Asked(Agenda, Book, Records, Protocol):
+    """What is asked of the store."""
+
+
+class Readiness(NamedTuple):
+    """Each part by itself: where the store does not answer, nothing is known of the others, and none of them is right."""
+
+    store: bool = False
+    engine: bool = False
+    """Some node lives that claims what is due."""
+    clock: bool = False
+    """No live node's clock is further from the store's than it may be."""
+    on_time: bool = False
+    """What is first in line has not been due for longer than the grace."""
+
+    def is_ready(self, *, engine: bool) -> bool:
+        """`engine`: whether somebody is expected to run what is due; otherwise a store that answers is enough."""
+        return self.store and (not engine or (self.engine and self.clock and self.on_time))
+
+
+async def readiness(
+    store: Asked, clock: Clock, *, tolerance: timedelta = TOLERANCE, grace: timedelta = GRACE
+) -> Readiness:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            lease = await agreed_lease(store)
+            nodes = await store.nodes()
+            head = await store.next_due()
+    except (HoraeError, TimeoutError, OSError):
+        return Readiness()
+    now = clock.now()
+    live = [node for node in nodes if lives(node, now, lease)]
+    return Readiness(
+        store=True,
+        engine=any(not node.draining for node in live),
+        clock=all(abs(node.offset) <= tolerance for node in live),
+        on_time=head is None or now - head <= grace,
+    )
+
+
+def lives(node: Node, now: datetime, lease: timedelta) -> bool:
+    return now - node.renewed <= lease

@@ -1,0 +1,86 @@
+"""Lines for whoever runs this, to standard error: text for people or JSON for programs, each with its ids, none with a secret."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from importlib.util import find_spec
+from typing import Any, Final, TextIO
+
+from ..model.refusals import refuse
+from .ids import bound
+from .masking import masked_text, masked_value
+
+MANNERS: Final = ("text", "json")
+LEVELS: Final = ("debug", "info", "warning", "error")
+OURS: Final = "horae"
+_PLAIN: Final = "%(asctime)s %(levelname)s %(message)s"
+_RECORD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+def begin_logging(manner: str, level: str, stream: TextIO | None = None) -> None:
+    """Everything that this process logs goes here. A word that nobody knows is refused, before anything is begun."""
+    manner, level = manner.strip().lower(), level.strip().lower()
+    if manner not in MANNERS:
+        raise refuse("bad_choice", name="log", value=manner, allowed=", ".join(MANNERS))
+    if level not in LEVELS:
+        raise refuse("bad_choice", name="log_level", value=level, allowed=", ".join(LEVELS))
+    if manner == "json" and find_spec("structlog") is None:
+        raise refuse("missing_part", library="structlog", extra="observe")
+    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
+    handler.setFormatter(_json_lines() if manner == "json" else TextLines(_PLAIN))
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    # What libraries say in detail is theirs, and may hold what came over the wire.
+    root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
+    logging.getLogger(OURS).setLevel(level.upper())
+
+
+class TextLines(logging.Formatter):
+    """The message, then its ids."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - as the library calls it
+        ids = " ".join(f"{name}={value}" for name, value in bound().items())
+        line = super().formatMessage(record)
+        return f"{line} [{ids}]" if ids else line
+
+    def format(self, record: logging.LogRecord) -> str:
+        return masked_text(super().format(record))
+
+
+def _json_lines() -> logging.Formatter:
+    """What our own code and every library logs in the ordinary way, as structlog renders it."""
+    from structlog.processors import JSONRenderer, TimeStamper, format_exc_info  # noqa: PLC0415 - an extra
+    from structlog.stdlib import ProcessorFormatter, add_log_level, add_logger_name  # noqa: PLC0415
+
+    return ProcessorFormatter(
+        foreign_pre_chain=[add_log_level, add_logger_name, _with_ids, _with_extras],
+        processors=[
+            TimeStamper(fmt="iso", utc=True, key="at"),
+            format_exc_info,
+            ProcessorFormatter.remove_processors_meta,
+            _without_secrets,
+            JSONRenderer(sort_keys=False, ensure_ascii=False),
+        ],
+    )
+
+
+def _with_ids(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    event.update(bound())
+    return event
+
+
+def _with_extras(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """What was said beside the message, as `extra`."""
+    record = event.get("_record")
+    if record is not None:
+        event.update({name: value for name, value in vars(record).items() if name not in _RECORD | event.keys()})
+    return event
+
+
+def _without_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    hidden = masked_value(event)
+    return dict(hidden)

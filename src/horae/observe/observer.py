@@ -1,0 +1,52 @@
+"""What one process looks on with: its numbers, and where its spans go. One for each process."""
+
+from __future__ import annotations
+
+import platform
+from typing import Final
+
+from ..clock import Clock
+from ..ports.keeping import Keeping
+from ..ports.store import STANDARD_TERMS, Terms
+from ..ports.target import Target
+from ..version import __version__
+from . import catalogue
+from .catalogue import Process
+from .deployment import Reading, read_deployment
+from .exposition import rendered
+from .figures import Figures
+from .runs import ObservedTarget
+from .store import observed
+from .traces import Tracing
+
+ONE: Final = 1.0
+
+
+class Observer:
+    def __init__(self, process: Process, clock: Clock, tracing: Tracing | None = None) -> None:
+        self.process = process
+        self.figures = Figures(process)
+        self.tracing = tracing
+        self._clock = clock
+        self.figures.gauge(catalogue.BUILD).is_(lambda: ONE, (__version__, platform.python_version()))
+
+    def store(self, store: Keeping, terms: Terms = STANDARD_TERMS) -> Keeping:
+        return observed(store, self.figures, self._clock, terms)
+
+    def target(self, target: Target) -> Target:
+        return ObservedTarget(target, self.tracing)
+
+    def told_webhook(self, arrived: bool) -> None:  # noqa: FBT001 - a signal with one word
+        self.figures.counter(catalogue.DELIVERIES).add(("delivered" if arrived else "failed",))
+
+    def own_text(self) -> str:
+        """The numbers of this process alone."""
+        return rendered(self.figures, self.process)
+
+    async def text(self, store: Keeping, beside: str | None = None) -> str:
+        """And those of the deployment. `beside` is what the engine's process said; empty: it was asked in vain; None:
+        there is none."""
+        readings = await read_deployment(store, self._clock)
+        if beside is not None:
+            readings = (*readings, Reading(catalogue.ENGINE_SEEN, float(bool(beside))))
+        return rendered(self.figures, self.process, readings, beside or "")

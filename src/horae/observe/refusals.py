@@ -1,0 +1,43 @@
+"""Every way in which somebody who wants to look is refused."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import Conflict, NotAuthenticated, NotFound, Refusal
+from ..model.refusals import Entry, refusal
+
+CATALOGUE: Final[dict[str, Entry]] = {
+    "metrics_off": Entry(
+        NotFound,
+        "Metrics are switched off here.",
+        "Set metrics to local, token or open (HORAE_METRICS).",
+        "此处已关闭指标。",
+        "请将 metrics 设为 local、token 或 open(HORAE_METRICS)。",
+    ),
+    "metrics_not_installed": Entry(
+        NotFound,
+        "Metrics need the library 'prometheus_client', which is not installed.",
+        "Install it with: pip install 'horae[observe]'",
+        "指标需要未安装的库“prometheus_client”。",
+        "请安装:pip install 'horae[observe]'",
+    ),
+    "metrics_port_taken": Entry(
+        Conflict,
+        "Metrics cannot be shown on {host} port {port}: {problem}.",
+        "Choose another one with --metrics-port or HORAE_METRICS_PORT, or metrics_host.",
+        "无法在 {host} 的端口 {port} 显示指标:{problem}。",
+        "请用 --metrics-port、HORAE_METRICS_PORT 或 metrics_host 另选。",
+    ),
+    "metrics_need_token": Entry(
+        NotAuthenticated,
+        "Metrics are shown to this machine itself, or to whoever brings an admin's token.",
+        "Send it in the header 'Authorization: Bearer horae_…'.",
+        "指标只对本机,或持有管理员令牌者开放。",
+        "请用请求头“Authorization: Bearer horae_…”发送令牌。",
+    ),
+}
+
+
+def refuse(code: str, **facts: object) -> Refusal:
+    return refusal(code, CATALOGUE[code], facts)

@@ -1,0 +1,25 @@
+"""Around each run: what is logged meanwhile says of which, and where traces are wanted, it is a span."""
+
+from __future__ import annotations
+
+from ..model.outcome import Outcome
+from ..model.tracing import trace_id
+from ..ports.target import Invocation, Target
+from .ids import bind
+from .traces import Tracing, end_run
+
+
+class ObservedTarget:
+    def __init__(self, target: Target, tracing: Tracing | None) -> None:
+        self._target = target
+        self._tracing = tracing
+
+    async def execute(self, invocation: Invocation) -> Outcome:
+        run = invocation.run
+        bind(task=run.task_id, run=run.id, trace=trace_id(run))
+        if self._tracing is None:
+            return await self._target.execute(invocation)
+        with self._tracing.run(invocation.task, run) as span:
+            outcome = await self._target.execute(invocation)
+            end_run(span, outcome)
+        return outcome

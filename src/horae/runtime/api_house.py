@@ -1,0 +1,104 @@
+"""The HTTP API of a deployment, with all that goes on beside it: put together here, for a process of its own or within another."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from ..clock import Clock, SystemClock
+from ..model.refusals import refuse
+from ..observe.looking import Looking
+from ..observe.observer import Observer
+from ..service.courier import Courier
+from ..service.service import Service
+from ..service.watching import read_watches, watch
+from ..settings import Settings
+from .choosing import chosen_wake
+from .house import callback_key, make_service
+from .kinds import Kinds
+from .observing import looking_of
+from .steward import Steward
+from .stores import make_store, make_wakeup
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+
+@asynccontextmanager
+async def opened_service(
+    url: str, zone: str, settings: Settings, observer: Observer | None = None
+) -> AsyncIterator[tuple[Service, Clock]]:
+    """The service on a store of our own; every write rings for the engines of other processes."""
+    clock = SystemClock()
+    ring = make_wakeup(url, precise=chosen_wake(settings, os.environ))
+    store = make_store(url) if observer is None else observer.store(make_store(url))
+
+    def told(_due: datetime | None) -> None:
+        ring.ring()
+
+    try:
+        await store.open()
+        yield make_service(url, store, clock, zone, Kinds(settings), told), clock
+    finally:
+        await ring.finish()
+        await store.close()
+
+
+@asynccontextmanager
+async def api_of(
+    service: Service, clock: Clock, settings: Settings, *, engine: bool, looking: Looking | None = None
+) -> AsyncIterator[FastAPI]:
+    """The application; while it is open, webhooks are told, what is overdue is told of, and the audit trail is sealed."""
+    from ..api.app import make_app  # noqa: PLC0415 - its libraries are extras
+    from ..web.house import WebSettings  # noqa: PLC0415
+
+    chosen = WebSettings(
+        secret=await callback_key(service.store),
+        rate_limit=chosen_rate(settings),
+        engine=engine,
+        origins=tuple(settings.value("origins")),
+        orchestrator=settings.value("orchestrator_url"),
+    )
+    looking = looking or looking_of(Observer("api", clock), settings)
+    app = make_app(service, clock, chosen, looking=looking)
+    courier = Courier(service.store, service.webhooks.postman, service.telling, clock)
+    courier.on_attempt = looking.observer.told_webhook
+    beside = [
+        asyncio.ensure_future(watch(service, clock, read_watches(settings), courier)),
+        asyncio.ensure_future(Steward(service, clock).run()),
+    ]
+    try:
+        async with _mcp(app, service, clock):
+            yield app
+    finally:
+        for each in beside:
+            each.cancel()
+            with suppress(asyncio.CancelledError):
+                await each
+
+
+@asynccontextmanager
+async def _mcp(app: FastAPI, service: Service, clock: Clock) -> AsyncIterator[None]:
+    """The door for assistants, where its library is installed."""
+    if find_spec("mcp") is None:
+        yield
+        return
+    from ..mcp_server.http import mount  # noqa: PLC0415 - an extra
+
+    async with mount(app, service, clock):
+        yield
+
+
+def chosen_rate(settings: Settings) -> int | None:
+    """How many requests a minute; 0 or `off`: as many as they like."""
+    said = str(settings.value("rate_limit")).strip().lower()
+    if said in ("off", "none", "0"):
+        return None
+    if not said.isdecimal() or not 1 <= int(said[:9]) <= 1_000_000:
+        raise refuse("bad_number", name="rate_limit", value=said, least=1, most=1_000_000)
+    return int(said)

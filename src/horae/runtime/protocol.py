@@ -1,0 +1,62 @@
+"""HTTP as our server reads it: uvicorn's protocol, with a bound on how large the head of a request is, and how long it takes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from .serving import LARGEST_HEAD
+
+LONGEST_HEAD: Final = 15.0
+"""Seconds from the first byte of a connection, or of the next request on it, to the end of the head."""
+_TOO_LARGE: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n"
+    b"x-content-type-options: nosniff\r\n\r\n"
+)
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """What never ends its head is cut off, however slowly it comes."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._head = 0
+        self._reading = True
+        self._end: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._end = self.loop.call_later(LONGEST_HEAD, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._in_time()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._head += len(data)
+        super().data_received(data)
+        if self._reading and self._head > LARGEST_HEAD and not self.transport.is_closing():
+            self.transport.write(_TOO_LARGE)
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._reading = True
+        if self._end is None:
+            self._end = self.loop.call_later(LONGEST_HEAD, self.transport.close)
+
+    def on_headers_complete(self) -> None:
+        self._reading = False
+        self._in_time()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._head = 0
+        super().on_message_complete()
+
+    def _in_time(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None

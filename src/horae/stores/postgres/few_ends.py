@@ -1,0 +1,70 @@
+"""A few runs that simply succeeded, settled in two round trips: a look that holds nothing, and all that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...model.change import Facts, SettleDecision
+from ...model.entry import Entry
+from ...model.outcome import Settlement, Succeeded
+from ..familiar import Known
+from ..rows import Row, entry_from
+from ..served.carry import Carrier
+from ..served.folded import Folded
+from ..texts import decode
+from .arrays import array_text
+from .at_once import successes_at_once
+
+_FEW: Final = 16
+
+
+class FewCarrier(Carrier):
+    async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
+        if len(batch) <= _FEW and await self._settled(batch, decide):
+            return frozenset()
+        return await super().settle(batch, decide)
+
+    async def _settled(self, batch: Sequence[Settlement], decide: SettleDecision) -> bool:
+        """False where nothing was written: one is not of the ordinary kind, or somebody was faster."""
+        numbers = self._familiar.tasks_of([each.run_id for each in batch])
+        alike = all(isinstance(each.outcome, Succeeded) for each in batch)
+        if not alike or len(set(numbers.values())) < len(batch):
+            return False
+        rows = await self._session.ask("few_carried", sorted(numbers.values()))
+        decided = self._decided(batch, numbers, rows, decide)
+        values = None if decided is None else successes_at_once(decided[0], 0)
+        if decided is None or values is None:
+            return False
+        folded, after = decided
+        versions = array_text([noted.known.version for noted in folded.kept])
+        ((written,),) = await self._session.at_once(lambda link: link.query("settle_few", *values, versions))
+        if not written:
+            return False
+        self._familiar.learn(after)
+        return True
+
+    def _decided(
+        self, batch: Sequence[Settlement], numbers: dict[str, int], rows: list[Row], decide: SettleDecision
+    ) -> tuple[Folded, dict[int, Known]] | None:
+        known = self._familiar.known({row[0]: row[1] for row in rows})
+        if len(known) < len(batch) or not all(row[2] for row in rows):
+            return None
+        agendas = {row[0]: _entries(row, known[row[0]].task.id) for row in rows}
+        folded, after = Folded(), dict[int, Known]()
+        for each in batch:
+            mine = known[numbers[each.run_id]]
+            run, _ = mine.run(each.run_id)
+            if run is None or run.token != each.token or mine.task.lane is not None:
+                return None
+            entries = agendas[mine.number]
+            change = decide(Facts(mine.task, mine.standing, entries, mine.live), run, each)
+            now_known = None if change.born else folded.take(mine, entries, change)
+            if now_known is None:
+                return None
+            after[mine.number] = now_known
+        return folded, after
+
+
+def _entries(row: Row, task_id: str) -> tuple[Entry, ...]:
+    return () if row[3] is None else tuple([entry_from(tuple(each), task_id) for each in decode(row[3])])

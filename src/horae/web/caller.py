@@ -1,0 +1,69 @@
+"""Who is asking: the bearer token becomes a principal, within what its bearer and their address may ask."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from ..errors import NotAuthenticated
+from ..model.principal import Principal
+from .allowances import Allowances
+from .house import house_of, request_id
+from .refusals import refuse
+
+VIA: Final = "http"
+_SCHEME: Final = "bearer"
+_LONGEST: Final = 300
+
+
+async def caller(request: Request) -> Principal:
+    return await authenticated(request, VIA)
+
+
+async def authenticated(request: Request, via: str) -> Principal:
+    """Once per request, however many ask; a refusal when there is no token, or it is not valid."""
+    state = request.scope["state"]
+    known: Principal | None = state.get("caller")
+    if known is not None:
+        return known
+    house, text = house_of(request), bearer(request)
+    address = request.client.host if request.client is not None else ""
+    _refuse_strangers(house.allowances, address, text)
+    try:
+        who = await house.service.tokens.authenticate(text, via=via, request=request_id(request))
+    except NotAuthenticated:
+        house.allowances.strangers.take(address)
+        raise
+    house.allowances.remember(text)
+    _take(request, house.allowances, who)
+    state["caller"] = who
+    return who
+
+
+def bearer(request: Request) -> str:
+    """Only the header counts: what stands in an address is in everybody's logs."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != _SCHEME or not text.strip():
+        raise refuse("no_token")
+    return text.strip()[:_LONGEST]
+
+
+def _refuse_strangers(allowances: Allowances, address: str, text: str) -> None:
+    left = allowances.strangers.look(address)
+    if left.wait and not allowances.has_been_here(text):
+        raise refuse("too_many_failures", retry_after=left.wait)
+
+
+def _take(request: Request, allowances: Allowances, who: Principal) -> None:
+    if who.admin or allowances.callers is None:
+        return
+    left = allowances.callers.take(who.actor or who.owner)
+    request.scope["state"]["allowance"] = left
+    if left.wait:
+        raise refuse("too_many_requests", most=left.most, retry_after=left.wait)
+
+
+Who = Annotated[Principal, Depends(caller)]
+"""What a route function asks for."""

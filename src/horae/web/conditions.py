@@ -1,0 +1,63 @@
+"""ETags, and what depends on them: nothing new (304), or changed by somebody else meanwhile (412)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from .answers import JSON, encoded
+from .refusals import refuse
+
+_TAG: Final = re.compile(r'\s*(W/)?"([\x21\x23-\x7e]{0,100})"\s*')
+_ANY: Final = "*"
+_MOST_TAGS: Final = 20
+_PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Accept-Language, Authorization"}
+
+
+def entity(
+    request: Request, value: Any, version: int, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """One thing as it is now, with the tag of exactly this representation."""
+    body = encoded(value)
+    tag = f"{version}-{blake2b(body, digest_size=8).hexdigest()}"
+    head = {"ETag": f'"{tag}"', **_PRIVATE, **(headers or {})}
+    seen = request.headers.get("if-none-match")
+    if seen is not None and request.method == "GET" and (seen.strip() == _ANY or tag in _tags(seen, weak=True)):
+        return Response(status_code=304, headers=head)
+    return Response(body, status, head, JSON)
+
+
+def expected_version(request: Request, current: int) -> int | None:
+    """The version that a change is meant for: None where no condition came with it.
+
+    What runs in between changes the representation, but not the definition, and only that is what an edit is about.
+    """
+    said = request.headers.get("if-match")
+    if said is None or said.strip() == _ANY:
+        return None
+    versions = {tag.partition("-")[0] for tag in _tags(said, weak=False)}
+    if str(current) not in versions:
+        raise refuse("version_changed", current=f"version {current}", version=current)
+    return current
+
+
+def only_if_new(request: Request) -> bool:
+    """`If-None-Match: *`: make it, but touch nothing that is there."""
+    return request.headers.get("if-none-match", "").strip() == _ANY
+
+
+def _tags(said: str, *, weak: bool) -> list[str]:
+    """Of weak ones nobody can say that they are the very same."""
+    found: list[str] = []
+    for part in said.split(",")[:_MOST_TAGS]:
+        tag = _TAG.fullmatch(part)
+        if tag is None:
+            raise refuse("bad_condition", value=part.strip())
+        if weak or tag[1] is None:
+            found.append(tag[2])
+    return found

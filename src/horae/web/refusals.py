@@ -1,0 +1,165 @@
+"""Every way in which a request is refused before any use case sees it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import Conflict, InvalidTask, NotAuthenticated, NotFound, Refusal, TooMuch
+from ..model.refusals import Entry, refusal
+
+CATALOGUE: Final[dict[str, Entry]] = {
+    "no_token": Entry(
+        NotAuthenticated,
+        "This needs a token, and none came with the request.",
+        "Send it in the header 'Authorization: Bearer horae_…', never in the address.",
+        "此请求需要令牌,但没有附带。",
+        "请用请求头“Authorization: Bearer horae_…”发送,切勿放在地址里。",
+    ),
+    "no_such_path": Entry(
+        NotFound,
+        "There is nothing at '{path}'.",
+        "See /docs for every path; none of them ends with a slash.",
+        "“{path}”处没有内容。",
+        "所有路径见 /docs;路径末尾都没有斜杠。",
+    ),
+    "bad_method": Entry(
+        InvalidTask,
+        "{method} is not something that can be done with '{path}'.",
+        "It can be asked with: {allowed}.",
+        "不能对“{path}”执行 {method}。",
+        "可用的方法:{allowed}。",
+    ),
+    "body_too_large": Entry(
+        InvalidTask,
+        "The body has more than {most} bytes.",
+        "Send less at once; large data belongs elsewhere, with a reference to it in the payload.",
+        "请求体超过 {most} 字节。",
+        "请分次发送;大数据应放在别处,在负载中只放引用。",
+    ),
+    "not_json": Entry(
+        InvalidTask,
+        "The body is not JSON: {problem}.",
+        "Send one JSON value in UTF-8.",
+        "请求体不是 JSON:{problem}。",
+        "请以 UTF-8 发送一个 JSON 值。",
+    ),
+    "not_strict_json": Entry(
+        InvalidTask,
+        "The body cannot be read without doubt: {problem}.",
+        "Name each field once, nest at most {most} deep, and write numbers that are finite.",
+        "请求体存在歧义:{problem}。",
+        "每个字段只写一次,嵌套不超过 {most} 层,数字必须有限。",
+    ),
+    "not_json_type": Entry(
+        InvalidTask,
+        "The body is said to be '{type}', and only JSON is understood here.",
+        "Send the header 'Content-Type: application/json'.",
+        "请求体声明为“{type}”,此处只接受 JSON。",
+        "请发送请求头“Content-Type: application/json”。",
+    ),
+    "unknown_parameter": Entry(
+        InvalidTask,
+        "'{name}' is not a parameter here.",
+        "The parameters are: {allowed}.",
+        "这里没有参数“{name}”。",
+        "可用的参数:{allowed}。",
+    ),
+    "parameter_twice": Entry(
+        InvalidTask,
+        "The parameter '{name}' came more than once.",
+        "Say it once.",
+        "参数“{name}”出现了多次。",
+        "请只写一次。",
+    ),
+    "bad_parameter_value": Entry(
+        InvalidTask,
+        "The parameter '{name}' cannot be '{value}': {problem}.",
+        "See /docs for what it may be.",
+        "参数“{name}”不能是“{value}”:{problem}。",
+        "可用的值见 /docs。",
+    ),
+    "bad_cursor": Entry(
+        InvalidTask,
+        "This cursor was not given out here for this question.",
+        "Take 'next_cursor' as it came, with the same filters; or begin again without one.",
+        "该游标不是此处针对该查询给出的。",
+        "请原样使用 next_cursor 并保持相同的筛选条件,或不带游标重新开始。",
+    ),
+    "too_many_requests": Entry(
+        TooMuch,
+        "This token may ask {most} times a minute, and did.",
+        "Wait {retry_after} s, or make many tasks with one request to /v1/tasks/bulk.",
+        "该令牌每分钟最多请求 {most} 次,已用完。",
+        "请等待 {retry_after} 秒,或用一次 /v1/tasks/bulk 请求创建多个任务。",
+    ),
+    "too_many_failures": Entry(
+        TooMuch,
+        "Too many wrong tokens came from this address.",
+        "Wait {retry_after} s, and check the token.",
+        "来自该地址的错误令牌过多。",
+        "请等待 {retry_after} 秒,并检查令牌。",
+    ),
+    "version_changed": Entry(
+        Conflict,
+        "It has changed since: what was expected is not what is there now ({current}).",
+        "Look at it again, and repeat the change with its ETag.",
+        "它在此期间已被修改:当前为 {current},与预期不符。",
+        "请重新查看,并用新的 ETag 再次修改。",
+    ),
+    "bad_condition": Entry(
+        InvalidTask,
+        "The condition '{value}' is no ETag.",
+        "Send the ETag as it came, in double quotes, or *.",
+        "条件“{value}”不是 ETag。",
+        "请原样发送带双引号的 ETag,或 *。",
+    ),
+    "bad_idempotency_key": Entry(
+        InvalidTask,
+        "An Idempotency-Key cannot be '{value}'.",
+        "Send 1 to {most} printable characters, for example a random UUID.",
+        "Idempotency-Key 不能是“{value}”。",
+        "请发送 1 到 {most} 个可打印字符,例如随机 UUID。",
+    ),
+    "idempotency_key_reused": Entry(
+        InvalidTask,
+        "This Idempotency-Key came with another request before.",
+        "Use a new key for each new request; the same one only to repeat exactly the same.",
+        "此 Idempotency-Key 之前用于另一个请求。",
+        "每个新请求使用新的键;只有完全相同的重试才使用同一个键。",
+    ),
+    "still_in_progress": Entry(
+        Conflict,
+        "The first request with this Idempotency-Key has not ended yet.",
+        "Ask again in {retry_after} s.",
+        "使用此 Idempotency-Key 的第一个请求尚未结束。",
+        "请在 {retry_after} 秒后重试。",
+    ),
+    "internal_error": Entry(
+        Refusal,
+        "Something went wrong on our side.",
+        "Try again; if it stays, give the request id to whoever runs this.",
+        "服务器内部出错。",
+        "请重试;若问题依旧,请把请求编号告知管理员。",
+    ),
+}
+
+STATUSES: Final[dict[str, int]] = {
+    "bad_method": 405,
+    "events_gone": 410,
+    "body_too_large": 413,
+    "not_json": 400,
+    "not_strict_json": 400,
+    "not_json_type": 415,
+    "unknown_parameter": 400,
+    "parameter_twice": 400,
+    "version_changed": 412,
+    "stale_version": 412,
+    "bad_condition": 400,
+    "bad_idempotency_key": 400,
+    "internal_error": 500,
+}
+"""Where the status is another than that of the kind of refusal."""
+
+
+def refuse(code: str, **facts: object) -> Refusal:
+    return refusal(code, CATALOGUE[code], facts)

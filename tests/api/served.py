@@ -1,0 +1,123 @@
+"""A real server on loopback with a few people in it: an admin, two members, a viewer, and an agent of the first member."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import aiohttp
+from fastapi import FastAPI
+from yarl import URL
+
+from horae.api.app import make_app
+from horae.clock import SystemClock
+from horae.model.principal import LOCAL, Role
+from horae.runtime.house import make_service
+from horae.runtime.kinds import Kinds
+from horae.runtime.serving import listening, serving
+from horae.runtime.stores import make_store
+from horae.service.service import Service
+from horae.settings import read_settings
+from horae.web.house import WebSettings
+
+TASK: Final[dict[str, Any]] = {"name": "report", "when": "every 10m", "zone": "UTC", "say": "hello"}
+
+
+class Reply(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def code(self) -> str:
+        """The code of a problem."""
+        assert self.headers["content-type"] == "application/problem+json", self.text
+        return str(self.json["code"])
+
+
+@dataclass
+class Api:
+    """Asks as somebody: `api.get("/v1/tasks", who="ada")`."""
+
+    base: str
+    app: FastAPI
+    service: Service
+    session: aiohttp.ClientSession
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        who: str | None = "ada",
+        headers: Mapping[str, str] | None = None,
+        raw: bytes | None = None,
+    ) -> Reply:
+        sent = {} if who is None else {"Authorization": f"Bearer {self.tokens[who]}"}
+        data = raw
+        if body is not None:
+            data, sent["Content-Type"] = json.dumps(body).encode(), "application/json"
+        elif raw is not None:
+            sent["Content-Type"] = "application/json"
+        sent |= dict(headers or {})
+        url = URL(self.base + path, encoded=True)
+        async with self.session.request(method, url, data=data, headers=sent, allow_redirects=False) as answer:
+            return Reply(answer.status, answer.headers, await answer.text())
+
+    async def get(self, path: str, **more: Any) -> Reply:
+        return await self.ask("GET", path, **more)
+
+    async def post(self, path: str, body: Any = None, **more: Any) -> Reply:
+        return await self.ask("POST", path, body, **more)
+
+    async def put(self, path: str, body: Any = None, **more: Any) -> Reply:
+        return await self.ask("PUT", path, body, **more)
+
+    async def patch(self, path: str, body: Any = None, **more: Any) -> Reply:
+        return await self.ask("PATCH", path, body, **more)
+
+    async def delete(self, path: str, **more: Any) -> Reply:
+        return await self.ask("DELETE", path, **more)
+
+    async def made(self, who: str = "ada", **changed: Any) -> dict[str, Any]:
+        """A task of theirs."""
+        reply = await self.post("/v1/tasks", {**TASK, **changed}, who=who)
+        assert reply.status == 201, reply.text
+        found: dict[str, Any] = reply.json
+        return found
+
+
+@asynccontextmanager
+async def served(url: str = "memory://", settings: WebSettings | None = None) -> AsyncIterator[Api]:
+    clock = SystemClock()
+    store = make_store(url)
+    await store.open()
+    service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
+    app = make_app(service, clock, settings or WebSettings(rate_limit=None, engine=False))
+    try:
+        with listening("127.0.0.1", 0) as line:
+            async with serving(app, line) as base, aiohttp.ClientSession() as session:
+                api = Api(base, app, service, session)
+                api.tokens = await people(service)
+                yield api
+    finally:
+        await store.close()
+
+
+async def people(service: Service) -> dict[str, str]:
+    """A token for each: `admin`, `ada` and `bob` (members), `vic` (viewer), `robot` (an agent of ada's)."""
+    found = {"admin": str(await service.tokens.first())}
+    for name, role in (("ada", Role.MEMBER), ("bob", Role.MEMBER), ("vic", Role.VIEWER)):
+        await service.accounts.put(LOCAL, name, role=role, quotas={"active_tasks": 1_000, "concurrent_runs": 1_000})
+        found[name] = (await service.tokens.make(LOCAL, owner=name, name="test"))[1]
+    found["robot"] = (await service.tokens.make(LOCAL, owner="ada", name="robot", agent="robot"))[1]
+    return found

@@ -1,0 +1,187 @@
+"""Owners, tokens, secrets, agents, lanes, nodes, the audit trail, and runs that somebody else went on with."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from horae.lifecycle.fire import fire
+from horae.lifecycle.settle import settle
+from horae.lifecycle.start import Claimant
+from horae.model.outcome import Settlement, Waiting
+from horae.outgoing.callbacks import callback_token
+from horae.ports.store import Node
+from tests.api.served import Api
+from tests.api.test_conventions import within
+
+
+def test_owners_are_an_admins_and_everybody_sees_themselves() -> None:
+    async def check(api: Api) -> None:
+        assert [each["name"] for each in (await api.get("/v1/owners")).json["items"]] == ["ada"]
+        everybody = (await api.get("/v1/owners", who="admin")).json["items"]
+        assert {each["name"] for each in everybody} == {"admin", "ada", "bob", "vic"}
+        made = await api.put("/v1/owners/eve", {"role": "viewer", "quotas": {"active_tasks": 3}}, who="admin")
+        assert (made.status, made.json["role"], made.json["quotas"]["active_tasks"]) == (200, "viewer", 3)
+        tag = made.headers["etag"]
+        changed = await api.put("/v1/owners/eve", {"note": "x"}, who="admin", headers={"If-Match": tag})
+        assert changed.json["version"] == 2
+        assert (await api.put("/v1/owners/eve", {"note": "y"}, who="admin", headers={"If-Match": tag})).status == 412
+        assert (await api.put("/v1/owners/eve", {"role": "king"}, who="admin")).code == "bad_choice"
+        assert (await api.put("/v1/owners/eve", {"role": "admin"})).status == 403
+        assert (await api.get("/v1/owners/bob")).code == (await api.get("/v1/owners/nobody")).code == "no_such_owner"
+
+    within(check)
+
+
+def test_a_revoked_token_opens_nothing_any_more() -> None:
+    async def check(api: Api) -> None:
+        made = await api.post("/v1/tokens", {"name": "deploy", "scopes": ["tasks:read"]})
+        assert (made.status, made.headers["location"]) == (201, f"/v1/tokens/{made.json['id']}")
+        api.tokens["deploy"] = made.json["text"]
+        assert (await api.get("/v1/tasks", who="deploy")).status == 200
+        assert (await api.post("/v1/tasks", {"name": "x", "when": "now", "say": "x"}, who="deploy")).status == 403
+        assert "text" not in (await api.get(f"/v1/tokens/{made.json['id']}")).json
+        assert (await api.delete(f"/v1/tokens/{made.json['id']}", who="bob")).status == 404
+        assert (await api.delete(f"/v1/tokens/{made.json['id']}")).json["revoked"] is not None
+        assert (await api.get("/v1/tasks", who="deploy")).code == "bad_token"
+        for wish in (
+            {},
+            {"name": "x", "scopes": ["admin"]},
+            {"name": "x", "scopes": []},
+            {"name": "x", "scopes": ["everything"]},
+            {"name": "x", "expires": "2001-01-01T00:00:00Z"},
+            {"name": "x", "expires": "2099-01-01"},
+            {"name": "x", "owner": "bob"},
+        ):
+            assert (await api.post("/v1/tokens", wish)).status in (403, 404, 422), wish
+
+    within(check)
+
+
+def test_a_revoked_owner_is_out_within_a_second() -> None:
+    async def check(api: Api) -> None:
+        assert (await api.get("/v1/tasks")).status == 200
+        assert (await api.post("/v1/owners/ada/revoke", who="admin")).status == 200
+        clock = api.app.state.house.clock
+        began = clock.steady()
+        while (await api.get("/v1/tasks")).status != 401:
+            assert clock.steady() - began < 5
+        assert (await api.post("/v1/owners/ada/restore", who="admin")).status == 200
+
+    within(check)
+
+
+def test_of_a_secret_only_its_name_comes_out() -> None:
+    async def check(api: Api) -> None:
+        for path, body in (
+            ("/v1/secrets/key", {"value": "hush-hush"}),
+            ("/v1/secrets/key?dry_run=true", {"value": "new"}),
+        ):
+            reply = await api.put(path, body)
+            assert (reply.status, set(reply.json)) == (200, {"name", "owner", "updated"})
+        listed = await api.get("/v1/secrets")
+        assert [each["name"] for each in listed.json["items"]] == ["key"]
+        assert await api.service.secrets.reveal("ada", "key") == "hush-hush"
+        assert (await api.get("/v1/secrets", who="bob")).json["items"] == []
+        assert (await api.delete("/v1/secrets/key", who="bob")).code == "no_such_secret"
+        for odd in ({}, {"value": 7}, {"value": ""}, {"value": "x", "more": 1}):
+            refused = await api.put("/v1/secrets/key", odd)
+            assert refused.status == 422
+        assert (await api.delete("/v1/secrets/key")).status == 204
+        assert (await api.delete("/v1/secrets/key")).status == 404
+
+    within(check)
+
+
+def test_what_an_agent_made_can_be_stopped_and_approved_by_its_owner() -> None:
+    async def check(api: Api) -> None:
+        wish = {"name": "call", "when": "every 1h, 3 times", "zone": "UTC", "http": "https://example.org/"}
+        made = (await api.post("/v1/tasks", wish, who="robot")).json
+        assert (made["state"], made["pause"]["cause"]) == ("paused", "awaiting_approval")
+        path = f"/v1/tasks/{made['id']}"
+        refused = await api.post(f"{path}/approve", {"digest": "0" * 64})
+        assert refused.code == "digest_changed"
+        digest = refused.json["detail"].split("its digest is ")[1].split(" ")[0]
+        assert (await api.post(f"{path}/approve", {"digest": digest}, who="robot")).status == 403
+        assert (await api.post(f"{path}/approve", {"digest": digest}, who="bob")).status == 404
+        assert (await api.post(f"{path}/approve", {"digest": digest})).json["state"] == "active"
+        assert (await api.post("/v1/agents/robot/stop")).json["tasks"] == 1
+        assert (await api.post("/v1/tasks", wish, who="robot")).code == "agent_stopped"
+        assert (await api.post("/v1/agents/robot/restart")).json["tasks"] == 1
+
+    within(check)
+
+
+def test_lanes_and_nodes_are_told_and_set() -> None:
+    async def check(api: Api) -> None:
+        assert (await api.put("/v1/lanes/mail", {"limit": 3})).json == {"name": "ada/mail", "limit": 3, "taken": 0}
+        assert (await api.put("/v1/lanes/mail", {"limit": 3}, who="admin")).json["name"] == "mail"
+        assert "mail" not in [each["name"] for each in (await api.get("/v1/lanes")).json["items"]]
+        for odd in ({}, {"limit": -1}, {"limit": "3"}, {"limit": True}, {"limits": 3}):
+            assert (await api.put("/v1/lanes/mail", odd)).status == 422, odd
+        now = api.app.state.house.clock.now()
+        await api.service.store.join(Node("nod_1", "here/1", "1", now, now, host="here"))
+        assert (await api.get("/v1/nodes")).status == 403
+        (node,) = (await api.get("/v1/nodes", who="admin")).json["items"]
+        assert (node["id"], node["state"]) == ("nod_1", "live")
+        parts = (await api.get("/readyz", who=None)).json["parts"]
+        assert (parts["store"], parts["engine"]) == (True, True)
+        drained = await api.post("/v1/nodes/nod_1/drain", who="admin")
+        assert drained.json["items"][0]["draining"]
+        back = await api.post("/v1/nodes/here/drain?host=true", {"draining": False}, who="admin")
+        assert not back.json["items"][0]["draining"]
+
+    within(check)
+
+
+def test_the_audit_trail_says_who_did_what_and_is_whole() -> None:
+    async def check(api: Api) -> None:
+        task = await api.made()
+        await api.post(f"/v1/tasks/{task['id']}/pause", headers={"X-Request-Id": "my-request"})
+        rows = (await api.get("/v1/audit?limit=2")).json["items"]
+        assert [row["action"] for row in rows] == ["task.pause", "task.create"]
+        assert (rows[0]["subject"], rows[0]["request"], rows[0]["via"]) == (task["id"], "my-request", "http")
+        assert (await api.get("/v1/audit", who="bob")).json["items"] == []
+        assert (await api.get("/v1/audit/verify")).status == 403
+        assert (await api.get("/v1/audit/verify", who="admin")).json["ok"]
+
+    within(check)
+
+
+def test_whoever_went_on_with_a_run_answers_with_its_own_token_and_no_other() -> None:
+    async def check(api: Api) -> None:
+        task = await api.made(when="now")
+        store, clock = api.service.store, api.app.state.house.clock
+        now = clock.now()
+        await store.join(Node("nod_1", "here/1", "1", now, now))
+        claimant = Claimant("nod_1", now, timedelta(seconds=10))
+        claimed = await store.claim_due(
+            now, "nod_1", 10, lambda facts, entry, token: fire(facts, entry, token, claimant)
+        )
+        (run,) = [each.run for each in claimed.runs]
+        outcome = Waiting(now + timedelta(hours=1))
+        await store.settle([Settlement(run.id, run.token, outcome, now, now)], settle)
+        path = f"/v1/runs/{run.id}"
+        assert (await api.get(path)).json["state"] == "waiting"
+        token = callback_token(api.app.state.house.settings.secret, run.id, run.token)
+        wrong = (None, "ada", "admin")
+        assert [(await api.post(f"{path}/callback", {}, who=who)).status for who in wrong] == [401, 404, 404]
+        assert (await api.post(f"{path}/callback", {}, who=None, headers={"Horae-Callback-Token": "0"})).status == 404
+        proof = {"Horae-Callback-Token": token}
+        later = {"until": (now + timedelta(hours=2)).isoformat()}
+        assert (await api.post(f"{path}/callback", later, who=None, headers=proof)).status == 204
+        assert (await api.post(f"{path}/callback", {"outcome": 1}, who=None, headers=proof)).status == 422
+        bearer = {"Authorization": f"Bearer {token}"}
+        assert (await api.post(f"{path}/callback", {"result": {"rows": 42}}, who=None, headers=bearer)).status == 204
+        ended = (await api.get(path)).json
+        assert (ended["state"], ended["result"], ended["task"]) == ("succeeded", {"rows": 42}, "report")
+        assert (await api.post(f"{path}/callback", {}, who=None, headers=proof)).code == "bad_answer"
+        assert (await api.get(f"{path}/logs")).json == {"items": [], "next_after": None}
+        assert [each["id"] for each in (await api.get(f"{path}/attempts")).json["items"]] == [run.id]
+        listed = (await api.get(f"/v1/runs?task={task['id']}&state=succeeded&since=yesterday")).json["items"]
+        assert [each["id"] for each in listed] == [run.id]
+        assert (await api.get("/v1/runs", who="bob")).json["items"] == []
+        assert (await api.get(path, who="bob")).status == 404
+        assert (await api.post(f"{path}/cancel")).code == "run_over"
+        assert (await api.post(f"{path}/retry")).code == "nothing_to_retry"
+
+    within(check)

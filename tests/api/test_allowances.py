@@ -1,0 +1,82 @@
+"""How often somebody may ask, and how that is told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from horae.web.allowances import Buckets
+from horae.web.house import WebSettings
+from tests.api.served import Api
+from tests.api.test_conventions import within
+
+
+class StandingClock:
+    """Time goes on when the test says so."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+    def steady(self) -> float:
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        self.at += seconds
+
+    async def pause(self, seconds: float) -> None:
+        self.at += seconds
+
+
+def test_a_bucket_empties_with_each_and_fills_again_within_a_minute() -> None:
+    clock = StandingClock()
+    buckets = Buckets(60, clock)
+    assert [buckets.take("ada").left for _ in range(60)] == list(range(59, -1, -1))
+    assert buckets.take("ada").wait == 1
+    assert buckets.take("bob").left == 59
+    clock.at += 1
+    assert buckets.take("ada").wait == 0
+    assert buckets.take("ada").wait == 1
+    clock.at += 3_600
+    assert buckets.look("ada") == (60, 60, 0, 0)
+
+
+def test_no_number_of_callers_fills_the_memory() -> None:
+    buckets = Buckets(10, StandingClock())
+    for number in range(25_000):
+        buckets.take(f"caller {number}")
+    assert len(buckets._kept) == 10_000
+
+
+def test_every_answer_says_what_is_left_and_too_many_requests_wait() -> None:
+    async def check(api: Api) -> None:
+        first = await api.get("/v1/whoami")
+        assert first.headers["ratelimit-policy"] == '"default";q=5;w=60'
+        assert first.headers["ratelimit"].startswith('"default";r=4;t=')
+        replies = [await api.get("/v1/whoami") for _ in range(5)]
+        refused = replies[-1]
+        assert (refused.status, refused.code) == (429, "too_many_requests")
+        assert 1 <= int(refused.headers["retry-after"]) <= 60
+        assert refused.headers["ratelimit"].startswith('"default";r=0;t=')
+        assert (await api.get("/v1/whoami", who="bob")).status == 200
+        admins = [await api.get("/v1/whoami", who="admin") for _ in range(8)]
+        assert {each.status for each in admins} == {200}
+        assert "ratelimit" not in admins[0].headers
+
+    within(check, settings=WebSettings(rate_limit=5, engine=False))
+
+
+def test_guessing_tokens_is_stopped_and_neighbours_do_not_suffer() -> None:
+    async def check(api: Api) -> None:
+        assert (await api.get("/v1/whoami")).status == 200
+        statuses = []
+        for number in range(70):
+            wrong = {"Authorization": f"Bearer horae_{number:032x}_{number:064x}"}
+            statuses.append((await api.get("/v1/whoami", who=None, headers=wrong)).status)
+        assert statuses[0] == 401
+        assert statuses[-1] == 429
+        assert (await api.get("/v1/whoami")).status == 200
+        assert (await api.get("/v1/whoami", who="bob")).code == "too_many_failures"
+
+    within(check)

@@ -1,0 +1,199 @@
+"""What every route keeps to: who may enter, how it refuses, in which language, with which headers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from horae.web.house import WebSettings
+from tests.api.served import TASK, Api, served
+
+Check = Callable[[Api], Awaitable[None]]
+
+
+def within(check: Check, **choices: Any) -> None:
+    async def run() -> None:
+        async with served(**choices) as api:
+            await check(api)
+
+    asyncio.run(run())
+
+
+def test_without_a_token_nothing_opens_and_the_answer_says_how_to_send_one() -> None:
+    async def check(api: Api) -> None:
+        reply = await api.get("/v1/tasks", who=None)
+        assert (reply.status, reply.code) == (401, "no_token")
+        assert reply.headers["www-authenticate"] == "Bearer"
+        for said in ("Bearer", "Bearer ", "Basic YTpi", "horae_x", "Bearer horae_0_0", "Bearer " + "x" * 5_000):
+            assert (await api.get("/v1/tasks", who=None, headers={"Authorization": said})).status == 401, said
+
+    within(check)
+
+
+def test_a_token_in_the_address_is_no_token() -> None:
+    async def check(api: Api) -> None:
+        token = api.tokens["ada"]
+        for name in ("token", "access_token", "api_key"):
+            assert (await api.get(f"/v1/tasks?{name}={token}", who=None)).status == 401
+
+    within(check)
+
+
+TRICKS: Final = (
+    "//v1/tasks",
+    "/v1//tasks",
+    "/v1/tasks/",
+    "/v1/%2e%2e/v1/tasks",
+    "/%2e/v1/tasks",
+    "/healthz/../v1/tasks",
+    "/healthz/%2e%2e/v1/tasks",
+    "/healthz%2f..%2fv1%2ftasks",
+    "/docs/../v1/tasks",
+    "/v1/tasks/%2e%2e",
+    "/V1/TASKS",
+    "/v1/tasks;/healthz",
+    "/v1/tasks%00",
+    "/openapi.json/../v1/tasks",
+)
+
+
+def test_no_trick_with_the_path_gets_around_the_token() -> None:
+    async def check(api: Api) -> None:
+        for path in TRICKS:
+            for who in (None, "ada"):
+                reply = await api.get(path, who=who)
+                assert reply.status in ((401, 404) if who is None else (400, 404)), (path, who, reply.text)
+                assert reply.headers["content-type"] == "application/problem+json"
+
+    within(check)
+
+
+def test_a_problem_says_what_happened_in_the_language_that_was_asked_for() -> None:
+    async def check(api: Api) -> None:
+        body = {**TASK, "policies": {"timeout": "soon"}}
+        english = await api.post("/v1/tasks", body)
+        chinese = await api.post("/v1/tasks", body, headers={"Accept-Language": "fr;q=0.9, zh-CN, en;q=0.8"})
+        for reply in (english, chinese):
+            said = reply.json
+            assert reply.status == said["status"] == 422
+            assert said["code"] == "bad_duration"
+            assert said["type"] == "urn:horae:problem:bad_duration"
+            assert said["instance"] == "/v1/tasks"
+            assert said["request_id"] == reply.headers["x-request-id"]
+            (error,) = said["errors"]
+            assert error["pointer"] == "/policies/timeout"
+            assert error["suggestion"] == said["hint"]
+        assert "timeout cannot be 'soon'." in english.json["detail"]
+        assert "timeout 不能是“soon”。" in chinese.json["detail"]
+
+    within(check)
+
+
+def test_a_request_keeps_its_id_if_that_is_a_sane_one() -> None:
+    async def check(api: Api) -> None:
+        kept = await api.get("/healthz", who=None, headers={"X-Request-Id": "trace-1.2:3"})
+        assert kept.headers["x-request-id"] == "trace-1.2:3"
+        for odd in ("a b", "x" * 65, "ü", "<script>"):
+            made = await api.get("/healthz", who=None, headers={"X-Request-Id": odd})
+            assert made.headers["x-request-id"].startswith("req_")
+
+    within(check)
+
+
+def test_every_answer_has_the_headers_that_keep_browsers_from_guessing() -> None:
+    async def check(api: Api) -> None:
+        for path, who in (
+            ("/healthz", None),
+            ("/v1/tasks", "ada"),
+            ("/nothing", None),
+            ("/v1/tasks", None),
+            ("/docs", None),
+        ):
+            headers = (await api.get(path, who=who)).headers
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["x-frame-options"] == "DENY"
+            assert headers["referrer-policy"] == "no-referrer"
+            assert "default-src 'none'" in headers["content-security-policy"]
+            assert "frame-ancestors 'none'" in headers["content-security-policy"]
+            assert "server" not in headers
+
+    within(check)
+
+
+def test_unknown_and_repeated_parameters_are_refused_and_the_nearest_one_is_named() -> None:
+    async def check(api: Api) -> None:
+        unknown = await api.get("/v1/tasks?limti=5")
+        assert (unknown.status, unknown.code) == (400, "unknown_parameter")
+        assert "limit" in unknown.json["hint"].split(",")[0]
+        assert (await api.get("/v1/tasks?limit=5&limit=6")).code == "parameter_twice"
+        assert (await api.get("/v1/tasks?state=active&state=paused")).status == 200
+        assert (await api.get("/v1/whoami?x=1")).code == "unknown_parameter"
+        assert (await api.post("/v1/tasks?dryrun=true", TASK)).code == "unknown_parameter"
+        assert (await api.get("/v1/tasks")).json["items"] == []
+
+    within(check)
+
+
+def test_a_page_has_one_to_two_hundred() -> None:
+    async def check(api: Api) -> None:
+        for limit in ("0", "-1", "201", "1000000000", "abc", "1e9", "", "NaN", "1.5"):
+            reply = await api.get(f"/v1/tasks?limit={limit}")
+            assert (reply.status, reply.code) == (422, "bad_parameter_value"), limit
+
+    within(check)
+
+
+def test_methods_that_a_path_has_not_are_answered_with_those_that_it_has() -> None:
+    async def check(api: Api) -> None:
+        task = await api.made()
+        refused = await api.ask("PUT", "/v1/tasks", TASK)
+        assert (refused.status, refused.code) == (405, "bad_method")
+        assert refused.headers["allow"] == "GET, HEAD, OPTIONS, POST"
+        asked = await api.ask("OPTIONS", f"/v1/tasks/{task['id']}", who=None)
+        assert (asked.status, asked.text) == (204, "")
+        assert asked.headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"
+        assert "access-control-allow-origin" not in asked.headers
+        head = await api.ask("HEAD", f"/v1/tasks/{task['id']}")
+        whole = await api.get(f"/v1/tasks/{task['id']}")
+        assert (head.status, head.text) == (200, "")
+        assert head.headers["etag"] == whole.headers["etag"]
+        assert head.headers["content-length"] == whole.headers["content-length"]
+        assert (await api.ask("HEAD", "/v1/tasks", who=None)).status == 401
+        assert (await api.ask("TRACE", "/v1/tasks")).status in (400, 405)
+
+    within(check)
+
+
+def test_what_went_wrong_inside_is_never_told_outside() -> None:
+    async def check(api: Api) -> None:
+        async def broken(*_: object, **__: object) -> None:
+            raise ZeroDivisionError("/secret/path of a table")
+
+        api.service.overview.now = broken  # type: ignore[assignment]
+        reply = await api.get("/v1/overview")
+        assert (reply.status, reply.code) == (500, "internal_error")
+        assert "secret" not in reply.text
+        assert "Traceback" not in reply.text
+        assert (await api.get("/v1/tasks")).status == 200
+
+    within(check)
+
+
+def test_only_pages_of_an_origin_that_was_named_may_ask_from_a_browser() -> None:
+    asked = {"Origin": "https://ops.example.org", "Access-Control-Request-Method": "POST"}
+
+    async def named(api: Api) -> None:
+        reply = await api.ask("OPTIONS", "/v1/tasks", who=None, headers=asked)
+        assert reply.headers["access-control-allow-origin"] == "https://ops.example.org"
+        assert "access-control-allow-credentials" not in reply.headers
+        other = await api.ask("OPTIONS", "/v1/tasks", who=None, headers={**asked, "Origin": "https://evil.example"})
+        assert "access-control-allow-origin" not in other.headers
+        assert (await api.get("/v1/tasks", headers={"Origin": "https://ops.example.org"})).status == 200
+
+    async def by_default(api: Api) -> None:
+        reply = await api.get("/v1/tasks", headers=asked)
+        assert "access-control-allow-origin" not in reply.headers
+
+    within(named, settings=WebSettings(rate_limit=None, engine=False, origins=("https://ops.example.org",)))
+    within(by_default)

@@ -1,0 +1,220 @@
+"""Hostile bodies, schedules and targets: each is answered as it should be, quickly, and nothing is kept of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from io import BytesIO
+from typing import Any, Final
+
+from tests.api.served import TASK, Api, served
+from tests.api.test_conventions import within
+
+
+async def _nothing_kept(api: Api) -> None:
+    assert (await api.get("/v1/tasks", who="admin")).json["items"] == []
+
+
+BODIES: Final[list[tuple[bytes, int, str]]] = [
+    (b"", 400, "not_json"),
+    (b"{", 400, "not_json"),
+    (b"nonsense", 400, "not_json"),
+    (b"\xff\xfe{}", 400, "not_json"),
+    (b"\xef\xbb\xbf{}", 400, "not_json"),
+    (b'{"name": "a", "name": "b", "when": "every 1h", "say": "x"}', 400, "not_strict_json"),
+    (b'{"name": "a", "when": "every 1h", "say": "x", "payload": {"a": {"b": 1, "b": 2}}}', 400, "not_strict_json"),
+    (b"[" * 10_000 + b"]" * 10_000, 400, "not_strict_json"),
+    (b'{"payload": ' + b'{"a":' * 10_000 + b"1" + b"}" * 10_000 + b"}", 400, "not_strict_json"),
+    (
+        b'{"name": "a", "when": "every 1h", "say": "x", "payload": ' + b"[" * 70 + b"]" * 70 + b"}",
+        400,
+        "not_strict_json",
+    ),
+    (b'{"name": "a", "when": "every 1h", "say": "x", "payload": NaN}', 400, "not_strict_json"),
+    (b'{"name": "a", "when": "every 1h", "say": "x", "payload": -Infinity}', 400, "not_strict_json"),
+    (b'{"name": "a", "when": "every 1h", "say": "x", "payload": 1e999}', 400, "not_strict_json"),
+    (b'{"payload": ' + b"9" * 5_000 + b"}", 400, "not_json"),
+    (b"[]", 422, "bad_policy"),
+    (b'"text"', 422, "bad_policy"),
+    (b"null", 422, "bad_policy"),
+    (b"{}", 422, "missing_field"),
+    (b'{"name": "\\ud800", "when": "every 1h", "say": "x"}', 422, "bad_text"),
+    (b'{"name": "a", "when": "every 1h", "say": "x", "\\ud800": 1}', 422, "unknown_field"),
+    (b'{"name": "a", "when": "every 1h", "say": "x", "payload": "\\ud800"}', 422, "bad_payload"),
+]
+
+
+def test_a_body_that_is_no_clean_json_is_refused() -> None:
+    async def check(api: Api) -> None:
+        for body, status, code in BODIES:
+            reply = await api.post("/v1/tasks", raw=body)
+            assert (reply.status, reply.code) == (status, code), (body[:100], reply.text)
+            assert len(reply.text) < 3_000
+        await _nothing_kept(api)
+
+    within(check)
+
+
+def test_a_body_over_a_megabyte_is_refused_also_when_it_does_not_say_its_length() -> None:
+    async def pieces() -> Any:
+        yield b'{"name": "'
+        for _ in range(40):
+            yield b"x" * 65_536
+
+    async def check(api: Api) -> None:
+        headers = {"Authorization": f"Bearer {api.tokens['ada']}", "Content-Type": "application/json"}
+        for body in (BytesIO(b'{"name": "' + b"x" * 1_100_000 + b'"}'), pieces()):
+            async with api.session.post(f"{api.base}/v1/tasks", data=body, headers=headers) as answer:
+                assert answer.status == 413
+                assert (await answer.json(content_type=None))["code"] == "body_too_large"
+        await _nothing_kept(api)
+
+    within(check)
+
+
+def test_a_body_that_says_to_be_something_else_is_not_guessed_at() -> None:
+    async def check(api: Api) -> None:
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "application/xml", "json", ""):
+            reply = await api.post("/v1/tasks", raw=json.dumps(TASK).encode(), headers={"Content-Type": kind})
+            assert (reply.status, reply.code) == (415, "not_json_type")
+        await _nothing_kept(api)
+
+    within(check)
+
+
+SCHEDULES: Final[list[Any]] = [
+    "0 0 30 2 *",
+    "* " * 5_000,
+    "every 0s",
+    "every -1s",
+    "every NaN",
+    "every 1e308 seconds",
+    {"kind": "every", "interval": "PT0S"},
+    {"kind": "every", "interval": "-PT1S"},
+    {"kind": "every", "interval": 0},
+    {"kind": "every", "interval": 1e308},
+    {"kind": "cron", "expression": "0 9 * * *", "zone": "../../etc/passwd"},
+    {"kind": "once", "at": "10000-01-01T00:00:00Z"},
+    "at 10000-01-01 00:00",
+    {"kind": "rrule", "rule": "FREQ=DAILY;INTERVAL=0", "zone": "UTC"},
+    {"kind": "rrule", "rule": "FREQ=SECONDLY", "zone": "UTC"},
+    {"kind": "rrule", "rule": "FREQ=DAILY;COUNT=1000000000", "zone": "UTC"},
+    {"kind": "nothing"},
+    {},
+    [],
+    7,
+    None,
+    True,
+    "",
+    "\u0000",
+    "{{7*7}}",
+    "'; drop table tasks; --",
+]
+
+
+def test_a_schedule_that_cannot_be_is_refused_and_nothing_is_kept() -> None:
+    async def check(api: Api) -> None:
+        for when in SCHEDULES:
+            reply = await api.post("/v1/tasks", {**TASK, "when": when})
+            assert reply.status == 422, (when, reply.text)
+            assert len(reply.text) < 3_000
+            looked = await api.post("/v1/schedules/preview", {"when": when, "zone": "UTC"})
+            # What only a quota keeps from being made may be looked at.
+            assert looked.status == (200 if reply.code == "interval_too_short" else 422), (when, looked.text)
+        await _nothing_kept(api)
+
+    within(check)
+
+
+TARGETS: Final[list[dict[str, Any]]] = [
+    {"http": "http://169.254.169.254/"},
+    {"http": "http://[::ffff:127.0.0.1]/"},
+    {"http": "http://2130706433/"},
+    {"http": "http://127.0.0.1:4672/v1/tasks"},
+    {"http": "http://localhost/"},
+    {"http": "file:///etc/passwd"},
+    {"http": "gopher://example.org/"},
+    {"http": "http://user:pass@example.org/"},
+    {"http": {"url": "https://example.org/", "headers": {"X": "a\r\nHost: b"}}},
+    {"http": {"url": "https://example.org/", "headers": {"Host": "b"}}},
+    {"command": "rm -rf / ; echo done"},
+    {"command": ["/bin/sh", "-c", "id"]},
+    {"target": {"kind": "pickle"}},
+    {"target": {"kind": "__class__"}},
+    {"target": {}},
+    {"target": "http"},
+    {"http": "https://example.org/", "say": "both"},
+]
+
+
+def test_a_target_that_may_not_be_is_refused_and_nothing_is_kept() -> None:
+    async def check(api: Api) -> None:
+        for target in TARGETS:
+            reply = await api.post("/v1/tasks", {"name": "x", "when": "every 1h", "zone": "UTC", **target})
+            assert reply.status == 422, (target, reply.text)
+        await _nothing_kept(api)
+
+    within(check)
+
+
+def test_zones_and_names_that_mean_mischief_are_inert_or_refused() -> None:
+    async def check(api: Api) -> None:
+        for zone in ("../../etc/passwd", "Mars/Base", "UTC\x00", "/etc/localtime"):
+            assert (await api.post("/v1/tasks", {**TASK, "zone": zone})).status == 422
+        await _nothing_kept(api)
+        for name in ("{{7*7}}", "${jndi:ldap://x}", "<img src=x onerror=alert(1)>", "%s%n", "'; drop table tasks; --"):
+            made = await api.made(name=name, payload={"text": name})
+            found = (await api.get(f"/v1/tasks/{made['id']}")).json
+            assert (found["name"], found["payload"]) == (name, {"text": name})
+            listed = (await api.get("/v1/tasks?name=" + name.encode().hex(" ").replace(" ", "%").join(("%", "")))).json
+            assert [each["id"] for each in listed["items"]] == [made["id"]]
+
+    within(check)
+
+
+def test_ids_that_nobody_has_answer_like_ids_that_are_somebody_elses() -> None:
+    async def check(api: Api) -> None:
+        theirs = (await api.made("bob"))["id"]
+        for path in ("/v1/tasks/{}", "/v1/tasks/{}/why", "/v1/tasks/{}/runs", "/v1/tasks/{}/explain"):
+            foreign, absent = await api.get(path.format(theirs)), await api.get(path.format("tsk_" + "0" * 32))
+            assert foreign.status == absent.status == 404
+            assert foreign.json["detail"].replace(theirs, "") == absent.json["detail"].replace("tsk_" + "0" * 32, "")
+        for odd in ("'", "%00", "%ff", "..%2f..", "a" * 190, "%F0%9F%92%A5", "*", "%25"):
+            assert (await api.get(f"/v1/tasks/{odd}")).status == 404, odd
+        assert (await api.get("/v1/tasks/" + "a" * 5_000)).status in (404, 422)
+
+    within(check)
+
+
+def test_a_head_without_end_is_cut_off() -> None:
+    async def check(api: Api) -> None:
+        port = int(api.base.rsplit(":", 1)[1])
+        for sent in (b"GET / HTTP/1.1\r\nX-A: " + b"a" * 200_000, b"GET /" + b"a" * 200_000):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            try:
+                writer.write(sent)
+                await writer.drain()
+                answer = await reader.read(200)
+                assert answer == b"" or b" 431 " in answer or b" 400 " in answer
+                assert await reader.read() == b""
+            except ConnectionError:
+                pass
+            finally:
+                writer.close()
+        for odd in (b"\x00\x01\x02\r\n\r\n", b"GET /v1/tasks HTTP/9.9\r\n\r\n", b"GET http://[ HTTP/1.1\r\n\r\n"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(odd)
+            assert b" 500 " not in await reader.read(500)
+            writer.close()
+        assert (await api.get("/healthz", who=None)).status == 200
+
+    within(check)
+
+
+def test_served_is_closed_in_good_order_with_requests_under_way() -> None:
+    async def run() -> None:
+        async with served() as api:
+            asked = [asyncio.ensure_future(api.made()) for _ in range(20)]
+            await asyncio.gather(*asked)
+
+    asyncio.run(run())

@@ -1,0 +1,21 @@
+"""A bounded soak: many requests by chance leave a real server's memory flat, and none of them is answered with 5xx."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from tests.api.soak import MOST_GROWTH, soak
+
+REQUESTS: Final = 20_000
+SEED: Final = 20_261_116
+
+
+def test_many_requests_by_chance_are_all_answered_and_leave_memory_flat(tmp_path: Path) -> None:
+    verdict = soak(tmp_path, REQUESTS, SEED)
+    assert verdict.wrong == []
+    assert verdict.answered == REQUESTS
+    assert verdict.streams > 0
+    # Whoever sends nonsense alone shows nothing: all the usual answers are among these.
+    assert {200, 201, 400, 401, 403, 404, 409, 422} <= verdict.statuses.keys()
+    assert verdict.growth <= MOST_GROWTH, verdict.memory

@@ -1,0 +1,310 @@
+"""Tasks over HTTP: made, listed, read, changed, acted on, removed; tried without being done; and many at once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from tests.api.served import TASK, Api
+from tests.api.test_conventions import within
+
+WEEKDAYS: Final = {**TASK, "when": "every weekday at 9am", "zone": "Asia/Shanghai"}
+
+
+def test_a_new_task_is_told_back_with_what_was_understood() -> None:
+    async def check(api: Api) -> None:
+        reply = await api.post("/v1/tasks", {**WEEKDAYS, "payload": {"n": 1}, "labels": {"team": "ops"}})
+        assert reply.status == 201
+        made = reply.json
+        assert reply.headers["location"] == f"/v1/tasks/{made['id']}"
+        assert made["owner"] == "ada"
+        assert made["zone"] == "Asia/Shanghai"
+        assert "09:00" in made["means"]
+        assert len(made["next_runs"]) == 5
+        assert all(each["at_local"].endswith("T09:00:00.000+08:00") for each in made["next_runs"])
+        assert made["next"] == made["next_runs"][0]["at"]
+        assert not made["dry_run"]
+        found = (await api.get(reply.headers["location"])).json
+        assert {name: made[name] for name in found} == found
+
+    within(check)
+
+
+def test_a_zone_that_nobody_named_is_the_owners_and_is_said() -> None:
+    async def check(api: Api) -> None:
+        assert (await api.put("/v1/owners/ada", {"zone": "Europe/Berlin"})).status == 200
+        # The token is remembered for half a second; a new one is not.
+        api.tokens["ada"] = (await api.post("/v1/tokens", {"name": "second"})).json["text"]
+        made = (await api.post("/v1/tasks", {"name": "x", "when": "every day at 9am", "say": "x"})).json
+        assert made["zone"] == "Europe/Berlin"
+        assert made["warnings"][0]["code"] == "no_zone"
+        named = (await api.post("/v1/tasks", {"name": "x", "when": "every day at 9am Asia/Tokyo", "say": "x"})).json
+        assert named["zone"] == "Asia/Tokyo"
+        assert "no_zone" not in [each["code"] for each in named["warnings"]]
+
+    within(check)
+
+
+def test_a_rehearsal_refuses_what_would_be_refused_and_writes_nothing() -> None:
+    async def check(api: Api) -> None:
+        tried = await api.post("/v1/tasks?dry_run=true", TASK)
+        assert (tried.status, tried.json["dry_run"]) == (200, True)
+        assert "location" not in tried.headers
+        assert (await api.get("/v1/tasks")).json["items"] == []
+        task = await api.made()
+        path = f"/v1/tasks/{task['id']}"
+        before = (await api.get(path)).json
+        for method, end, body in (
+            ("POST", "/pause", None),
+            ("POST", "/skip", {"number": 3}),
+            ("POST", "/run", None),
+            ("POST", "/cancel", None),
+            ("PATCH", "", {"name": "other", "when": "every 1h"}),
+            ("PUT", "", {**TASK, "name": "other"}),
+            ("DELETE", "", None),
+        ):
+            assert (await api.ask(method, f"{path}{end}?dry_run=true", body)).status in (200, 202, 204)
+        assert (await api.get(path)).json == before
+        tried = await api.patch(f"{path}?dry_run=true", {"name": "other", "when": "every 1h"})
+        assert tried.json["name"] == "other"
+        assert set(tried.json["changed"]) == {"name", "when"}
+        assert tried.json["removed"]
+        assert (await api.post(f"{path}/resume?dry_run=true", {"missed": "never"})).status == 422
+        others: dict[str, Any] = {"/v1/tokens": {"name": "x"}, "/v1/tasks/bulk": {"tasks": [TASK]}}
+        for other, wish in others.items():
+            assert (await api.post(f"{other}?dry_run=true", wish)).status == 200
+        assert len((await api.get("/v1/tasks")).json["items"]) == 1
+        assert all(each["name"] != "x" for each in (await api.get("/v1/tokens")).json["items"])
+
+    within(check)
+
+
+def test_a_list_is_filtered_and_paged_and_a_cursor_fits_its_own_question_alone() -> None:
+    async def check(api: Api) -> None:
+        made = [await api.made(name=f"task {number}", labels={"odd": str(number % 2)}) for number in range(7)]
+        await api.post(f"/v1/tasks/{made[0]['id']}/pause")
+        seen: list[str] = []
+        path = "/v1/tasks?limit=3"
+        while path:
+            reply = await api.get(path)
+            page = reply.json
+            seen += [each["id"] for each in page["items"]]
+            path = "" if page["next_cursor"] is None else f"/v1/tasks?limit=3&cursor={page['next_cursor']}"
+            assert ("link" in reply.headers) == bool(path)
+        assert seen == [each["id"] for each in made]
+        for query, number in (
+            ("state=paused", 1),
+            ("state=active,paused", 7),
+            ("label=odd%3D1", 3),
+            ("text=TASK%206", 1),
+            ("name=task%201", 1),
+            ("kind=event", 7),
+            ("kind=http", 0),
+            ("lane=none", 0),
+            (f"prefix={made[3]['id']}", 1),
+            ("sort=next", 6),
+            ("sort=next&state=active&limit=2", 2),
+        ):
+            assert len((await api.get(f"/v1/tasks?{query}")).json["items"]) == number, query
+        cursor = (await api.get("/v1/tasks?limit=3&state=active")).json["next_cursor"]
+        assert (await api.get(f"/v1/tasks?limit=2&state=active&cursor={cursor}")).status == 200
+        for wrong in (
+            f"state=paused&cursor={cursor}",
+            f"cursor={cursor}",
+            "cursor=AAAA",
+            "cursor=%00",
+            f"state=active&cursor={cursor}A",
+        ):
+            assert (await api.get(f"/v1/tasks?{wrong}")).code == "bad_cursor", wrong
+        assert (await api.get(f"/v1/tasks?state=active&cursor={cursor}", who="bob")).code == "bad_cursor"
+
+    within(check)
+
+
+def test_edits_change_what_is_said_and_a_put_everything() -> None:
+    async def check(api: Api) -> None:
+        task = await api.made(labels={"a": "1"}, policies={"retries": 1, "priority": 5})
+        path = f"/v1/tasks/{task['id']}"
+        edited = (await api.patch(path, {"when": "every 1h"})).json
+        assert edited["when"]["interval"] == "PT1H"
+        assert edited["version"] == 2
+        assert edited["labels"] == {"a": "1"}
+        assert edited["policies"]["priority"] == 5
+        assert edited["changed"].keys() == {"when"}
+        replaced = (await api.put(path, {**TASK, "name": "other"})).json
+        assert (replaced["name"], replaced["labels"], replaced["policies"]["priority"]) == ("other", {}, 0)
+        assert replaced["policies"]["retry"]["attempts"] == 4
+        again = await api.put(path, (await api.get(path)).json)
+        assert again.json["changed"] == {}
+        assert (await api.put(path, {**TASK, "key": "k"})).code == "bad_choice"
+        assert (await api.put(path, {**TASK, "owner": "bob"})).code == "bad_choice"
+        assert (await api.patch(path, {"key": "k"})).code == "unknown_field"
+
+    within(check)
+
+
+def test_an_etag_tells_what_is_new_and_keeps_two_from_overwriting_each_other() -> None:
+    async def check(api: Api) -> None:
+        path = f"/v1/tasks/{(await api.made())['id']}"
+        first = await api.get(path)
+        tag = first.headers["etag"]
+        assert tag.startswith('"1-')
+        same = await api.get(path, headers={"If-None-Match": tag})
+        assert (same.status, same.text) == (304, "")
+        assert same.headers["etag"] == tag
+        assert (await api.get(path, headers={"If-None-Match": f'"x", W/{tag}'})).status == 304
+        assert (await api.patch(path, {"name": "mine"}, headers={"If-Match": tag})).status == 200
+        late = await api.patch(path, {"name": "theirs"}, headers={"If-Match": tag})
+        assert (late.status, late.code) == (412, "version_changed")
+        assert "version 2" in late.json["detail"]
+        for method, end in (("DELETE", ""), ("POST", "/pause"), ("POST", "/cancel"), ("PUT", "")):
+            body = TASK if method == "PUT" else None
+            assert (await api.ask(method, path + end, body, headers={"If-Match": tag})).status == 412, (method, end)
+        assert (await api.get(path)).json["name"] == "mine"
+        assert (await api.patch(path, {"name": "any"}, headers={"If-Match": "*"})).status == 200
+        assert (await api.patch(path, {"name": "one"}, headers={"If-Match": '"9-0", "3-0"'})).status == 200
+        assert (await api.patch(path, {"name": "weak"}, headers={"If-Match": 'W/"4-0"'})).status == 412
+        assert (await api.patch(path, {"name": "odd"}, headers={"If-Match": "4"})).code == "bad_condition"
+        assert (await api.get(path, headers={"If-None-Match": tag})).status == 200
+
+    within(check)
+
+
+def test_a_key_makes_one_task_and_saying_it_again_changes_nothing() -> None:
+    async def check(api: Api) -> None:
+        path = "/v1/tasks/by-key/tenant%207/mail"
+        assert (await api.get(path)).code == "no_such_task"
+        assert (await api.put(path, TASK, headers={"If-Match": "*"})).status == 412
+        made = await api.put(path, TASK)
+        assert made.status == 201
+        again = await api.put(path, TASK)
+        assert (again.status, again.json["id"], again.json["version"]) == (200, made.json["id"], 1)
+        assert (await api.put(path, {**TASK, "when": "every 1h"})).json["version"] == 2
+        only_new = await api.put(path, TASK, headers={"If-None-Match": "*"})
+        assert only_new.status == 412
+        found = await api.get(path)
+        assert found.json["key"] == "tenant 7/mail"
+        assert (await api.get(path, who="bob")).code == "no_such_task"
+        assert (await api.get(f"{path}?owner=ada", who="bob")).code == "no_such_task"
+        assert (await api.get(f"{path}?owner=ada", who="admin")).json["id"] == made.json["id"]
+        assert (await api.get(f"/v1/tasks/named/{made.json['id'][:12]}")).json["id"] == made.json["id"]
+        assert (await api.get("/v1/tasks/named/why")).status == 404
+        assert (await api.put("/v1/tasks/by-key/why", TASK)).status == 201
+        assert (await api.get("/v1/tasks/by-key/why")).json["key"] == "why"
+
+    within(check)
+
+
+def test_what_is_done_to_a_task_is_told_with_it() -> None:
+    async def check(api: Api) -> None:
+        task = await api.made()
+        path = f"/v1/tasks/{task['id']}"
+        paused = (await api.post(f"{path}/pause", {"note": "moving", "until": "in 2h"})).json
+        assert (paused["state"], paused["pause"]["note"]) == ("paused", "moving")
+        assert (await api.post(f"{path}/pause", {"until": "2001-01-01"})).code == "until_past"
+        assert (await api.post(f"{path}/resume")).json["state"] == "active"
+        assert (await api.post(f"{path}/skip", {"number": 2})).json["skips_left"] == 2
+        assert (await api.post(f"{path}/skip", {"number": -1})).status == 422
+        assert (await api.post(f"{path}/skip", {"numbers": 1})).code == "unknown_field"
+        run = await api.post(f"{path}/run")
+        assert run.status == 202
+        assert run.json["run_id"].startswith("run_")
+        why = (await api.get(f"{path}/why")).json
+        assert why["verdict"] == "overdue"
+        assert "no engine" in why["sentence"]
+        chinese = (await api.get(f"{path}/why?at=now", headers={"Accept-Language": "zh"})).json
+        assert chinese["sentence"] != why["sentence"]
+        assert len((await api.get(f"{path}/explain?number=3")).json["fires"]) == 3
+        agenda = (await api.get(f"{path}?include=agenda,last")).json["agenda"]
+        assert {entry["kind"] for entry in agenda["entries"]} >= {"next"}
+        assert (await api.post(f"{path}/cancel")).json["state"] == "cancelled"
+        assert (await api.post(f"{path}/resume")).code == "task_cancelled"
+        assert (await api.delete(path)).status == 204
+        assert (await api.get(path)).status == 404
+        assert (await api.delete(path)).status == 404
+
+    within(check)
+
+
+def test_past_occurrences_are_made_up_for() -> None:
+    async def check(api: Api) -> None:
+        task = await api.made(when="0 0 * * *")
+        path = f"/v1/tasks/{task['id']}/backfill"
+        tried = await api.post(f"{path}?dry_run=true", {"from": "2026-01-01", "to": "2026-01-03"})
+        assert (tried.status, tried.json["count"]) == (200, 3), tried.text
+        done = await api.post(path, {"from": "2026-01-01", "to": "2026-01-03"})
+        assert (done.status, done.json["count"], done.json["dry_run"]) == (200, 3, False)
+        assert (await api.post(path, {"from": "2026-01-01"})).code == "missing_field"
+        assert (await api.post(path, {"from": "soon", "to": "later"})).code == "unclear_moment"
+
+    within(check)
+
+
+def test_a_thousand_tasks_are_made_with_one_call_or_none_of_them() -> None:
+    async def check(api: Api) -> None:
+        tasks = [{**TASK, "name": f"task {number}"} for number in range(1_000)]
+        spoilt = [*tasks[:-1], {**TASK, "when": "sometimes"}]
+        refused = await api.post("/v1/tasks/bulk", {"tasks": spoilt}, who="admin")
+        assert refused.status == 422
+        assert refused.json["errors"][0]["pointer"] == "/tasks/999/when"
+        unread = await api.post("/v1/tasks/bulk", {"tasks": [TASK, {**TASK, "colour": "red"}]}, who="admin")
+        assert unread.json["errors"][0]["pointer"] == "/tasks/1/colour"
+        assert (await api.get("/v1/tasks", who="admin")).json["items"] == []
+        made = await api.post("/v1/tasks/bulk", {"tasks": tasks}, who="admin")
+        assert (made.status, made.json["created"], len(made.json["items"])) == (201, 1_000, 1_000)
+        assert (await api.post("/v1/tasks/bulk", {"tasks": [*tasks, TASK]}, who="admin")).code == "bad_number"
+        assert (await api.post("/v1/tasks/bulk", {"tasks": []}, who="admin")).status == 422
+        assert (await api.post("/v1/tasks/bulk", {"tasks": [{**TASK, "key": "k"}]}, who="admin")).status == 422
+
+    within(check)
+
+
+def test_one_wish_acts_on_all_that_fit_and_on_nobody_elses() -> None:
+    async def check(api: Api) -> None:
+        for number in range(4):
+            await api.made(labels={"team": "a" if number < 3 else "b"})
+        theirs = await api.made("bob")
+        assert (await api.post("/v1/tasks/actions", {"action": "pause"})).code == "missing_field"
+        assert (await api.post("/v1/tasks/actions", {"action": "explode", "all": True})).code == "bad_choice"
+        tried = await api.post("/v1/tasks/actions?dry_run=true", {"action": "delete", "all": True})
+        assert tried.json == {"matched": 4, "done": 4, "refused": [], "dry_run": True}
+        wish = {"action": "pause", "filter": {"label": "team=a"}, "arguments": {"note": "moving"}}
+        assert (await api.post("/v1/tasks/actions", wish)).json["done"] == 3
+        assert len((await api.get("/v1/tasks?state=paused")).json["items"]) == 3
+        gone = await api.post("/v1/tasks/actions", {"action": "delete", "filter": {"state": ["active", "paused"]}})
+        assert gone.json["done"] == 4
+        assert (await api.get(f"/v1/tasks/{theirs['id']}", who="bob")).json["state"] == "active"
+
+    within(check)
+
+
+def test_a_schedule_is_previewed_without_being_kept() -> None:
+    async def check(api: Api) -> None:
+        asked = {"when": "last day of month at 17:00", "zone": "Europe/Berlin", "after": "2026-01-15", "number": 2}
+        reply = await api.post("/v1/schedules/preview", asked)
+        assert [each["at_local"] for each in reply.json["fires"]] == [
+            "2026-01-31T17:00:00.000+01:00",
+            "2026-02-28T17:00:00.000+01:00",
+        ]
+        chinese = await api.post("/v1/schedules/preview", {"when": "每天早上9点"}, headers={"Accept-Language": "zh-CN"})
+        assert chinese.json["means"].startswith("每天 09:00")
+        for odd in (
+            {},
+            {"when": "every 5m", "number": 0},
+            {"when": "every 5m", "number": 10**9},
+            {"when": "every 5m", "gap": "x"},
+        ):
+            assert (await api.post("/v1/schedules/preview", odd)).status == 422, odd
+        assert (await api.get("/v1/tasks")).json["items"] == []
+
+    within(check)
+
+
+def test_instants_are_told_in_utc_with_milliseconds() -> None:
+    async def check(api: Api) -> None:
+        made = await api.made()
+        created = datetime.fromisoformat(made["created"])
+        assert made["created"].endswith("Z")
+        assert created.tzinfo == UTC
+
+    within(check)

@@ -1,0 +1,74 @@
+"""Podman as it works on a machine without systemd, with images, containers and volumes of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Final
+
+from tests.servers.programs import program
+
+PATIENCE: Final = 300
+SETTINGS: Final = """\
+[containers]
+default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
+log_driver = "k8s-file"
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+[network]
+network_backend = "netavark"
+"""
+NEEDED: Final = {
+    "podman": "podman",
+    "runc": "runc",
+    "iptables": "iptables",
+    "fuse-overlayfs": "fuse-overlayfs",
+    "newuidmap": "uidmap",
+    "catatonit": "catatonit",
+}
+
+
+class Podman:
+    """`podman("run", …)`; what it says on standard output."""
+
+    def __init__(self) -> None:
+        # It refuses long names.
+        folder = self._folder = Path(mkdtemp(prefix="horae-"))
+        self._settings = folder / "containers.conf"
+        self._settings.write_text(SETTINGS)
+        for name, package in NEEDED.items():
+            program(name, package=package)
+        # Debian brings these only as recommendations, and outside of PATH.
+        if not Path("/usr/lib/podman/netavark").exists():
+            subprocess.run(
+                ["apt-get", "-q", "-y", "install", "--no-install-recommends", "netavark", "aardvark-dns"], check=True
+            )
+        self._command = ("podman", "--root", str(folder / "root"), "--runroot", str(folder / "run"))
+
+    def __call__(self, *words: str, check: bool = True) -> str:
+        done = subprocess.run(
+            [*self._command, *words],
+            env=os.environ | {"CONTAINERS_CONF": str(self._settings)},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 0 or not check, f"{words}: {done.stderr}{done.stdout}"
+        return done.stdout.strip()
+
+    def build(self, name: str, file: Path, context: Path, **arguments: str) -> None:
+        given = [each for key, value in arguments.items() for each in ("--build-arg", f"{key}={value}")]
+        self("build", "-q", "--isolation", "chroot", "--layers=false", "--format", "docker", "-t", name, "-f", str(file), *given, str(context))  # fmt: skip
+
+    def clean(self) -> None:
+        """Nothing of it is left: not a process, not a mount."""
+        self("rm", "-f", "-t", "0", "--all", check=False)
+        self("volume", "rm", "-f", "--all", check=False)
+        self("rmi", "-f", "--all", check=False)
+        rmtree(self._folder)

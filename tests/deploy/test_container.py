@@ -1,0 +1,142 @@
+"""The image: built without a registry, run without rights, and what it was told outlives it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.error import URLError
+from urllib.request import ProxyHandler, Request, build_opener
+
+import pytest
+import yaml
+
+from horae.clock import SystemClock
+from tests.deploy.base_image import lay_out
+from tests.deploy.podman import Podman
+from tests.docs.pages import ROOT
+from tests.servers.ports import ReservedPort
+
+LIBRARIES: Final = ("horae[server]", "hatchling", "pip")
+LIMITS: Final = (
+    "--read-only",
+    "--cap-drop=all",
+    "--security-opt=no-new-privileges",
+    "--memory=512m",
+    "--pids-limit=128",
+)
+LONGEST_START: Final = 60.0
+
+
+@pytest.fixture
+def podman() -> Iterator[Podman]:
+    made = Podman()
+    yield made
+    made.clean()
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    reserved = ReservedPort()
+    yield reserved.number
+    reserved.release()
+
+
+class Contained:
+    def __init__(self, podman: Podman, port: int) -> None:
+        self._podman = podman
+        self._url = f"http://127.0.0.1:{port}"
+        self._port = port
+        self._web = build_opener(ProxyHandler({}))
+
+    def run(self) -> None:
+        published = ("-p", f"127.0.0.1:{self._port}:4672", "-v", "horae:/data")
+        self._podman("run", "-d", "--name", "horae", *LIMITS, *published, "localhost/horae")
+        self.until_ready()
+
+    def until_ready(self) -> None:
+        clock = SystemClock()
+        until = clock.steady() + LONGEST_START
+        while True:
+            try:
+                with self._web.open(f"{self._url}/readyz", timeout=10) as answer:
+                    assert json.load(answer)["status"] == "ready"
+                    return
+            except (URLError, ConnectionError, TimeoutError):
+                assert clock.steady() < until, self._podman("logs", "horae")
+                clock.sleep(0.1)
+
+    def ask(self, path: str, body: Any = None) -> Any:
+        token = self._podman("exec", "horae", "python", "-c", "print(open('/data/horae.db.token').read().strip())")
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        with self._web.open(Request(self._url + path, data, headers), timeout=30) as answer:  # noqa: S310 - loopback
+            return json.load(answer)
+
+
+def test_a_task_that_was_added_through_the_api_outlives_its_container(
+    podman: Podman, port: int, tmp_path: Path
+) -> None:
+    lay_out(tmp_path / "base", LIBRARIES)
+    (tmp_path / "Basefile").write_text("FROM scratch\nCOPY base /\n")
+    podman.build("base", tmp_path / "Basefile", tmp_path)
+    podman.build(
+        "horae",
+        ROOT / "Containerfile",
+        ROOT,
+        BASE="localhost/base",
+        EXTRAS="server",
+        VENV_OPTIONS="--system-site-packages --without-pip",
+        PIP_OPTIONS="--no-index --no-deps --no-build-isolation",
+    )
+    horae = Contained(podman, port)
+    horae.run()
+    made = horae.ask("/v1/tasks", {"name": "report", "when": "every 1h", "zone": "UTC", "say": "hello"})
+    assert (
+        podman("exec", "horae", "python", "-c", "import os; print(os.getuid(), os.access('/opt', os.W_OK))")
+        == "65532 False"
+    )
+    assert podman("exec", "horae", "horae", "ls", "--quiet") == made["id"]
+    health = json.loads(podman("image", "inspect", "--format", "{{json .HealthCheck}}", "localhost/horae"))
+    podman("exec", "horae", *health["Test"][1:])
+
+    # The same one again, then another one in its place.
+    podman("restart", "-t", "30", "horae")
+    horae.until_ready()
+    assert horae.ask(f"/v1/tasks/{made['id']}")["name"] == "report"
+    podman("rm", "-f", "-t", "30", "horae")
+    horae.run()
+    assert horae.ask(f"/v1/tasks/{made['id']}")["name"] == "report"
+
+
+# --- compose -----------------------------------------------------------------------------------------------------------
+
+
+def compose() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def test_compose_has_engines_apart_from_the_api_on_one_database() -> None:
+    services = compose()["services"]
+    assert set(services) == {"api", "worker", "db"}
+    assert services["api"]["environment"] == services["worker"]["environment"]
+    assert "--no-engine" in services["api"]["command"]
+    assert services["worker"]["command"][0] == "worker"
+    for name in ("api", "worker"):
+        assert services[name]["depends_on"] == {"db": {"condition": "service_healthy"}}
+        assert services[name]["read_only"] is True
+        assert services[name]["cap_drop"] == ["ALL"]
+    for each in services.values():
+        for volume in each["volumes"]:
+            assert volume.partition(":")[0] in compose()["volumes"]
+
+
+def test_compose_opens_nothing_to_the_world_and_holds_no_password() -> None:
+    services = compose()["services"]
+    published = [port for each in services.values() for port in each.get("ports", ())]
+    assert published == ["127.0.0.1:4672:4672"]
+    assert "ports" not in services["db"]
+    for each in (services["api"]["environment"]["HORAE_STORE"], services["db"]["environment"]["POSTGRES_PASSWORD"]):
+        assert "${HORAE_DB_PASSWORD:?" in each

@@ -1,0 +1,114 @@
+"""What a service manager hears: ready when all parts are, signs of life while each of them is well, and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from datetime import timedelta
+
+from horae import Horae
+from horae.cli.heartbeat import Punctuality
+from horae.cli.notify import ServiceLine, Voice
+from horae.wire.tasks import read_task
+from tests.cli.operating.deployment import Deployment
+from tests.deploy.manager import Ears
+
+
+def test_up_says_that_it_is_ready_alive_and_about_to_end(deployment: Deployment, ears: Ears) -> None:
+    up = deployment.up("--port", "0", environment=ears.environment(watchdog=0.4))
+    assert ears.until("READY=1").splitlines() == ["READY=1", "STATUS=Ready: API, engine."]
+    up.ready()
+    ears.until("WATCHDOG=1")
+    ears.until("WATCHDOG=1")
+    up.signal(signal.SIGTERM)
+    ears.until("STOPPING=1")
+    assert up.ends() == 0
+    assert sum("READY=1" in said or "STOPPING=1" in said for said in ears.heard + ears.rest()) == 2
+
+
+def test_a_worker_alone_speaks_for_itself_and_is_silent_of_life_where_nobody_asked(
+    deployment: Deployment, ears: Ears
+) -> None:
+    up = deployment.up(environment=ears.environment(), command="worker")
+    assert "STATUS=Ready: engine." in ears.until("READY=1")
+    up.ready()
+    up.signal(signal.SIGTERM)
+    ears.until("STOPPING=1")
+    assert up.ends() == 0
+    assert not [said for said in ears.heard + ears.rest() if "WATCHDOG=1" in said]
+
+
+def test_what_tasks_start_cannot_speak_for_us(deployment: Deployment, ears: Ears) -> None:
+    deployment.write(
+        "jobs.py",
+        "import os\nfrom horae import Horae\n"
+        f"app = Horae({deployment.url!r})\n"
+        "@app.task\ndef look():\n    print('sees', sorted(set(os.environ) & {'NOTIFY_SOCKET', 'WATCHDOG_USEC'}), flush=True)\n",
+    )
+    up = deployment.up("jobs.py", "--no-api", environment=ears.environment(watchdog=60)).ready()
+    deployment.add(name="look", when="now", function="look")
+    assert up.expect("sees").endswith("sees []")
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+def test_one_of_two_that_is_silent_is_silence(ears: Ears) -> None:
+    voice = Voice(ServiceLine(ears.address, beat=1.0), ("engine", "API"))
+    voice.heard("API", "ready")
+    assert ears.rest() == []
+    voice.heard("engine", "ready")
+    assert [said.splitlines()[0] for said in ears.rest()] == ["READY=1", "WATCHDOG=1"]
+    for _ in range(5):
+        voice.heard("API", "alive")
+    assert ears.rest() == []
+    voice.heard("engine", "alive")
+    assert ears.rest() == ["WATCHDOG=1"]
+
+
+def test_who_is_begun_again_is_not_ready_a_second_time(ears: Ears) -> None:
+    voice = Voice(ServiceLine(ears.address), ("engine",))
+    voice.heard("engine", "ready")
+    voice.heard("engine", "ready")
+    voice.heard("engine", "stopping")
+    voice.heard("engine", "stopping")
+    assert [said.splitlines()[0] for said in ears.rest()] == ["READY=1", "STOPPING=1"]
+
+
+def test_the_line_is_taken_from_the_environment_and_is_ours_alone() -> None:
+    around = {"NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": str(os.getpid()), "HOME": "/"}
+    assert ServiceLine.taken(around).beat == 15.0
+    assert around == {"HOME": "/"}
+    foreign = {"NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "1"}
+    assert ServiceLine.taken(foreign).beat is None
+    assert ServiceLine.taken({"WATCHDOG_USEC": "60000000"}).beat is None
+    assert ServiceLine.taken({"NOTIFY_SOCKET": "/run/x", "WATCHDOG_USEC": "soon"}).beat is None
+
+
+def test_a_manager_that_is_gone_is_no_reason_to_stop(ears: Ears) -> None:
+    ears.close()
+    ServiceLine(ears.address).say("READY=1")
+    ServiceLine("@horae-nobody-listens-here").say("READY=1")
+
+
+def test_an_engine_that_leaves_what_is_due_is_noticed_and_one_that_works_is_not() -> None:
+    async def watched() -> list[bool]:
+        async with Horae("memory://", zone="UTC") as app:
+            punctuality = Punctuality(app, timedelta(0))
+            await punctuality.look()
+            kept = [punctuality.kept]
+            engine = app.engine
+            assert engine is not None
+            # As if it were stuck for good: nobody looks at the agenda any more.
+            engine._actors["dispatcher"].cancel()
+            await asyncio.gather(engine._actors["dispatcher"], return_exceptions=True)
+            await app.service.tasks.create(app.who, read_task({"name": "left", "when": "now", "say": "x"}))
+            for _ in range(2):
+                await punctuality.look()
+                kept.append(punctuality.kept)
+            # What was told to claim nothing does well to leave it.
+            engine.dispatcher.draining = True
+            await punctuality.look()
+            return [*kept, punctuality.kept]
+
+    assert asyncio.run(watched()) == [True, True, False, True]

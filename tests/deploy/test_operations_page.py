@@ -1,0 +1,84 @@
+"""docs/operations.md is true: its commands are run, and what is shown of their answers is what they say."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Final, NamedTuple
+
+from horae.cli.main import app
+from tests.cli.operating.deployment import Deployment
+from tests.deploy.test_update import SCRIPT
+from tests.docs.pages import ROOT, text_of
+
+PAGE: Final = text_of("operations.md")
+_PAIR: Final = re.compile(r"^```sh\n(.+?)\n```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_VARYING: Final = (
+    (r"\b(tsk|run|nod)_[0-9a-f]{32}", r"\1"),
+    (r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "day"),
+    # How far away something is has as many parts as it has.
+    (r"\bin \d+ \w+( \d+ \w+)*", "soon"),
+    # Of a node, its state: the rest is about this machine.
+    (r"^nod .* (\w+)$", r"nod \1"),
+    (r"[-\d.:+TZ]*\d[-\d.:+TZ]*", "0"),
+    (r" +", " "),
+)
+ALLOWED: Final = {"HORAE_COMMAND_ALLOW": "/bin/false"}
+
+
+class Shown(NamedTuple):
+    commands: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+SHOWN: Final = [Shown(tuple(said.splitlines()), tuple(text.splitlines())) for said, text in _PAIR.findall(PAGE)]
+
+
+def shape(line: str) -> str:
+    """Without what differs each time: ids, numbers, days, names of machines, widths of columns."""
+    for pattern, instead in _VARYING:
+        line = re.sub(pattern, instead, line)
+    return line.strip()
+
+
+def leave_a_dead_node(deployment: Deployment) -> None:
+    deployment.up("--no-api").ready().kill_all()
+
+
+def said_by(deployment: Deployment, commands: tuple[str, ...]) -> str:
+    """What the last of them says."""
+    said = ""
+    for each in commands:
+        if each == "horae nodes":
+            leave_a_dead_node(deployment)
+        done = deployment.horae(*shlex.split(each)[1:], environment=ALLOWED)
+        said = done.stdout + done.stderr
+    return said
+
+
+def test_what_is_shown_is_what_is_said(deployment: Deployment) -> None:
+    assert len(SHOWN) == 10
+    for commands, lines in SHOWN:
+        said = [shape(line) for line in said_by(deployment, commands).splitlines()]
+        for line in lines:
+            assert shape(line) in said, f"{commands}: {shape(line)!r} is not in {said}"
+
+
+def test_every_command_that_is_named_exists() -> None:
+    import typer  # noqa: PLC0415 - only to ask for names
+
+    group = typer.main.get_command(app)
+    for name in set(re.findall(r"(?:^|`|# |\$ |exec horae )horae ([a-z]+)", PAGE, re.MULTILINE)):
+        assert group.get_command(None, name) is not None, name  # type: ignore[attr-defined]
+
+
+def test_every_file_that_is_named_is_there() -> None:
+    for name in re.findall(r"(?:deploy|tests)/[\w./@-]*\w", PAGE):
+        assert name == "deploy/.env" or (ROOT / name).exists(), name
+
+
+def test_the_variables_of_the_update_are_those_of_its_script() -> None:
+    script = SCRIPT.read_text(encoding="utf-8")
+    told = set(re.findall(r"^#   (HORAE_\w+)|, (HORAE_\w+)", script, re.MULTILINE))
+    names = {each for pair in told for each in pair if each}
+    assert names == set(re.findall(r"\$\{(HORAE_\w+)[:-]", script)) - {"HORAE_STORE"}

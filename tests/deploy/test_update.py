@@ -1,0 +1,208 @@
+"""`deploy/update.sh`, with real releases in real environments, a real server behind it, and no systemd."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.request import ProxyHandler, build_opener
+
+import pytest
+
+from tests.deploy.releases import CANNOT_BEGIN, NOT_HEALTHY, interpreter, libraries, wheel
+from tests.docs.pages import ROOT, clean_environment
+from tests.servers.ports import ReservedPort
+
+SCRIPT: Final = ROOT / "deploy" / "update.sh"
+TOMORROW: Final = "of_tomorrow"
+PATIENCE: Final = 180
+
+START: Final = """#!/bin/sh
+setsid "{home}/current/bin/horae" up --port {port} >>"{home}/log" 2>&1 </dev/null &
+echo $! >"{home}/pid"
+"""
+STOP: Final = """#!/bin/sh
+[ -f "{home}/pid" ] || exit 0
+pid=$(cat "{home}/pid"); rm "{home}/pid"
+kill "$pid" 2>/dev/null && tail --pid="$pid" -f /dev/null
+exit 0
+"""
+
+
+class House:
+    """Where releases are kept, and how the service is started and stopped. What was built once is there for all tests."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.home.mkdir()
+        self._reserved = ReservedPort()
+        self.port = self._reserved.number
+        self.store = ""
+        self.database = folder / "horae.db"
+        for name, text in (("start", START), ("stop", STOP)):
+            path = folder / name
+            path.write_text(text.format(home=self.home, port=self.port))
+            path.chmod(0o755)
+        self.environment = clean_environment() | {
+            "HORAE_HOME": str(self.home),
+            "HORAE_ENV": str(folder / "horae.env"),
+            "HORAE_EXTRAS": "",
+            "HORAE_PYTHON": interpreter(),
+            "HORAE_PIP_OPTIONS": "--no-deps --no-index --no-compile",
+            "HORAE_KEEP": "9",
+            "HORAE_START": str(folder / "start"),
+            "HORAE_STOP": str(folder / "stop"),
+            "HORAE_HEALTH": f"http://127.0.0.1:{self.port}/readyz",
+            "PYTHONPATH": str(libraries(folder)),
+            "HOME": str(folder),
+            "XDG_DATA_HOME": str(folder / "data"),
+            "XDG_CONFIG_HOME": str(folder / "config"),
+            "TZ": "UTC",
+            "LANG": "C.UTF-8",
+        }
+
+    def begin(self, store: str) -> None:
+        """As if there had never been any version."""
+        self.store = store
+        (self.folder / "horae.env").write_text(f'HORAE_STORE="{store}"\n')
+
+    def end(self) -> None:
+        subprocess.run([str(self.folder / "stop")], timeout=60, check=True)
+        (self.home / "current").unlink(missing_ok=True)
+
+    def update(self, what: Path | str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", str(SCRIPT), str(what)],
+            env=self.environment | more,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    def horae(self, *words: str) -> Any:
+        command = [str(self.home / "current" / "bin" / "horae"), *words, "--json"]
+        environment = self.environment | {"HORAE_STORE": self.store}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def version(self) -> str:
+        """Of what answers now."""
+        with build_opener(ProxyHandler({})).open(self.environment["HORAE_HEALTH"], timeout=30) as answer:
+            return str(json.load(answer)["version"])
+
+    def releases(self) -> list[str]:
+        return sorted(path.name for path in (self.home / "releases").iterdir() if path.is_dir())
+
+    def release(self) -> None:
+        self._reserved.release()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    made = House(tmp_path_factory.mktemp("house"))
+    yield made
+    made.release()
+
+
+@pytest.fixture
+def house(home: House) -> Iterator[House]:
+    home.begin(f"sqlite:///{home.database}")
+    yield home
+    home.end()
+
+
+def names(house: House) -> list[str]:
+    return sorted(task["name"] for task in house.horae("ls"))
+
+
+def tables(database: Path) -> set[str]:
+    with sqlite3.connect(database) as link:
+        return {row[0] for row in link.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def test_forwards_twice_and_back_when_the_new_one_is_not_well(house: House) -> None:
+    first = wheel(house.folder, "0.7.0")
+    done = house.update(first)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert house.version() == "0.7.0"
+    house.horae("add", "every 1h", "--say", "kept", "--name", "kept")
+
+    # Again, with the same: nothing happens.
+    before = (house.releases(), (house.home / "pid").read_text())
+    again = house.update(first)
+    assert (again.returncode, "in use already" in again.stdout) == (0, True), again.stderr
+    assert (house.releases(), (house.home / "pid").read_text()) == before
+
+    # One that brings a newer schema, and is never ready: the old one runs again, on the store as it was.
+    sick = wheel(house.folder, "0.8.0", NOT_HEALTHY, TOMORROW)
+    done = house.update(sick, HORAE_PATIENCE="3")
+    assert done.returncode == 1
+    assert "0.7.0 runs again" in done.stderr, done.stderr
+    assert house.version() == "0.7.0"
+    assert names(house) == ["kept"]
+    assert TOMORROW not in tables(house.database)
+    assert len(list((house.home / "backups").iterdir())) == 1
+    house.horae("add", "every 1h", "--say", "after", "--name", "after")
+
+    # One that is well, and brings the same newer schema.
+    done = house.update(wheel(house.folder, "0.9.0", table=TOMORROW))
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert house.version() == "0.9.0"
+    assert names(house) == ["after", "kept"]
+    assert TOMORROW in tables(house.database)
+
+    # One that cannot even begin: the schema is the same, so the store itself is never put back.
+    kept = list(house.folder.glob("horae.db.before-restore*"))
+    done = house.update(wheel(house.folder, "0.10.0", CANNOT_BEGIN, TOMORROW), HORAE_PATIENCE="2")
+    assert "0.9.0 runs again" in done.stderr, done.stderr
+    assert (house.version(), names(house)) == ("0.9.0", ["after", "kept"])
+    assert list(house.folder.glob("horae.db.before-restore*")) == kept
+
+
+def test_what_cannot_be_installed_changes_nothing(house: House) -> None:
+    bad = house.folder / "horae-9-py3-none-any.whl"
+    bad.write_bytes(b"no wheel")
+    before = house.releases()
+    done = house.update(bad)
+    assert (done.returncode, "nothing was changed" in done.stderr) == (1, True)
+    assert house.releases() == before
+    assert house.update("").returncode == 1
+
+
+def test_a_store_that_nobody_can_back_up_is_not_touched(house: House) -> None:
+    (house.folder / "horae.env").write_text('HORAE_STORE="mysql://horae@127.0.0.1/horae"\n')
+    done = house.update(wheel(house.folder, "0.7.0"))
+    assert (done.returncode, "HORAE_BACKUP" in done.stderr) == (1, True)
+    assert not (house.home / "current").exists()
+
+
+def test_two_at_once_are_one_too_many(house: House) -> None:
+    with subprocess.Popen(
+        ["flock", str(house.home / ".lock"), "sh", "-c", "echo held; exec cat"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        assert holder.stdout.readline() == "held\n"
+        done = house.update(wheel(house.folder, "0.7.0"))
+        holder.stdin.close()
+    assert (done.returncode, "another update is under way" in done.stderr) == (1, True)
+
+
+def test_on_postgres_the_dump_comes_back(house: House, postgres_url: str) -> None:
+    house.begin(postgres_url)
+    done = house.update(wheel(house.folder, "0.7.0"))
+    assert done.returncode == 0, done.stderr
+    house.horae("add", "every 1h", "--say", "kept", "--name", "kept")
+    done = house.update(wheel(house.folder, "0.8.0", NOT_HEALTHY, TOMORROW), HORAE_PATIENCE="3")
+    assert "0.7.0 runs again" in done.stderr, done.stderr
+    assert (house.version(), names(house)) == ("0.7.0", ["kept"])
+    house.end()

@@ -1,0 +1,81 @@
+"""When it says that it is ready, and which part is missing when it does not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from horae.clock import SystemClock
+from horae.observe.health import Readiness, readiness
+from horae.stores.memory import MemoryStore
+from horae.stores.sqlite import SQLiteStore
+from horae.testing.contracts.scenes import keep
+from horae.testing.factories import a_node, a_task
+from tests.api.served import served
+from tests.observe.stage import staged, within
+
+GOOD = Readiness(store=True, engine=True, clock=True, on_time=True)
+
+
+@pytest.mark.parametrize(
+    ("node", "late", "expected"),
+    [
+        (a_node(), None, GOOD),
+        (a_node(), timedelta(seconds=50), GOOD),
+        (a_node(), timedelta(seconds=70), GOOD._replace(on_time=False)),
+        (a_node(draining=True), None, GOOD._replace(engine=False)),
+        (a_node(offset=timedelta(seconds=-61)), None, GOOD._replace(clock=False)),
+        (a_node(offset=timedelta(seconds=59)), None, GOOD),
+        (None, None, GOOD._replace(engine=False)),
+    ],
+)
+def test_each_part_by_itself(node: object, late: timedelta | None, expected: Readiness) -> None:
+    async def look() -> None:
+        clock, store = SystemClock(), MemoryStore()
+        await store.open()
+        now = clock.now()
+        if node is not None:
+            assert isinstance(node, type(a_node()))
+            await store.join(node._replace(joined=now, renewed=now))
+        if late is not None:
+            await keep(store, a_task(), due=now - late)
+        found = await readiness(store, clock)
+        await store.close()
+        assert found == expected
+        assert found.is_ready(engine=True) is (expected == GOOD)
+        assert found.is_ready(engine=False)
+
+    within(look())
+
+
+def test_a_node_that_has_not_renewed_in_time_does_not_count(tmp_path: Path) -> None:
+    async def look() -> None:
+        clock, store = SystemClock(), SQLiteStore(str(tmp_path / "h.db"))
+        await store.open()
+        long_ago = clock.now() - timedelta(minutes=1)
+        await store.join(a_node(joined=long_ago, renewed=long_ago))
+        assert not (await readiness(store, clock)).engine
+        await store.close()
+        assert await readiness(store, clock) == Readiness()
+
+    within(look())
+
+
+def test_over_http(tmp_path: Path) -> None:
+    async def look() -> None:
+        async with staged() as stage:
+            reply = await stage.api.get("/readyz", who=None)
+            assert (reply.status, reply.json["parts"]) == (200, GOOD._asdict())
+        async with served(f"sqlite:///{tmp_path}/h.db") as api:
+            reply = await api.get("/readyz", who=None)
+            assert reply.status == 200, "nobody is expected to run anything there"
+            assert not reply.json["parts"]["engine"]
+            await api.service.store.close()
+            reply = await api.get("/readyz", who=None)
+            assert (reply.status, reply.headers["Retry-After"]) == (503, "2")
+            assert not any(reply.json["parts"].values())
+            assert (await api.get("/healthz", who=None)).status == 200
+
+    within(look())

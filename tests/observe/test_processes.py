@@ -1,0 +1,158 @@
+"""The real commands in processes of their own: what one door shows of both of them, a worker's own door, and their log."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from horae.clock import SystemClock
+from horae.errors import Refusal
+from horae.observe.door import Neighbour
+from horae.observe.observer import Observer
+from horae.runtime.look_line import chosen_line
+from horae.runtime.serving import listening
+from horae.runtime.stores import make_store
+from horae.settings import Chosen, Settings
+from tests.cli.operating.deployment import Deployment, Up
+from tests.observe.stage import Samples, parsed, total, within
+
+PROMPT: dict[str, Any] = {"name": "prompt", "when": "now", "zone": "UTC", "say": "hi"}
+
+
+def heard(up: Up, kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(up.expect(f'"type": "{kind}"'))
+    return found
+
+
+def asked(url: str, **headers: str) -> tuple[int, str]:
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - our own address
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def scraped(url: str) -> Samples:
+    status, text = asked(f"{url}/metrics")
+    assert status == 200, text
+    return parsed(text)
+
+
+def children(up: Up) -> dict[str, int]:
+    """The two processes of `horae up`, by the module that each of them runs."""
+    listed = Path(f"/proc/{up.process.pid}/task/{up.process.pid}/children").read_text(encoding="ascii")
+    found = {}
+    for pid in map(int, listed.split()):
+        said = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")
+        found[said[said.index("-m") + 1].rpartition(".")[2]] = pid
+    return found
+
+
+def test_one_door_shows_both_processes_and_their_lines_are_json(deployment: Deployment) -> None:
+    loud = {"HORAE_LOG": "json", "HORAE_LOG_LEVEL": "debug"}
+    up = deployment.up("--port", "0", "--json", "--verbose", environment=loud)
+    url = heard(up, "api.ready")["url"]
+    deployment.add(**PROMPT)
+    heard(up, "run.succeeded")
+    _look_at_numbers(url)
+    _look_at_lines(deployment, up)
+    # The engine's door outlives its process: whoever comes after it answers there.
+    before = children(up)["worker"]
+    os.kill(before, signal.SIGKILL)
+    heard(up, "node.ready")
+    again = scraped(url)
+    assert children(up)["worker"] != before
+    assert total(again, "horae_engine_scraped") == 1
+    assert total(again, "horae_starts_total", process="engine") == 0
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+    assert all(json.loads(each) for each in up.said)
+
+
+def _look_at_lines(deployment: Deployment, up: Up) -> None:
+    task = deployment.add(name="dead-end", when="now", zone="UTC", http="https://nobody.invalid/")
+    line = json.loads(up.expect('"event": "dead-end, attempt 1'))
+    run = deployment.runs(task)[-1]
+    assert (line["task"], line["run"], line["level"]) == (task, run.id, "warning")
+    assert len(line["trace"]) == 32
+
+
+def _look_at_numbers(url: str) -> None:
+    samples = scraped(url)
+    assert total(samples, "horae_engine_scraped") == 1
+    assert total(samples, "horae_starts_total", process="engine") == 1
+    assert total(samples, "horae_outcomes_total", process="engine", state="succeeded") == 1
+    assert (
+        total(samples, "horae_build_info", process="api") == total(samples, "horae_build_info", process="engine") == 1
+    )
+    assert total(samples, "process_resident_memory_bytes", process="engine") > 0
+    assert total(samples, "horae_store_call_seconds_count", process="api", operation="waiting") == 1
+    assert total(samples, "horae_nodes", state="live") == 1
+
+
+def test_a_worker_has_a_door_of_its_own(deployment: Deployment) -> None:
+    up = deployment.up("--json", "--verbose", "--metrics-port", "0", command="worker")
+    url = heard(up, "metrics.ready")["url"].removesuffix("/metrics")
+    heard(up, "node.ready")
+    deployment.add(**PROMPT)
+    heard(up, "run.succeeded")
+    samples = scraped(url)
+    assert total(samples, "horae_starts_total", process="engine") == 1
+    assert total(samples, "horae_lateness_seconds_count") == 1
+    assert total(samples, "horae_nodes", state="live") == 1
+    assert asked(f"{url}/healthz")[0] == 200
+    status, text = asked(f"{url}/readyz")
+    assert (status, json.loads(text)["parts"]["engine"]) == (200, True)
+    assert asked(f"{url}/metrics", Host="rebound.example.org")[0] == 401
+    assert asked(f"{url}/metrics", Authorization="Bearer horae_x_y", Via="1.1 proxy")[0] == 401
+    assert asked(f"{url}/v1/tasks")[0] == 404
+    admin = deployment.inside(lambda app: app.service.tokens.first())
+    assert asked(f"{url}/metrics", Authorization=f"Bearer {admin}", Via="1.1 proxy")[0] == 200
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0
+
+
+def test_what_nobody_could_mean_is_refused_before_anything_begins(deployment: Deployment) -> None:
+    done = deployment.horae("worker", "--seconds", "5", "--json", environment={"HORAE_LOG": "xml"})
+    assert done.returncode != 0
+    assert "bad_choice" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({"metrics": "everybody", "metrics_port": "0"}, "bad_choice"),
+        ({"metrics_port": "many"}, "bad_number"),
+        ({"metrics_port": "70000"}, "bad_number"),
+        ({"metrics_port": "0", "metrics_host": "nobody.invalid"}, "metrics_port_taken"),
+    ],
+)
+def test_a_door_that_cannot_be(said: dict[str, str], code: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        chosen_line(Settings({name: Chosen(value, "flag") for name, value in said.items()}), None)
+    assert refused.value.code == code
+
+
+def test_no_door_where_none_is_wanted() -> None:
+    assert chosen_line(Settings({}), None) is None
+    assert chosen_line(Settings({"metrics_port": Chosen("off", "flag")}), None) is None
+
+
+def test_where_the_engine_does_not_answer_the_rest_is_told() -> None:
+    async def look() -> Samples:
+        with listening("127.0.0.1", 0) as line:
+            gone = Neighbour("127.0.0.1", line.getsockname()[1], "key")
+        store = make_store("memory://")
+        return parsed(await Observer("api", SystemClock()).text(store, await gone.text()))
+
+    samples = within(look())
+    assert total(samples, "horae_engine_scraped") == 0
+    assert total(samples, "horae_store_up") == 1

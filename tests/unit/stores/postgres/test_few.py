@@ -1,0 +1,286 @@
+"""A few ordinary tasks are claimed and settled in two round trips each, and only as they were seen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from horae.lifecycle.settle import settle
+from horae.model.change import Change, Facts
+from horae.model.entry import Entry
+from horae.model.outcome import Settlement, Succeeded
+from horae.model.run import Run
+from horae.model.task import Task, TaskState
+from horae.ports.store import Claim, Claimed, RunFilter
+from horae.schedule import Once
+from horae.stores.memory import MemoryStore
+from horae.stores.postgres import PostgresStore
+from horae.stores.postgres.link import PostgresLink
+from horae.testing.contracts.contract import WholeStore
+from horae.testing.contracts.scenes import facts_of, keep
+from horae.testing.decisions import saying
+from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_extra_entry
+from tests.servers.postgres import PostgresServer
+from tests.unit.stores.postgres.opening import connected, new_schema, opened, played, run
+from tests.unit.stores.postgres.test_at_once import decide, ending, lone, repeated
+
+ROOM: Final = 100
+VERSION: Final = "UPDATE {schema}.standings SET version = version + 1"
+LATER: Final = "UPDATE {schema}.agenda SET due = due + 1000000"
+LIMIT: Final = "INSERT INTO {schema}.lanes (name, seats) VALUES ('press', 1)"
+BAR: Final = "INSERT INTO {schema}.barred (owner, reason) VALUES ('ada', 'owner_revoked')"
+DEAD: Final = "DELETE FROM {schema}.nodes"
+ENTRY_ONLY: Final = "DELETE FROM {schema}.agenda"
+
+
+def between(server: PostgresServer, store: PostgresStore, statement: str) -> Callable[[], None]:
+    """Somebody else says this once, after the first look."""
+    said: list[str] = []
+
+    def say() -> None:
+        if not said:
+            said.append(statement.format(schema=store.address.schema))
+            server.ask(said[0])
+
+    return say
+
+
+async def claimed(store: WholeStore, say: Callable[[], None] = lambda: None) -> Claim:
+    def decide_meanwhile(facts: Facts, entry: Entry, token: int) -> Change:
+        change = decide(facts, entry, token)
+        say()
+        return change
+
+    return await store.claim_due(NOON, NODE, ROOM, decide_meanwhile)
+
+
+async def settled(
+    store: WholeStore, runs: tuple[Claimed, ...], say: Callable[[], None] = lambda: None
+) -> frozenset[str]:
+    def settle_meanwhile(facts: Facts, each: Run, report: Settlement) -> Change:
+        change = settle(facts, each, report)
+        say()
+        return change
+
+    reports = [ending(each, place, Succeeded(None)) for place, each in enumerate(runs)]
+    return await store.settle(reports, settle_meanwhile)
+
+
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Everything that is said to the server from here on."""
+    said: list[str] = []
+    query, begin = PostgresLink.query, PostgresLink.begin
+
+    async def overheard(link: PostgresLink, name: str, *values: Any) -> Any:
+        said.append(name)
+        return await query(link, name, *values)
+
+    async def begun(link: PostgresLink) -> None:
+        said.append("begin")
+        await begin(link)
+
+    monkeypatch.setattr(PostgresLink, "query", overheard)
+    monkeypatch.setattr(PostgresLink, "begin", begun)
+    return said
+
+
+@pytest.mark.parametrize("tasks", [lone(1), lone(3), repeated(1), [*lone(2), *repeated(2)]])
+def test_it_takes_two_round_trips(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch, tasks: list[Task]
+) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.join(a_node())
+        await keep(store, *tasks)
+        said = heard(monkeypatch)
+        claim = await claimed(store)
+        assert len(claim.runs) == claim.decided == len(tasks)
+        assert said == ["few_due", "claim_few"]
+        said.clear()
+        assert await settled(store, claim.runs) == frozenset()
+        assert said == ["few_carried", "settle_few"]
+        assert await store.check() == ()
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_nothing_due_is_one_look_that_says_when(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.join(a_node())
+        await keep(store, *lone(2), due=NOON + HOUR)
+        said = heard(monkeypatch)
+        assert await claimed(store) == Claim(next_due=NOON + HOUR)
+        assert said == ["few_due"]
+        await store.leave(NODE)
+        assert await claimed(store) == Claim(), "there is no such node"
+        async with connected(store) as connection:
+            assert not await connection.fetchval("SELECT is_called FROM tokens"), "nobody took a token for nothing"
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_the_answer_says_what_comes_next(postgres_server: PostgresServer) -> None:
+    """Also when that is the next occurrence of what was just claimed."""
+
+    async def scene() -> None:
+        for others in ([], [NOON + SECOND], [NOON + 2 * HOUR]):
+            answers = []
+            async with opened(new_schema(postgres_server)) as served:
+                for store in (served, MemoryStore()):
+                    await store.join(a_node())
+                    await keep(store, *(first := repeated(1)))
+                    for due in others:
+                        await keep(store, *lone(1), due=due)
+                    claim = await claimed(store)
+                    answers.append((claim.decided, claim.more, claim.next_due))
+                    assert [each.task for each in claim.runs] == first
+            assert answers[0] == answers[1]
+
+    run(scene())
+
+
+@pytest.mark.parametrize("statement", [VERSION, LATER, ENTRY_ONLY, DEAD])
+def test_what_changed_since_it_was_seen_is_not_claimed(postgres_server: PostgresServer, statement: str) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.join(a_node())
+        await keep(store, *lone(2))
+        claim = await claimed(store, between(postgres_server, store, statement))
+        assert (claim.runs, claim.decided, claim.more) == ((), 0, False)
+        async with connected(store) as connection:
+            assert await connection.fetchval("SELECT count(*) FROM going") == 0
+            assert await connection.fetchval("SELECT sum(counted) FROM standings") == 0
+            assert await connection.fetchval("SELECT count(*) FROM told") == 1
+        if statement == VERSION:
+            assert len((await claimed(store)).runs) == 2
+
+    played(new_schema(postgres_server), scene)
+
+
+@pytest.mark.parametrize("statement", [LIMIT, BAR])
+def test_nobody_starts_past_a_limit_that_was_set_meanwhile(postgres_server: PostgresServer, statement: str) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.join(a_node())
+        await keep(store, *lone(2, owner="ada"))
+        assert (await claimed(store, between(postgres_server, store, statement))).runs == ()
+        later = await claimed(store)
+        assert len(later.runs) == (2 if statement == LIMIT else 0)
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_what_somebody_holds_is_left_to_them_and_the_rest_is_taken(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.join(a_node())
+        tasks = lone(3)
+        await keep(store, *tasks)
+        async with connected(store) as rival:
+            await rival.execute("BEGIN")
+            await rival.execute(
+                "SELECT 1 FROM standings WHERE task = (SELECT seq FROM tasks WHERE id = $1) FOR UPDATE", tasks[1].id
+            )
+            claim = await claimed(store)
+            assert [each.task.id for each in claim.runs] == [tasks[0].id, tasks[2].id]
+            assert claim.more
+            await rival.execute("ROLLBACK")
+        assert [each.task.id for each in (await claimed(store)).runs] == [tasks[1].id]
+        assert [each.number for each in await store.events(0)] == list(range(1, 7))
+        assert await store.check() == ()
+
+    played(new_schema(postgres_server), scene)
+
+
+@pytest.mark.parametrize("statement", [VERSION, LIMIT, BAR])
+def test_what_changed_since_it_was_seen_is_settled_the_long_way(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.join(a_node())
+        tasks = lone(2)
+        await keep(store, *tasks)
+        claim = await claimed(store)
+        said = heard(monkeypatch)
+        assert await settled(store, claim.runs, between(postgres_server, store, statement)) == frozenset()
+        assert said[:3] == ["few_carried", "settle_few", "begin"]
+        assert {(await facts_of(store, task)).standing.state for task in tasks} == {TaskState.COMPLETED}
+        assert await store.check() == ()
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_what_is_only_put_on_the_agenda_is_seen_by_the_version(postgres_server: PostgresServer) -> None:
+    """Whoever decided before it came must not end the task over it."""
+
+    async def scene(store: PostgresStore) -> None:
+        await store.join(a_node())
+        (task,) = lone(1)
+        await keep(store, task)
+        async with connected(store) as connection:
+            before = await connection.fetchval("SELECT version FROM standings")
+            assert await store.change(task.id, None, saying(Change(put=(an_extra_entry(task, due=NOON + HOUR),))))
+            assert await connection.fetchval("SELECT version FROM standings") == before + 1
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_many_nodes_that_wake_together_start_each_run_once(postgres_server: PostgresServer) -> None:
+    """And leave behind what one alone would have."""
+    rounds, nodes = 12, 4
+    started: list[str] = []
+
+    async def carry(store: PostgresStore) -> None:
+        claim = await claimed(store)
+        started.extend(each.run.id for each in claim.runs)
+        if claim.runs:
+            assert await settled(store, claim.runs) == frozenset()
+
+    async def scene() -> None:
+        url = new_schema(postgres_server)
+        stores = [PostgresStore(url) for _ in range(nodes)]
+        for store in stores:
+            await store.open()
+        await stores[0].join(a_node())
+        for _ in range(rounds):
+            tasks = [*lone(2), *repeated(1)]
+            await keep(stores[0], *tasks)
+            while (head := await stores[0].next_due()) is not None and head <= NOON:
+                await asyncio.gather(*(carry(store) for store in stores))
+        assert len(started) == len(set(started)) == 3 * rounds
+        assert await stores[0].check() == ()
+        for store in stores:
+            await store.close()
+
+    run(scene())
+
+
+def test_long_payloads_lanes_and_extra_entries_go_the_long_way_and_end_the_same(
+    postgres_server: PostgresServer,
+) -> None:
+    tasks = [
+        a_task(schedule=Once(at=NOON), payload='"' + "x" * 10_000 + '"'),
+        a_task(schedule=Once(at=NOON), lane="press"),
+        a_task(schedule=Once(at=NOON)),
+    ]
+
+    async def lived(store: WholeStore, task: Task, *, extra: bool) -> tuple[object, ...]:
+        await store.join(a_node())
+        await keep(store, task)
+        if extra:
+            await store.change(task.id, None, saying(Change(put=(an_extra_entry(task, due=NOON + MINUTE),))))
+        claim = await claimed(store)
+        assert len(claim.runs) == 1
+        assert await settled(store, claim.runs) == frozenset()
+        # A look that was of no use has taken a token.
+        runs = [each._replace(token=0) for each in (await store.runs(RunFilter())).items]
+        return runs, await store.facts(task.id, None), await store.events(0), await store.counts(None, [0])
+
+    async def scene() -> None:
+        for place, task in enumerate(tasks):
+            async with opened(new_schema(postgres_server)) as store:
+                extra = place == len(tasks) - 1
+                assert await lived(store, task, extra=extra) == await lived(MemoryStore(), task, extra=extra)
+
+    run(scene())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -97,14 +97,14 @@ def test_an_action_that_is_under_way_is_answered_with_a_wish_to_wait() -> None:
         task = await api.made()
         path, key = f"/v1/tasks/{task['id']}/run", {"Idempotency-Key": "run"}
         inside, go_on = asyncio.Event(), asyncio.Event()
-        run_now = api.service.tasks.run_now
+        queue_now = api.service.tasks.queue_now
 
-        async def slow(*given: Any) -> str:
+        async def slow(*given: Any) -> datetime:
             inside.set()
             await go_on.wait()
-            return await run_now(*given)
+            return await queue_now(*given)
 
-        api.service.tasks.run_now = slow  # type: ignore[assignment,method-assign]
+        api.service.tasks.queue_now = slow  # type: ignore[assignment,method-assign]
         first = asyncio.ensure_future(api.post(path, headers=key))
         await inside.wait()
         meanwhile = await api.post(path, headers=key)

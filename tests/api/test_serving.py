@@ -10,13 +10,17 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
 import aiohttp
+import pytest
 
+from horae.cli.out import Out
+from horae.cli.serving import Door, opened_door
 from tests.api.served import TASK
 from tests.faults.processes import is_alive
 
@@ -62,9 +66,13 @@ def up(folder: Path, *options: str, store: str | None = None) -> Iterator[Up]:
     command = [sys.executable, "-m", "horae", "up", "--json", "--store", url, *options]
     environment = {**WITH_API, "XDG_DATA_HOME": str(folder), "HOME": str(folder)}
     process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    # Whoever waits for a word that never comes hears the end of it.
+    patience = threading.Timer(3 * _ENOUGH, process.kill)
+    patience.start()
     try:
         yield Up(process)
     finally:
+        patience.cancel()
         process.kill()
         process.wait(_ENOUGH)
         if process.stdout is not None:
@@ -178,19 +186,14 @@ def test_a_port_that_was_named_must_be_free(tmp_path: Path) -> None:
     assert "--no-api" in ended.stderr
 
 
-def test_without_its_usual_port_the_engine_runs_alone(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            taken.bind(("127.0.0.1", 4672))
-            taken.listen()
-        except OSError:
-            # Somebody else has it: as good as if it were us.
-            pass
-        with up(tmp_path) as running:
-            assert "4672" in running.expect("api.off")["because"]
-            running.expect("node.ready")
-            assert running.stop() == 0
+def test_a_usual_port_that_is_taken_is_said_and_done_without(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with opened_door(Out(json=True), Door("127.0.0.1", port, chosen=False)) as line:
+            assert line is None
+    said = json.loads(capsys.readouterr().out)
+    assert said["type"] == "api.off"
+    assert str(port) in said["because"]
 
 
 def test_what_is_in_memory_is_served_by_the_engines_own_process(tmp_path: Path) -> None:

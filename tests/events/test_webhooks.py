@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -18,6 +19,7 @@ from horae.model.webhook import RETRIES, Delivery, DeliveryState, Disabled, Webh
 from horae.outgoing.signing import verify
 from horae.service.courier import LEASE, Courier
 from horae.service.service import Service
+from horae.service.webhooks import MOST_WEBHOOKS
 
 from .stage import HandClock, Inbox, added, happens, house, inbox
 
@@ -185,6 +187,55 @@ def test_during_a_rotation_both_secrets_sign_and_a_day_later_only_the_new_one() 
             second = on.inbox.posts[-1]
             assert not verify([old], second.headers, second.body, on.clock.now())
             assert verify([new], second.headers, second.body, on.clock.now())
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
+def test_who_rotates_at_the_same_time_is_shown_what_signs(url: str, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with scene(url.format(tmp_path)) as on:
+            hooks = on.service.webhooks
+            webhook, _ = await on.hook()
+            shown = dict(await asyncio.gather(*(hooks.rotate(ADA, webhook.id) for _ in range(6))))
+            by_number = {each.secret: secret for each, secret in shown.items()}
+            assert len(by_number) == 6
+            last = await hooks.get(ADA, webhook.id)
+            assert last.former is not None
+            for number in (last.secret, last.former):
+                assert await hooks.postman.secret(webhook.id, number) == by_number[number]
+            assert len((await on.service.store.records("secret")).items) == 2, "of the others nothing is left"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
+def test_however_many_are_made_at_once_there_are_never_more_than_there_may_be(url: str, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with scene(url.format(tmp_path)) as on:
+            await asyncio.gather(*(on.hook(f"/{number}") for number in range(30)), return_exceptions=True)
+            assert len((await on.service.webhooks.page(ADA)).items) == MOST_WEBHOOKS
+            assert len((await on.service.store.records("secret")).items) == MOST_WEBHOOKS
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("types", "code"),
+    [
+        ([f"run.[!{chr(0x4E00 + number)}]*" for number in range(51)], "bad_number"),
+        (["*" * 101], "bad_choice"),
+        ([7], "bad_choice"),
+    ],
+)
+def test_what_is_held_against_every_event_is_bounded(types: list[Any], code: str) -> None:
+    async def run() -> None:
+        async with scene() as on:
+            with pytest.raises(Refusal) as refused:
+                await on.hook(types=types)
+            assert refused.value.code == code
+            webhook, _ = await on.hook(types=types[:50] if code == "bad_number" else ["run.*"])
+            assert webhook.types
 
     asyncio.run(run())
 

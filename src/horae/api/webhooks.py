@@ -62,8 +62,9 @@ async def create_webhook(request: Request, who: Who, *, dry_run: DryRun = False)
         text_or_none("note", said.get("note")) or "",
         text_or_none("owner", said.get("owner")),
     )
-    shape = {**webhook_json(webhook), "secret": None if dry_run else secret}
-    return answer(shape, 201, {"Location": f"/v1/webhooks/{webhook.id}"})
+    if dry_run:
+        return answer({**webhook_json(webhook), "secret": None})
+    return answer({**webhook_json(webhook), "secret": secret}, 201, {"Location": f"/v1/webhooks/{webhook.id}"})
 
 
 @router.get("/{webhook_id}", **told("get_webhook", "One webhook", "Webhook", problems=(404,), headers=(IF_NONE_MATCH,)))

@@ -10,7 +10,7 @@ from ..model.change import Change
 from ..model.checks import check_text
 from ..model.event import EventKind
 from ..model.lane import OWNER_LANE, check_lane
-from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES
+from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
 from ..model.policy import Policies
 from ..model.refusals import refuse
 from ..model.task import FRESH, Target, Task
@@ -58,7 +58,9 @@ def drafted(draft: Draft, task_id: str, now: datetime) -> Task:
         if draft.lane.startswith(OWNER_LANE):
             # An owner's quota is nobody's to sit in by name.
             raise refuse("bad_choice", name="lane", value=draft.lane, allowed=f"any name without '{OWNER_LANE}'")
-    _size("target", draft.target.kind + draft.target.spec)
+    size = _size("target", draft.target.kind + draft.target.spec)
+    if size > TARGET_BYTES:
+        raise refuse("payload_too_large", size=size, most=TARGET_BYTES)
     size = _size("payload", draft.payload)
     if size > PAYLOAD_BYTES:
         raise refuse("payload_too_large", size=size, most=PAYLOAD_BYTES)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 PAYLOAD_BYTES: Final = 256 * 1024
+TARGET_BYTES: Final = 2 * PAYLOAD_BYTES
+"""A target may have a body of its own that is as large as a payload."""
 RESULT_BYTES: Final = 64 * 1024
 ERROR_CHARACTERS: Final = 4_000
 NAME_CHARACTERS: Final = 200

@@ -9,6 +9,8 @@ from importlib.metadata import entry_points
 from typing import Any, Final
 
 from ..errors import Refusal
+from ..model.checks import check_text
+from ..model.limits import NAME_CHARACTERS
 from ..model.refusals import refuse
 from ..model.task import Target
 from ..ports.target import TargetKind
@@ -74,6 +76,7 @@ def _checked_function(target: Target) -> Target:
         spec = None
     if not isinstance(spec, dict) or spec.keys() != {"name"} or not isinstance(spec["name"], str) or not spec["name"]:
         raise refuse("bad_policy", name="target", value=target.spec, wanted='{"name": "module.function"}')
+    check_text("function", spec["name"], NAME_CHARACTERS)
     return target
 
 

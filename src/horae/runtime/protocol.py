@@ -1,4 +1,4 @@
-"""HTTP as our server reads it: uvicorn's protocol, with a bound on how large the head of a request is, and how long it takes."""
+"""HTTP as our server reads it: uvicorn's protocol, with a bound on how large the head of a request is, and how long all takes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from .serving import LARGEST_HEAD
 
 LONGEST_HEAD: Final = 15.0
 """Seconds from the first byte of a connection, or of the next request on it, to the end of the head."""
+LONGEST_BODY: Final = 60.0
+"""Seconds from there to the end of the body: whoever sends a byte a minute would hold a connection for ever, also where
+nobody has looked at their token yet."""
 _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n"
     b"x-content-type-options: nosniff\r\n\r\n"
@@ -18,7 +21,7 @@ _TOO_LARGE: Final = (
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """What never ends its head is cut off, however slowly it comes."""
+    """What never ends its head or its body is cut off, however slowly it comes."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -50,10 +53,12 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._reading = False
         self._in_time()
+        self._end = self.loop.call_later(LONGEST_BODY, self.transport.close)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         self._head = 0
+        self._in_time()
         super().on_message_complete()
 
     def _in_time(self) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from itertools import count
 from typing import Any, Final, NamedTuple
 
 from ..clock import Clock
-from ..model.ids import microseconds
+from ..errors import StoreFull
+from ..model.ids import EPOCH, microseconds
 from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import Principal, Scope
 from ..model.record import Record, Writing
@@ -27,6 +30,11 @@ _HEAD_KEY: Final = "head"
 _BATCH: Final = 200
 _GENESIS: Final = "0" * 64
 _NUMBER: Final = 20
+_TRIES: Final = 20
+"""Each lost race means that somebody else got through."""
+UNREADABLE: Final = "unreadable"
+"""The action of a row that somebody has altered so that nothing can be read of it."""
+LOG: Final = logging.getLogger("horae")
 _NO_DETAIL: Final[Mapping[str, Any]] = {}
 
 
@@ -76,6 +84,8 @@ class Audit:
         self._clock = clock
         self._entropy = entropy
         self._counter = count()
+        self._is_stuck = False
+        """It is said once: the janitor tries again every second."""
 
     def row(
         self,
@@ -115,8 +125,10 @@ class Audit:
         refuse_agent(who, "audit rows")
         who.must(Scope.READ)
         check_page(after, limit)
-        # What was done a moment ago is there too; the janitor would have been here within a second.
-        await self.seal()
+        # What was done a moment ago is there too; the janitor would have been here within a second. Where nothing can be
+        # written, what is there can be read all the same.
+        with suppress(StoreFull):
+            await self.seal()
         try:
             page = await self._records.records(SEALED, who.scope, after, limit, newest=True)
         except (ValueError, OverflowError):
@@ -125,17 +137,25 @@ class Audit:
 
     async def seal(self) -> int:
         """Open rows, in the order of their keys, become the end of the chain. How many: others may have been faster."""
-        sealed = 0
-        while True:
+        sealed = lost = 0
+        while lost < _TRIES:
             page = await self._records.records(OPEN, limit=_BATCH)
             if not page.items:
                 return sealed
             head = await self._head()
             if await self._records.write_records(_sealing(head, page.items)):
                 sealed += len(page.items)
+                self._is_stuck = False
                 if page.after is None:
                     return sealed
-            # Otherwise somebody else has sealed them: what is left now is looked at again.
+            else:
+                # Somebody else has sealed them: what is left now is looked at again.
+                lost += 1
+        # Nobody is so much faster for so long: the head is not the one of this chain, and `verify` says so.
+        if not self._is_stuck:
+            LOG.warning("the audit trail cannot be sealed: its head does not fit its rows; see 'horae audit verify'")
+        self._is_stuck = True
+        return sealed
 
     async def verify(self, who: Principal) -> Verdict:
         """The whole chain, row by row; what others seal meanwhile is part of it."""
@@ -172,11 +192,14 @@ class Audit:
         return await self._records.get_record(SEALED, _key(number + 1)) is not None
 
     async def _head(self) -> _Head:
+        """One that cannot be read says as little as one that is gone."""
         record = await self._records.get_record(HEAD, _HEAD_KEY)
-        if record is None:
+        try:
+            body = {} if record is None else json.loads(record.body)
+            found = _Head(int(body["number"]), body["hash"], int(body["first"]), body["before"])
+        except (ValueError, LookupError, TypeError):
             return _Head()
-        body = json.loads(record.body)
-        return _Head(body["number"], body["hash"], body["first"], body["before"], record.version)
+        return found._replace(version=None if record is None else record.version)
 
 
 class _Walk:
@@ -221,9 +244,14 @@ def _first_difference(end: int, walked: int) -> int:
 
 
 def _row(record: Record) -> AuditRow:
-    body = json.loads(record.body)
-    at = datetime.fromisoformat(body.pop("at"))
-    return AuditRow(at=at, **{name: body[name] for name in AuditRow._fields if name != "at"})
+    try:
+        body = json.loads(record.body)
+        at = datetime.fromisoformat(body.pop("at"))
+        return AuditRow(at=at, **{name: body[name] for name in AuditRow._fields if name != "at"})
+    except (ValueError, LookupError, TypeError, AttributeError):
+        # The others are shown all the same, and this one is not passed over in silence.
+        number = int(record.key) if record.key.isdecimal() else 0
+        return AuditRow(number, EPOCH, UNREADABLE, "", record.owner, "", "", "", "", None, {}, "")
 
 
 def _hash(before: str, body: Mapping[str, Any]) -> str:

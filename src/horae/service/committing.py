@@ -74,6 +74,10 @@ class Committing:
 
         return await self._seats.within(who, write)
 
+    async def check_room(self, who: Principal, wanted: int) -> None:
+        """Refuses what `add` would refuse of so many new tasks, whatever they are."""
+        await self._seats.check(who, wanted)
+
     async def add(
         self,
         who: Principal,
@@ -81,7 +85,7 @@ class Committing:
         beside: Beside,
         add: Callable[[Sequence[Change]], Any] | None = None,
     ) -> None:
-        """New tasks, all or none: one row of the audit trail for all of them."""
+        """New tasks, all or none: one row of the audit trail for all of an owner's."""
         tasks = [change.task for change in changes if change.task is not None]
 
         async def write(room: Pass) -> None:
@@ -93,8 +97,14 @@ class Committing:
         await self._seats.within(who, write)
 
     def _rows_of(self, who: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
-        if not who.actor or not tasks:
+        if not who.actor:
             return ()
+        by_owner: dict[str, list[Task]] = {}
+        for task in tasks:
+            by_owner.setdefault(task.owner, []).append(task)
+        return tuple(row for owned in by_owner.values() for row in self._row_of(who, owned))
+
+    def _row_of(self, who: Principal, tasks: Sequence[Task]) -> tuple[Writing, ...]:
         detail = {} if len(tasks) == 1 else {"tasks": len(tasks), "last": tasks[-1].id}
         return self._audit.row(who, _CREATE, tasks[0].id, detail, owner=tasks[0].owner)
 

@@ -15,7 +15,7 @@ from ..model.change import Change, Facts
 from ..model.checks import check_text
 from ..model.ids import ENTROPY, named, rising
 from ..model.limits import KEY_CHARACTERS
-from ..model.principal import Principal
+from ..model.principal import NO_QUOTAS, Principal
 from ..model.refusals import refuse
 from ..model.task import Target, Task
 from ..schedule import Schedule
@@ -27,6 +27,24 @@ from .wishes import Wish, read_policies, read_when
 
 _BETWEEN_TURNS: Final = 64
 """So many tasks are planned before others have their turn: about two milliseconds."""
+_LONGEST_TURN: Final = 0.005
+"""Seconds: where schedules have to be looked through, which some make last long, the turn is over before."""
+
+
+class _Turn:
+    """How long somebody has been at it without letting others have theirs."""
+
+    def __init__(self, clock: Clock, *, is_slow: bool) -> None:
+        self._clock = clock
+        self._is_slow = is_slow
+        self._began = clock.steady()
+
+    async def given(self, done: int) -> None:
+        """To others, when it was ours for long enough."""
+        is_over = done % _BETWEEN_TURNS == _BETWEEN_TURNS - 1
+        if is_over or (self._is_slow and self._clock.steady() - self._began > _LONGEST_TURN):
+            await self._clock.pause(0)
+            self._began = self._clock.steady()
 
 
 class Drafting:
@@ -67,10 +85,10 @@ class Drafting:
         names = rising("tsk", now, self.entropy)
         known: dict[tuple[str, str | None], Schedule] = {}
         changes: list[Change] = []
+        turn = _Turn(self._clock, is_slow=who.quotas != NO_QUOTAS)
         try:
             for wish in wishes:
-                if len(changes) % _BETWEEN_TURNS == _BETWEEN_TURNS - 1:
-                    await self._clock.pause(0)
+                await turn.given(len(changes))
                 if isinstance(wish.when, str):
                     said = wish.when, wish.zone or self.zone_of(who)
                     if said not in known:

@@ -15,7 +15,7 @@ from ..model.run import Run
 from ..model.task import TaskState
 from ..ports.store import TaskFilter
 from .checks import check_id, check_page, check_wanted
-from .rights import seen_by, sees
+from .rights import is_foreign, seen_by, sees
 from .seats import Keeping
 
 _ALL: Final = TaskFilter()
@@ -50,6 +50,8 @@ class Finding:
         who.must(Scope.READ)
         check_page(after, limit)
         check_wanted(wanted)
+        if is_foreign(who, wanted.owner):
+            return Page(())
         try:
             return await self._book.tasks(seen_by(who, wanted), after, limit)
         except (ValueError, OverflowError):

@@ -32,6 +32,12 @@ def seen_by(who: Principal, wanted: TaskFilter) -> TaskFilter:
     return wanted._replace(owner=owner, lane=lane, labels=labels)
 
 
+def is_foreign(who: Principal, owner: str | None) -> bool:
+    """Whether somebody asks for what can only be somebody else's. Nothing of it is shown; and above all it is not taken for
+    a wish for all that is theirs."""
+    return owner is not None and who.scope not in (None, owner)
+
+
 def refuse_agent(who: Principal, what: str) -> None:
     if who.agent is not None:
         raise refuse("not_for_agents", what=what)

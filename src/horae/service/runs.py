@@ -26,7 +26,7 @@ from .audit import Audit
 from .checks import check_id, check_page, check_position, check_wanted
 from .committing import Committing, Deed
 from .gate import check_open
-from .rights import sees
+from .rights import is_foreign, sees
 from .seats import Seats
 
 _ALL: Final = RunFilter()
@@ -64,6 +64,8 @@ class Runs:
         who.must(Scope.READ)
         check_page(after, limit)
         check_wanted(wanted)
+        if is_foreign(who, wanted.owner):
+            return Page(())
         seen = wanted if who.scope is None else wanted._replace(owner=who.scope)
         try:
             page = await self._store.runs(seen, after, limit)

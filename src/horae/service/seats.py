@@ -120,6 +120,14 @@ class Seats:
                         raise
             return await write(await self._look(who))
 
+    async def check(self, who: Principal, wanted: int) -> None:
+        """Refuses so many new tasks where there is no room for them: before anybody takes the trouble to read them all."""
+        if who.agent is None and who.quotas.active_tasks is None:
+            return
+        room = (await self._look(who)).rooms[0]
+        if room.most is not None and room.used + wanted > room.most:
+            raise refuse("too_many_tasks", used=room.used, most=room.most, wanted=room.used + wanted)
+
     async def stop(self, owner: str, agent: str, beside: tuple[Writing, ...], *, stopped: bool) -> bool:
         """From here on a guest may not touch anything (or may again). False: it was so already."""
         while True:

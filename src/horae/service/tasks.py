@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
@@ -77,6 +77,8 @@ class Tasks(Controls):
         Every wish is checked before the first chunk is written, so that only the store itself can stop halfway.
         """
         who.must(Scope.WRITE)
+        if isinstance(wishes, Sized):
+            await self._commit.check_room(who, len(wishes))
         changes = await self.drafting.planned_many(who, wishes)
         made: list[_T] = []
         while changes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from fnmatch import fnmatchcase
+from typing import Final
 
 from ..model.checks import check_text
 from ..model.event import EventKind
@@ -11,6 +12,9 @@ from ..model.limits import KEY_CHARACTERS, NOTE_CHARACTERS
 from ..model.principal import Principal, Scope
 from ..model.refusals import refuse as refuse_task
 from .rights import refuse_agent
+
+MOST_TYPES: Final = 50
+_TYPE_CHARACTERS: Final = 100
 
 
 def must(who: Principal, scope: Scope) -> None:
@@ -32,8 +36,12 @@ def checked_types(types: object) -> tuple[str, ...]:
     """Kinds of events, or patterns such as `run.*`; each once."""
     if isinstance(types, str) or not isinstance(types, Collection):
         raise refuse_task("bad_policy", name="types", value=types, wanted="list")
+    if len(types) > MOST_TYPES:
+        # Each of them is held against everything that happens.
+        raise refuse_task("bad_number", name="types", value=len(types), least=0, most=MOST_TYPES)
     for each in types:
-        if not isinstance(each, str) or not any(fnmatchcase(kind, each) for kind in EventKind):
+        is_short = isinstance(each, str) and len(each) <= _TYPE_CHARACTERS
+        if not is_short or not any(fnmatchcase(kind, each) for kind in EventKind):
             raise refuse_task("bad_choice", name="types", value=each, allowed=", ".join(EventKind))
     return tuple(dict.fromkeys(types))
 

@@ -13,7 +13,7 @@ from ..model.event import Event, EventKind
 from ..model.ids import ENTROPY, microseconds, named
 from ..model.page import Page
 from ..model.principal import Principal, Scope
-from ..model.record import Writing
+from ..model.record import Record, Writing
 from ..model.webhook import (
     KEPT,
     MOST_ATTEMPTS_KEPT,
@@ -45,9 +45,11 @@ from .webhook_checks import acting_for, check_note, checked_types, might_be, mus
 
 MOST_WEBHOOKS: Final = 20
 """Of one owner."""
+SEAT: Final = "webhook.seat"
 TEST: Final = "webhook.test"
 _TRIES: Final = 20
 _SECRET_BYTES: Final = 32
+_NUMBER_BYTES: Final = 4
 
 
 class Keeping(Records, Feed, Protocol):
@@ -81,17 +83,19 @@ class Webhooks:
         checked = self.postman.checked(url).text
         kept = checked_types(types)
         check_note(note)
-        await self._check_room(whose)
         now = self._clock.now()
         name = named("whk", now, self._entropy(ENTROPY))
         webhook = Webhook(name, whose, checked, now, await self._store.last_event(), kept, note)
         secret = new_secret(self._entropy(_SECRET_BYTES))
-        await self.postman.keep(name, webhook.secret, secret)
-        await self._store.write_records(
-            [Writing(webhook_record(webhook)), *self._audit.row(who, "webhook.create", name, owner=whose)]
-        )
-        self.changed()
-        return webhook, secret
+        row = self._audit.row(who, "webhook.create", name, owner=whose)
+        for _ in range(_TRIES):
+            seat = await self._seat(whose)
+            await self.postman.keep(name, webhook.secret, secret)
+            if await self._store.write_records([Writing(webhook_record(webhook)), seat, *row]):
+                self.changed()
+                return webhook, secret
+            await self.postman.forget(name, webhook.secret)
+        raise refuse("webhook_contested", id=name)
 
     async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Webhook]:
         must(who, Scope.READ)
@@ -138,14 +142,17 @@ class Webhooks:
         for _ in range(_TRIES):
             before = await self._found(who, name)
             secret = new_secret(self._entropy(_SECRET_BYTES))
+            # A number that nobody else comes to: who rotates at the same time must not overwrite what is shown here.
+            number = before.secret + 1 + int.from_bytes(self._entropy(_NUMBER_BYTES))
             # First the secret, then the word that it signs: broken off between the two, nothing has changed.
-            await self.postman.keep(name, before.secret + 1, secret)
+            await self.postman.keep(name, number, secret)
             until = self._clock.now() + ROTATION
-            after = before._replace(secret=before.secret + 1, former=before.secret, former_until=until)
+            after = before._replace(secret=number, former=before.secret, former_until=until)
             if await self._write(who, before, after, "webhook.rotate"):
                 if before.former is not None:
                     await self.postman.forget(name, before.former)
                 return after._replace(version=before.version + 1), secret
+            await self.postman.forget(name, number)
         raise refuse("webhook_contested", id=name)
 
     # --- deliveries --------------------------------------------------------------------------------------------------
@@ -257,10 +264,13 @@ class Webhooks:
             return webhook._replace(disabled=None, disabled_at=None, failing_since=None, since=last)
         return webhook._replace(disabled=Disabled.REQUESTED, disabled_at=self._clock.now())
 
-    async def _check_room(self, owner: str) -> None:
+    async def _seat(self, owner: str) -> Writing:
+        """Written with a new webhook: of several who come at once and see the same room, only one gets it."""
+        known = await self._store.get_record(SEAT, owner)
         page = await self._store.records(WEBHOOK, owner, limit=MOST_WEBHOOKS)
         if len(page.items) >= MOST_WEBHOOKS:
             raise refuse("too_many_webhooks", owner=owner, most=MOST_WEBHOOKS)
+        return Writing(Record(SEAT, owner, owner, "{}"), None if known is None else known.version)
 
 
 def _test_body(message: str, webhook: Webhook, now: datetime) -> str:

@@ -12,7 +12,7 @@ from horae.lifecycle.plan import Draft, drafted, plan
 from horae.model.change import Change
 from horae.model.entry import NEXT_SLOT, EntryKind, Stand
 from horae.model.event import EventKind
-from horae.model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES
+from horae.model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
 from horae.model.policy import Policies
 from horae.model.task import FRESH, Target, TaskState
 from horae.schedule import Cron, Every, Now, Once, Schedule
@@ -86,6 +86,7 @@ def test_what_would_never_fire_is_refused(schedule: Schedule) -> None:
         ({"lane": "function:garden.water"}, "bad_choice"),
         ({"payload": "x" * (PAYLOAD_BYTES + 1)}, "payload_too_large"),
         ({"payload": "植" * (PAYLOAD_BYTES // 3 + 1)}, "payload_too_large"),
+        ({"target": Target("agent", "x" * TARGET_BYTES)}, "payload_too_large"),
         ({"labels": {str(number): "x" for number in range(LABELS + 1)}}, "bad_labels"),
         ({"labels": {"": "x"}}, "bad_labels"),
         ({"labels": {"x" * (LABEL_CHARACTERS + 1): ""}}, "bad_labels"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from horae.errors import StoreFull
 from horae.model.change import Change, Facts
 from horae.model.outcome import Failed
 from horae.model.principal import Principal
@@ -27,7 +28,7 @@ from horae.service.wishes import Wish
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, NOON, a_node
 
-from .stage import ADA, CHIEF, ROOT, TARGET, House, code_of, played
+from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, code_of, played
 
 WISH = Wish("water the plants", "every 1h", TARGET, zone="UTC")
 DEEDS: dict[str, Callable[[House, Principal, str], Awaitable[object]]] = {
@@ -131,6 +132,18 @@ def test_of_many_new_tasks_one_row_tells() -> None:
         made = await house.tasks.create_many(CHIEF, [WISH] * 5, lambda task: task.id)
         (row,) = await rows(house)
         assert (row.action, row.subject, dict(row.detail)) == ("task.create", made[0], {"tasks": 5, "last": made[-1]})
+
+    played(scene)
+
+
+def test_of_many_new_tasks_each_owner_sees_what_became_theirs_and_nothing_else() -> None:
+    async def scene(house: House) -> None:
+        wishes = [WISH._replace(owner=owner) for owner in ("ada", "bob", "ada", "bob", "bob")]
+        made = await house.tasks.create_many(CHIEF, wishes, lambda task: task.id)
+        for who, first, last, number in ((ADA, 0, 2, 2), (BOB, 1, 4, 3)):
+            (row,) = await rows(house, who)
+            assert (row.owner, row.subject) == (who.owner, made[first])
+            assert dict(row.detail) == {"tasks": number, "last": made[last]}
 
     played(scene)
 
@@ -240,6 +253,12 @@ async def head_of_another_row(house: House) -> None:
     assert await house.store.put_record(head._replace(body=body), replacing=head.version)
 
 
+async def head_says(house: House, body: str) -> None:
+    head = await house.store.get_record("audit.head", "head")
+    assert head is not None
+    assert await house.store.put_record(head._replace(body=body), replacing=head.version)
+
+
 TAMPERED: dict[str, tuple[Callable[[House], Awaitable[None]], int]] = {
     "another actor": (lambda house: rewritten(house, 3, actor="tok_other"), 3),
     "another time": (lambda house: rewritten(house, 1, at="2020-01-01T00:00:00+00:00"), 1),
@@ -252,6 +271,9 @@ TAMPERED: dict[str, tuple[Callable[[House], Awaitable[None]], int]] = {
     "whose it is": (given_away, 3),
     "the head is gone": (head_gone, 1),
     "the head tells of another end": (head_of_another_row, 6),
+    "the head says nothing": (lambda house: head_says(house, "{}"), 1),
+    "the head is no JSON": (lambda house: head_says(house, "garbage"), 1),
+    "the head is a list": (lambda house: head_says(house, "[1]"), 1),
 }
 
 
@@ -290,6 +312,49 @@ def test_a_row_that_is_no_json_is_found_too() -> None:
         record = await row_record(house, 2)
         assert await house.store.put_record(record._replace(body="[]"), replacing=record.version)
         assert (await house.service.audit.verify(ROOT)).broken == 2
+
+    played(scene)
+
+
+def test_a_row_of_which_nothing_can_be_read_hides_no_other() -> None:
+    async def scene(house: House) -> None:
+        await sealed(house)
+        record = await row_record(house, 2)
+        assert await house.store.put_record(record._replace(body="garbage"), replacing=record.version)
+        seen = await rows(house)
+        assert [row.number for row in seen] == [6, 5, 4, 3, 2, 1]
+        assert [row.action for row in seen] == ["task.skip"] * 4 + ["unreadable", "task.skip"]
+
+    played(scene)
+
+
+@pytest.mark.parametrize("how", ["the head is gone", "the head says nothing"])
+def test_with_a_head_of_another_chain_nothing_is_sealed_and_nobody_waits_for_ever(
+    how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene(house: House) -> None:
+        await sealed(house)
+        await TAMPERED[how][0](house)
+        await house.tasks.create(CHIEF, WISH)
+        async with asyncio.timeout(10):
+            assert [await house.service.audit.seal() for _ in range(3)] == [0, 0, 0]
+            assert len(await rows(house)) == 6
+        verdict = await house.service.audit.verify(ROOT)
+        assert (verdict.ok, verdict.open_rows) == (False, 1)
+        assert caplog.text.count("cannot be sealed") == 1, "it is said once"
+
+    played(scene)
+
+
+def test_where_nothing_can_be_written_what_is_there_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(_writings: object) -> bool:
+        raise StoreFull("no space")
+
+    async def scene(house: House) -> None:
+        await sealed(house)
+        await house.tasks.create(CHIEF, WISH)
+        monkeypatch.setattr(house.store, "write_records", full)
+        assert len(await rows(house)) == 6
 
     played(scene)
 

@@ -31,6 +31,25 @@ def test_pages_follow_one_another_and_everybody_sees_their_own() -> None:
     played(scene)
 
 
+def test_what_is_somebody_elses_is_not_taken_for_all_that_is_ones_own() -> None:
+    async def scene(house: House) -> None:
+        await house.add("now")
+        await house.claim()
+        mine = await house.add()
+        for owner in ("bob", "nobody"):
+            assert (await house.tasks.page(ADA, TaskFilter(owner))).items == ()
+            assert (await house.runs.page(ADA, RunFilter(owner))).items == ()
+            report = await house.service.bulk.each(
+                ADA, TaskFilter(owner), lambda task: house.tasks.cancel(ADA, task.id)
+            )
+            assert (report.matched, report.done) == (0, 0)
+        assert (await house.tasks.get(ADA, mine.id)).standing.state is TaskState.ACTIVE
+        assert len((await house.tasks.page(ADA, TaskFilter("ada"))).items) == 2
+        assert len((await house.runs.page(ADA, RunFilter("ada"))).items) == 1
+
+    played(scene)
+
+
 @pytest.mark.parametrize("limit", [0, -1, LARGEST_PAGE + 2, 1.5, "3", None, True])
 def test_a_page_has_a_sensible_size(limit: object) -> None:
     async def scene(house: House) -> None:

@@ -89,6 +89,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "cancel"): lambda house, ask: house.tasks.cancel(BOB, ask),
     (Tasks, "delete"): lambda house, ask: house.tasks.delete(BOB, ask),
     (Tasks, "run_now"): lambda house, ask: house.tasks.run_now(BOB, ask),
+    (Tasks, "queue_now"): lambda house, ask: house.tasks.queue_now(BOB, ask),
     (Tasks, "skip_next"): lambda house, ask: house.tasks.skip_next(BOB, ask),
     (Tasks, "backfill"): lambda house, ask: house.tasks.backfill(BOB, ask, NOON, NOON + HOUR),
     (Tasks, "cancel_run"): lambda house, ask: house.tasks.cancel_run(BOB, ask, "run_any"),

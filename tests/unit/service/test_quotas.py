@@ -19,6 +19,7 @@ from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
 from horae.schedule.text import read
 from horae.sealing import Key
+from horae.service import quotas
 from horae.service.edits import Edits
 from horae.service.quotas import ends_within, gap_below, spelled
 from horae.service.secrets import SecretBox
@@ -178,6 +179,49 @@ def test_so_many_active_tasks_and_no_more() -> None:
         paused = await house.tasks.create(ada, WISH, paused="later")
         assert await code_of(house.tasks.resume(ada, paused.id)) == "too_many_tasks"
         await house.add(who=ROOT, owner="ada")
+
+    played(scene)
+
+
+def test_more_tasks_than_there_is_room_for_are_refused_before_they_are_read() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada", active_tasks=3)
+        await house.tasks.create(ada, WISH)
+        unreadable = [WISH._replace(when="whenever it rains")] * 3
+        found = await refusal_of(house.tasks.create_many(ada, unreadable, str))
+        assert (found.code, found.facts["used"], found.facts["wanted"]) == ("too_many_tasks", 1, 4)
+        assert await code_of(house.tasks.create_many(ada, unreadable[:2], str)) != "too_many_tasks"
+        guest = await house.member("ada", agent="bot")
+        assert await code_of(house.tasks.create_many(guest, unreadable * 4, str)) == "too_many_tasks"
+        assert await code_of(house.tasks.create_many(ROOT, unreadable, str)) != "too_many_tasks"
+
+    played(scene)
+
+
+def test_schedules_that_take_long_to_look_through_hold_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them takes as long as a whole turn may; somebody else has a turn after each."""
+
+    async def scene(house: House) -> None:
+        ada = await house.member("ada")
+        turns = 0
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await house.clock.pause(0)
+
+        look = quotas.check_schedule
+
+        def slowly(*given: Any) -> None:
+            house.clock.sleep(0.006)
+            look(*given)
+
+        monkeypatch.setattr(quotas, "check_schedule", slowly)
+        beside = asyncio.ensure_future(others())
+        await house.tasks.create_many(ada, [WISH] * 20, str)
+        beside.cancel()
+        assert turns >= 19
 
     played(scene)
 

@@ -86,6 +86,7 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "delete"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.delete(who, task)),
     (Tasks, "keep_history"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.keep_history(who, task, ())),
     (Tasks, "run_now"): _tasks(Scope.RUN, lambda tasks, who, task: tasks.run_now(who, task)),
+    (Tasks, "queue_now"): _tasks(Scope.RUN, lambda tasks, who, task: tasks.queue_now(who, task)),
     (Tasks, "skip_next"): _tasks(Scope.RUN, lambda tasks, who, task: tasks.skip_next(who, task)),
     (Tasks, "backfill"): Call(
         Scope.RUN,

@@ -14,7 +14,7 @@ from ..familiar import Familiar, Known
 from ..rows import ENTRY_WIDTH, TASK_WIDTH, Row, entry_from, standing_from, task_from
 from ..served.claim import Asked, Claimer, answer, earlier
 from ..served.folded import Folded
-from ..served.link import AlreadyMadeError, Link
+from ..served.link import Link
 from ..served.session import Session
 from ..taking_turns import by_priority
 from ..texts import instants
@@ -22,7 +22,7 @@ from .at_once import few_births_at_once
 
 FEW: Final = 16
 """Of more, others may want some at the same moment: who holds them first loses none of them."""
-_REST: Final = 16
+REST: Final = 16
 """So many claims go the long way before the short one is tried again, after it was of no use."""
 _ENTRY: Final = 4
 _TASK: Final = _ENTRY + ENTRY_WIDTH
@@ -67,7 +67,7 @@ class FewClaimer(Claimer):
         decided = self._decided(rows, asked) if alone else None
         claim = None if decided is None else await self._written(decided, asked)
         if claim is None:
-            self._long_way = _REST
+            self._long_way = REST
             return await self._thoroughly(asked)
         self._head = claim.next_due
         return claim
@@ -93,8 +93,10 @@ class FewClaimer(Claimer):
         values = few_births_at_once(decided.folded)
         if values is None:
             return None
-        (row,) = await self._session.at_once(lambda link: _write(link, values))
-        here, new, taken, timed, ready = row
+        rows = await self._session.at_once(lambda link: _write(link, values))
+        if not rows:
+            return None
+        here, new, taken, timed, ready = rows[0]
         if not here:
             return Claim()
         kept = decided.folded.kept
@@ -112,10 +114,11 @@ class FewClaimer(Claimer):
 
 
 async def _write(link: Link, values: list[object]) -> list[Row]:
+    """Nothing where one of the runs goes on already."""
     try:
         return await link.query("claim_few", *values)
-    except asyncpg.UniqueViolationError as error:
-        raise AlreadyMadeError from error
+    except asyncpg.UniqueViolationError:
+        return []
 
 
 def _known(row: Row) -> Known | None:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from ...model.change import Facts, SettleDecision
 from ...model.entry import Entry
 from ...model.outcome import Settlement, Succeeded
-from ..familiar import Known
+from ..familiar import Familiar, Known
 from ..rows import Row, entry_from
 from ..served.carry import Carrier
 from ..served.folded import Folded
+from ..served.session import Session
 from ..texts import decode
 from .arrays import array_text
 from .at_once import successes_at_once
-
-_FEW: Final = 16
+from .few_claims import FEW, REST
 
 
 class FewCarrier(Carrier):
+    def __init__(self, session: Session, familiar: Familiar) -> None:
+        super().__init__(session, familiar)
+        self._long_way = 0
+        """How many settlements more go the long way."""
+
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
-        if len(batch) <= _FEW and await self._settled(batch, decide):
+        if self._long_way:
+            self._long_way -= 1
+        elif len(batch) <= FEW and await self._settled(batch, decide):
             return frozenset()
         return await super().settle(batch, decide)
 
@@ -35,6 +41,7 @@ class FewCarrier(Carrier):
         decided = self._decided(batch, numbers, rows, decide)
         values = None if decided is None else successes_at_once(decided[0], 0)
         if decided is None or values is None:
+            self._long_way = REST
             return False
         folded, after = decided
         versions = array_text([noted.known.version for noted in folded.kept])

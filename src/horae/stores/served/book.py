@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 from ...clock import SystemClock
-from ...errors import StoreError
+from ...errors import Conflict, StoreError
 from ...model.change import Change, ControlDecision, Facts
 from ...model.ids import microseconds
 from ...model.lane import DEFAULT_LIMIT, LaneUse
@@ -51,10 +51,23 @@ class ServedBook:
         return await self._session.transact(work)
 
     async def upsert(self, owner: str, key: str, decide: Callable[[Facts | None], Change]) -> Facts:
-        async def work(link: Link) -> Facts:
+        async def edited(link: Link) -> tuple[Facts, Facts | None] | None:
             rows = await link.query("numbers_by_key", [owner], [key])
-            decided = await self._decide(link, rows[0][2], decide) if rows else None
-            after = await _made(link, key, decide(None)) if decided is None else decided[1]
+            return await self._decide(link, rows[0][2], decide) if rows else None
+
+        async def made_or_edited(link: Link) -> Facts | None:
+            if (decided := await edited(link)) is not None:
+                return decided[1]
+            try:
+                return await _made(link, key, decide(None))
+            except Conflict as refused:
+                # Nothing is written before that: somebody may have made it since it was looked for.
+                if refused.code != "key_taken" or (decided := await edited(link)) is None:
+                    raise
+                return decided[1]
+
+        async def work(link: Link) -> Facts:
+            after = await made_or_edited(link)
             if after is None:
                 raise StoreError(f"The task with the key {key} was to be made or edited, and was deleted.")
             return after

@@ -35,6 +35,12 @@ BAR: Final = "INSERT INTO {schema}.barred (owner, reason) VALUES ('ada', 'owner_
 DEAD: Final = "DELETE FROM {schema}.nodes"
 ENTRY_ONLY: Final = "DELETE FROM {schema}.agenda"
 
+MADE: Final = (
+    "INSERT INTO {schema}.TABLE (id, task, owner, origin, planned, due, attempt, state, token, forgiven, deaths, alone,"
+    " in_order) SELECT 'run_x', task, owner, origin, planned, due, 1, 'succeeded', 1, 0, 0, 0, 0"
+    " FROM {schema}.agenda ORDER BY task LIMIT 1"
+)
+
 
 def between(server: PostgresServer, store: PostgresStore, statement: str) -> Callable[[], None]:
     """Somebody else says this once, after the first look."""
@@ -156,6 +162,21 @@ def test_what_changed_since_it_was_seen_is_not_claimed(postgres_server: Postgres
             assert await connection.fetchval("SELECT count(*) FROM told") == 1
         if statement == VERSION:
             assert len((await claimed(store)).runs) == 2
+
+    played(new_schema(postgres_server), scene)
+
+
+@pytest.mark.parametrize("table", ["going", "runs"])
+def test_a_run_that_was_made_already_is_not_made_again(postgres_server: PostgresServer, table: str) -> None:
+    """Whoever decides is asked again, and told so; the other task is not kept waiting for that."""
+
+    async def scene(store: PostgresStore) -> None:
+        await store.join(a_node())
+        tasks = lone(2)
+        await keep(store, *tasks)
+        claim = await claimed(store, between(postgres_server, store, MADE.replace("TABLE", table)))
+        assert [each.task for each in claim.runs] == tasks[1:]
+        assert (await claimed(store)).runs == ()
 
     played(new_schema(postgres_server), scene)
 

@@ -30,18 +30,20 @@ _FEW: Final = 10
 
 
 def crowd(sizes: Sizes) -> list[Section]:
-    making = Section(f"API: one owner makes {sizes.crowd:,} due tasks", *_found(sizes.crowd, None, _OTHERS, sizes))
     lead = timedelta(seconds=sizes.lead)
-    due = Section(f"API: {sizes.at_once:,} due at one instant", *_found(sizes.at_once, lead, _OTHERS_THEN, sizes))
-    return [making, due]
-
-
-def _found(tasks: int, lead: timedelta | None, others: Bar, sizes: Sizes) -> tuple[tuple[Row, ...], tuple[str, ...]]:
     with TemporaryDirectory() as folder, deployed(Path(folder)) as deployment:
-        token = deployment.member("crowd")
         tick(deployment, _FEW)
-        told = run_fast(_Stage(deployment, token, sizes.probes).play(tasks, lead))
-    rows = (
+        made = run_fast(_Stage(deployment, deployment.member("first"), sizes.probes).play(sizes.crowd, None))
+        due = run_fast(_Stage(deployment, deployment.member("second"), sizes.probes).play(sizes.at_once, lead))
+    note = f"Somebody else asks meanwhile, in turns, at most {sizes.probes} times a second on one connection."
+    return [
+        Section(f"API: one owner makes {sizes.crowd:,} due tasks", _rows(sizes.crowd, made, _OTHERS), (note,)),
+        Section(f"API: {sizes.at_once:,} due at one instant", _rows(sizes.at_once, due, _OTHERS_THEN), (note,)),
+    ]
+
+
+def _rows(tasks: int, told: dict[str, Any], others: Bar) -> tuple[Row, ...]:
+    return (
         counted("made in", told["made"], "s"),
         counted("all of them over after", told["over"], "s"),
         counted("started, from the first due to the last over", tasks / max(told["worked"], 1e-3), "/s"),
@@ -50,8 +52,6 @@ def _found(tasks: int, lead: timedelta | None, others: Bar, sizes: Sizes) -> tup
         *(row for name, took in told["asked"].items() for row in _asked(name, took)),
         counted("requests that failed", told["failed"], bar=Bar("at most", 0)),
     )
-    note = f"Somebody else asks meanwhile, in turns, at most {sizes.probes} times a second on one connection."
-    return rows, (note,)
 
 
 def _asked(name: str, took: list[float]) -> tuple[Row, Row]:

@@ -24,22 +24,20 @@ _SHARES: Final = {"p50": 0.5, "p99": 0.99, "worst": 1.0}
 
 
 def streams(sizes: Sizes) -> list[Section]:
-    return [_section(sizes, min(_FEW, sizes.ticking), "", "all events"), _own(sizes)]
-
-
-def _own(sizes: Sizes) -> Section:
-    """As pages of one task each have it: everybody hears of one task, and all tasks have somebody who listens."""
-    return _section(sizes, sizes.ticking, "?task={}", "one task each")
-
-
-def _section(sizes: Sizes, tasks: int, asked: str, what: str) -> Section:
+    """Everybody hears of all; or, as pages of one task each have it, everybody of one task, and all tasks have listeners."""
+    few = min(_FEW, sizes.ticking)
     with TemporaryDirectory() as folder, deployed(Path(folder)) as deployment:
-        tick(deployment, tasks)
-        alone, _, _ = run_fast(_listen(deployment, 1, [""], sizes.listening))
-        ids = [each["id"] for each in deployment.ask("GET", f"/v1/tasks?limit={min(tasks, 200)}")["items"]]
-        late, heard, spent = run_fast(
-            _listen(deployment, sizes.readers, [asked.format(each) for each in ids], sizes.listening)
-        )
+        tick(deployment, few)
+        everything = _section(deployment, sizes, few, "", "all events")
+        tick(deployment, sizes.ticking - few)
+        return [everything, _section(deployment, sizes, sizes.ticking, "?task={}", "one task each")]
+
+
+def _section(deployment: Deployment, sizes: Sizes, tasks: int, asked: str, what: str) -> Section:
+    alone, _, _ = run_fast(_listen(deployment, 1, [""], sizes.listening))
+    ids = [each["id"] for each in deployment.ask("GET", f"/v1/tasks?limit={min(tasks, 200)}")["items"]]
+    queries = [asked.format(each) for each in ids]
+    late, heard, spent = run_fast(_listen(deployment, sizes.readers, queries, sizes.listening))
     rows = (
         *_rows("heard after", heard, _HEARD),
         *_rows("lateness, one reader", alone, None),

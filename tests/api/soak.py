@@ -22,10 +22,11 @@ from tests.api.soak_requests import OWNERS, Asked, Fuzz, mark
 
 CONNECTIONS: Final = 16
 _MOST_TOLD: Final = 10
-_WARM: Final = 10
-"""Memory is looked at when the tenth part is done, and at the end."""
+WARM: Final = 0.1
+"""Memory is looked at when so much of it is done, and at the end."""
 MOST_GROWTH: Final = 0.10
 _PATIENCE: Final = 60.0
+_TASKS_EACH: Final = 100
 _RUDE: Final = (
     b"GET /v1/tasks HTTP/1.1\r\nHost: localhost\r\nX-A: ",
     b"\x00\x01\x02\r\n\r\n",
@@ -47,7 +48,7 @@ class Verdict:
     """The first few that were answered with 5xx or not at all, or that told one owner of the other."""
     streams: int = 0
     memory: list[float] = field(default_factory=list)
-    """Megabytes: when a tenth was done, and at the end."""
+    """Megabytes: when it was warm, and at the end."""
 
     @property
     def answered(self) -> int:
@@ -68,10 +69,13 @@ class Verdict:
 
 
 class Soak:
-    def __init__(self, deployment: Deployment, tokens: dict[str, str], requests: int, seed: int) -> None:
+    def __init__(
+        self, deployment: Deployment, tokens: dict[str, str], requests: int, seed: int, warm: float = WARM
+    ) -> None:
         self._there = deployment
         self._tokens = tokens
         self._requests = requests
+        self._warm = max(round(requests * warm), 1)
         self._fuzz = Fuzz(seed, tokens, deployment.ask("GET", "/openapi.json"))
         self._drawn = 0
         self.verdict = Verdict(seed)
@@ -87,7 +91,7 @@ class Soak:
         line = await connected(self._there.base)
         while self._drawn < self._requests:
             self._drawn += 1
-            if self._drawn == max(self._requests // _WARM, 1):
+            if self._drawn == self._warm:
                 self._weigh()
             if self._drawn % _RUDE_EVERY == 0:
                 await self._be_rude(self._drawn // _RUDE_EVERY)
@@ -123,10 +127,10 @@ class Soak:
         self.verdict.memory.append(self._there.api_memory)
 
 
-def soak(folder: Path, requests: int, seed: int) -> Verdict:
+def soak(folder: Path, requests: int, seed: int, warm: float = WARM) -> Verdict:
     with deployed(folder) as deployment:
-        tokens = {name: deployment.member(name, active_tasks=300) for name in OWNERS}
-        return run_fast(Soak(deployment, tokens, requests, seed).run())
+        tokens = {name: deployment.member(name, active_tasks=_TASKS_EACH) for name in OWNERS}
+        return run_fast(Soak(deployment, tokens, requests, seed, warm).run())
 
 
 def _place(base: str) -> tuple[str, int]:

@@ -91,6 +91,9 @@ _HEADERS: Final = (
     ("Last-Event-ID", "999999999999"),
 )
 _METHODS: Final = ("OPTIONS", "HEAD", "TRACE", "PROPFIND", "POST", "PUT", "PATCH", "DELETE", "GET")
+_SELDOM: Final = ("/v1/tasks/actions", "/metrics")
+_SELDOM_SHARE: Final = 0.1
+_TEAMS: Final = 100
 _NEVER_TOLD: Final = "https://127.0.0.1/hook"
 """Webhooks of this are refused: a soak must not send anything to anybody."""
 
@@ -134,7 +137,7 @@ class Fuzz:
     def draw(self) -> Asked:
         self._sent += 1
         chance = self._chance
-        operation = chance.choice(self._often if chance.random() < 0.6 else self._operations)
+        operation = self._operation()
         who = chance.choice(OWNERS)
         head = {"Authorization": f"Bearer {self._tokens[who]}"}
         asked = Asked(who, operation.method, self._path(operation, who), head, self._body(operation, who))
@@ -154,6 +157,13 @@ class Fuzz:
                 ids.append(found)
             else:
                 ids[self._chance.randrange(_KEPT_IDS)] = found
+
+    def _operation(self) -> Operation:
+        """What works on very many tasks at once is asked for seldom: it takes as long as all else together."""
+        while True:
+            found = self._chance.choice(self._often if self._chance.random() < 0.6 else self._operations)
+            if found.path not in _SELDOM or self._chance.random() < _SELDOM_SHARE:
+                return found
 
     # --- the parts of a request ------------------------------------------------------------------------------------
 
@@ -181,6 +191,8 @@ class Fuzz:
             return _LARGE if chance.random() < _LARGE_SHARE * 10 else chance.choice(_BODIES)
         body = json.loads(json.dumps(operation.example))
         for task in body.get("tasks", [body]):
+            for group in (task, task.get("filter")):
+                self._put_in_a_team(group)
             if "when" in task:
                 task["when"] = chance.choice(_WHENS)
             for name in ("name", "title"):
@@ -191,6 +203,14 @@ class Fuzz:
         if chance.random() < 0.3:
             self._bend(body)
         return json.dumps(body).encode()
+
+    def _put_in_a_team(self, labelled: Any) -> None:
+        """Of many, so that what is done with all of one team is not done with all there is."""
+        team = f"ops{self._chance.randrange(_TEAMS)}"
+        if isinstance(labelled, dict) and "labels" in labelled:
+            labelled["labels"] = {"team": team}
+        elif isinstance(labelled, dict) and "label" in labelled:
+            labelled["label"] = [f"team={team}"]
 
     def _bend(self, body: dict[str, Any]) -> None:
         """One field is gone, or something else, or one that nobody knows is there."""

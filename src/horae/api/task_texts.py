@@ -12,7 +12,7 @@ from ..model.task import Task
 from ..web.answers import encoded
 from ..wire.tasks import fixed_json, moving_json
 
-_SHORT: Final = 4_096
+_SHORT: Final = 2_048
 
 
 def task_text(facts: Facts, language: Language, last: Run | None = None) -> bytes:
@@ -23,7 +23,7 @@ def task_text(facts: Facts, language: Language, last: Run | None = None) -> byte
     return b"%s,%s" % (fixed, encoded(moving_json(facts, last))[1:])
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=1_024)
 def _fixed(task: Task, language: Language) -> bytes:
     return _written(task, language)
 

@@ -26,7 +26,7 @@ from ..schedule.zones import find_zone
 MOST_FIRES: Final = 1_000
 _LASTING: Final = frozenset({"every", "cron", "calendar", "rrule"})
 _SHORT: Final = 200
-_MOST_READ: Final = 2_048
+_MOST_READ: Final = 512
 _READ: Final[dict[tuple[str, str], Reading]] = {}
 _BY_OWNER: Final = ("it is yours", "这是你的默认时区")
 
@@ -77,7 +77,7 @@ def _surprises(schedule: Schedule, now: datetime, notes: tuple[str, ...]) -> Seq
     return lint(schedule, now, notes=notes)
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=256)
 def _linted(schedule: Schedule, hour: datetime, notes: tuple[str, ...]) -> tuple[ScheduleWarning, ...]:
     """Of what goes on for ever, an hour more or less changes nothing: many make the same kind of task."""
     return tuple(lint(schedule, hour, notes=notes))

@@ -265,7 +265,8 @@ def principal_of(token: Token, owner: Owner, via: str, request: str = "") -> Pri
 
 def _scopes(who: Principal, account: Owner, wanted: Collection[Scope] | None, agent: str | None) -> frozenset[Scope]:
     allowed = SCOPES_OF[account.role]
-    if who.scope is not None:
+    if who.scope is not None or account.role is Role.ADMIN:
+        # Who has a part of what an admin may does not give themselves, or another admin, the rest.
         allowed &= who.scopes
     if agent is not None:
         allowed -= {Scope.ADMIN}

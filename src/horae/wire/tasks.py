@@ -47,7 +47,7 @@ TOLD: Final = (
     "missed_24h",
 )
 """What only Horae says; in a task that comes back from an export it is not looked at."""
-_REMEMBERED_CHARACTERS: Final = 4_096
+_REMEMBERED_CHARACTERS: Final = 2_048
 SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
 """Instead of `target`: `"http": "https://…"`, `"command": ["backup"]`, `"function": "app.report"`, `"say": "tick"`."""
 
@@ -73,17 +73,14 @@ def task_json(
 ) -> dict[str, Any]:
     """The task with how it stands; `last` is its newest run, and `missed` how many of its occurrences nothing could run
     within the last day, where those were looked for."""
-    return {**fixed_json(facts.task, language), **moving_json(facts, last, missed)}
+    task = facts.task
+    short = len(task.payload) + len(task.target.spec) <= _REMEMBERED_CHARACTERS
+    fixed = _remembered(task, language) if short else fixed_json(task, language)
+    return {**fixed, **moving_json(facts, last, missed)}
 
 
 def fixed_json(task: Task, language: Language = "en") -> dict[str, Any]:
-    """What does not change from run to run: lists show the same tasks again and again."""
-    short = len(task.payload) + len(task.target.spec) <= _REMEMBERED_CHARACTERS
-    return _fixed(task, language) if short else _fixed.__wrapped__(task, language)
-
-
-@lru_cache(maxsize=4_096)
-def _fixed(task: Task, language: Language) -> dict[str, Any]:
+    """What does not change from run to run."""
     return {
         "id": task.id,
         **definition_json(task),
@@ -91,6 +88,12 @@ def _fixed(task: Task, language: Language) -> dict[str, Any]:
         "version": task.version,
         "created": utc(task.created),
     }
+
+
+@lru_cache(maxsize=512)
+def _remembered(task: Task, language: Language) -> dict[str, Any]:
+    """Who looks at a task, looks again."""
+    return fixed_json(task, language)
 
 
 def moving_json(facts: Facts, last: Run | None = None, missed: int | None = None) -> dict[str, Any]:

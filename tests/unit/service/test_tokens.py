@@ -184,6 +184,25 @@ def test_nobody_makes_a_token_that_can_more_than_they() -> None:
     played(scene)
 
 
+def test_a_part_of_what_an_admin_may_makes_no_whole_admin() -> None:
+    async def scene(house: House) -> None:
+        tokens = house.service.tokens
+        for name in ("root", "other"):
+            await house.service.accounts.put(CHIEF, name, role=Role.ADMIN)
+        parts = {Scope.ADMIN, Scope.WRITE}
+        _, text = await tokens.make(CHIEF, owner="root", name="x", scopes=parts)
+        partly = await tokens.authenticate(text, via="http")
+        for owner in ("root", "other"):
+            widest, _ = await tokens.make(partly, owner=owner, name="y")
+            assert widest.scopes == parts
+            assert await code_of(tokens.make(partly, owner=owner, name="y", scopes={Scope.RUN})) == "scopes_too_wide"
+        await house.service.accounts.put(CHIEF, "ada")
+        theirs, _ = await tokens.make(partly, owner="ada", name="z")
+        assert theirs.scopes == SCOPES_OF[Role.MEMBER], "an admin gives others what their role allows"
+
+    played(scene)
+
+
 def test_nobody_gets_for_longer_what_they_have_for_a_while() -> None:
     async def scene(house: House) -> None:
         tokens, end = house.service.tokens, house.clock.now() + HOUR

@@ -51,4 +51,4 @@ def test_what_waits_for_nobody_cannot_be_approved(cli: Cli) -> None:
     assert cli("approve", "mine", "--yes").code == Exit.CONFLICT
     assert cli("approve", "nothing", "--yes").code == Exit.NOT_FOUND
     assert cli("agent", "stop", "no such agent").code == Exit.INVALID
-    assert cli("approve", "mine", "--yes", "--server", "http://127.0.0.1:1").code == Exit.UNREACHABLE
+    assert cli("approve", "mine", "--yes", "--server", "http://127.0.0.1:1").code == Exit.NOT_ALLOWED

@@ -18,6 +18,7 @@ from ..service.previews import understand
 from ..service.wishes import Wish
 from ..web.answers import answer
 from ..web.bodies import json_body
+from ..web.conditions import as_expected
 from ..web.house import house_of
 from ..web.language import language
 from ..web.once import kept_for
@@ -55,16 +56,16 @@ class Maker:
         self._answer: Response | None = None
 
     async def make(self, order: Order, paused: str | None, status: int = 201) -> Response:
-        service = acting(self._request, dry_run=self._dry_run)
+        tasks = acting(self._request, dry_run=self._dry_run).tasks.when(as_expected(self._request, made=True))
 
         def beside(made: Sequence[Facts]) -> Sequence[Writing]:
             self._answer = self._told(made[0], order, status)
             kept = kept_for(self._request)
             return () if kept is None else (kept.writing(self._answer),)
 
-        task = await service.tasks.create(self._who, order.wish, paused=paused, beside=beside)
+        task = await tasks.create(self._who, order.wish, paused=paused, beside=beside)
         if self._answer is None:
-            self._answer = self._told(await service.tasks.get(self._who, task.id), order, status)
+            self._answer = self._told(await tasks.get(self._who, task.id), order, status)
         return self._answer
 
     def _told(self, facts: Facts, order: Order, status: int) -> Response:

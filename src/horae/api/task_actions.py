@@ -21,10 +21,11 @@ from ..model.tracing import first_traceparent
 from ..schedule import count
 from ..service.moments import coming_moment
 from ..service.previews import preview_of
+from ..service.tasks import Tasks
 from ..web.answers import answer
 from ..web.bodies import json_body_or_none
 from ..web.caller import Who
-from ..web.conditions import entity, expected_version
+from ..web.conditions import as_expected, entity, expected_version
 from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
@@ -69,7 +70,7 @@ async def pause_task(
     until = text_or_none("until", said.get("until"))
     zone = before.task.schedule.zone or zone_of(request, who)
     end = None if until is None else coming_moment(until, zone, house_of(request).clock.now())
-    tasks = acting(request, dry_run=dry_run).tasks
+    tasks = _tasks(request, dry_run=dry_run)
     facts = await tasks.pause(who, task_id, note=text_or_none("note", said.get("note")) or "", until=end)
     return await _told(request, who, facts, include)
 
@@ -96,7 +97,7 @@ async def resume_task(
     if mode is None:
         raise refuse("bad_choice", name="missed", value=said, allowed=", ".join(MISSED_MODES))
     await _before(request, who, task_id)
-    facts = await acting(request, dry_run=dry_run).tasks.resume(who, task_id, mode)
+    facts = await _tasks(request, dry_run=dry_run).resume(who, task_id, mode)
     return await _told(request, who, facts, include)
 
 
@@ -117,7 +118,7 @@ async def resume_task(
 async def run_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
     await _said(request, ())
     before = await _before(request, who, task_id)
-    planned = await acting(request, dry_run=dry_run).tasks.queue_now(who, task_id)
+    planned = await _tasks(request, dry_run=dry_run).queue_now(who, task_id)
     name = run_id(task_id, Origin.MANUAL, planned, 1)
     trace = first_traceparent(task_id, Origin.MANUAL, planned)
     if not dry_run:
@@ -145,7 +146,7 @@ async def skip_task(
 ) -> Response:
     said = await _said(request, ("number",))
     await _before(request, who, task_id)
-    facts = await acting(request, dry_run=dry_run).tasks.skip_next(who, task_id, said.get("number", 1))
+    facts = await _tasks(request, dry_run=dry_run).skip_next(who, task_id, said.get("number", 1))
     return await _told(request, who, facts, include)
 
 
@@ -173,7 +174,7 @@ async def backfill_task(
     if first is None or last is None or not isinstance(again, bool):
         raise refuse("bad_policy", name="again", value=again, wanted="true or false")
     last = min(last, now)
-    facts = await acting(request, dry_run=dry_run).tasks.backfill(who, task_id, first, last, again=again)
+    facts = await _tasks(request, dry_run=dry_run).backfill(who, task_id, first, last, again=again)
     task = before.task
     number = count(without_repeat(task.schedule), first - MICROSECOND, last, past_of(task, before.standing))
     shown = await shown_task(request, who, facts, language(request), included(include))
@@ -196,7 +197,7 @@ async def cancel_task(
 ) -> Response:
     await _said(request, ())
     await _before(request, who, task_id)
-    return await _told(request, who, await acting(request, dry_run=dry_run).tasks.cancel(who, task_id), include)
+    return await _told(request, who, await _tasks(request, dry_run=dry_run).cancel(who, task_id), include)
 
 
 @router.post(
@@ -262,6 +263,11 @@ def _named(said: Mapping[str, Any], name: str) -> str:
     if value is None:
         raise refuse("missing_field", name=name)
     return value
+
+
+def _tasks(request: Request, *, dry_run: bool) -> Tasks:
+    """What is done depends on the condition that came with the request, also when somebody else comes in between."""
+    return acting(request, dry_run=dry_run).tasks.when(as_expected(request))
 
 
 async def _before(request: Request, who: Principal, task_id: str) -> Facts:

@@ -18,7 +18,7 @@ from ..service.wishes import explicit, read_policies
 from ..web.answers import nothing
 from ..web.bodies import json_body
 from ..web.caller import Who
-from ..web.conditions import entity, expected_version
+from ..web.conditions import as_expected, entity, expected_version
 from ..web.cursors import page_of_texts, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
@@ -186,9 +186,7 @@ async def edit_task(
 )
 async def delete_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
     service = acting(request, dry_run=dry_run)
-    facts = await service.tasks.get(who, task_id)
-    expected_version(request, facts.task.version)
-    await service.tasks.delete(who, task_id)
+    await service.tasks.when(as_expected(request)).delete(who, task_id)
     return nothing()
 
 

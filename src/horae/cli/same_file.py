@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from asyncio import Event
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from ..clock import Clock
 from ..runtime import sqlite_path
+from ..wire.moments import utc
+from . import operating_words as words
+from .out import Out
+from .pieces import Piece
 
 LOOK_EVERY_SECONDS: Final = 2.0
 _Identity: TypeAlias = tuple[int, int]
@@ -35,6 +40,16 @@ class SameFile:
         except OSError:
             # It cannot be told now, which is no proof that the file is gone.
             return False
+
+
+async def stop_when_lost(out: Out, clock: Clock, file: SameFile, stop: Event) -> None:
+    """What is written to a file that nobody can find any more is lost: it is said at once, and it ends."""
+    await file.until_lost(clock)
+    if out.json:
+        out.each({"type": "store.lost", "at": utc(clock.now()), "path": str(file.path)})
+    else:
+        out.line((Piece("✕ ", "bad"), out.told(words.STORE_LOST, path=file.path)), flush=True)
+    stop.set()
 
 
 def _identity(path: Path) -> _Identity | None:

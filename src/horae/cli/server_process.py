@@ -13,8 +13,10 @@ from ..errors import HoraeError
 from .failure import Manner, end_with, environment_language
 from .fast_loop import run_fast
 from .heartbeat import beating
+from .same_file import SameFile, stop_when_lost
 from .session import settings_of
 from .streams import prepare_streams
+from .supervising import STORE_LOST
 from .work_order import WorkOrder
 from .worker import end_with_parent, line_of, tell_ready
 
@@ -26,12 +28,13 @@ def main() -> None:
         line = line_of(sys.argv[1:])
         order = WorkOrder.heard(line)
         threading.Thread(target=end_with_parent, args=(line,), daemon=True, name="horae-parent").start()
-        run_fast(_serve(order, line))
+        code = run_fast(_serve(order, line))
     except HoraeError as error:
         language = environment_language() if order is None else order.language
         sys.exit(end_with(error, Manner(language, as_json=order is not None and order.json)))
     except KeyboardInterrupt:
         sys.exit(130)
+    sys.exit(code)
 
 
 async def _serve(order: WorkOrder, line: socket.socket) -> int:
@@ -58,10 +61,15 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
             serving(app, door) as address,
         ):
             await greet(order, service, url, address)
+            file = SameFile(url)
+            # With an engine beside us, that one looks, and tells of it.
+            losing = None if order.engine else asyncio.ensure_future(stop_when_lost(order.out, clock, file, stop))
             tell_ready(line)
             async with beating(line, order.beat, clock):
                 await stop.wait()
-    return 0
+            if losing is not None:
+                losing.cancel()
+    return STORE_LOST if file.lost else 0
 
 
 if __name__ == "__main__":

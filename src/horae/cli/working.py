@@ -17,7 +17,6 @@ from ..engine.settings import EngineSettings
 from ..observe.looking import Looking
 from ..runtime.observing import begin_log, looking_of, make_observer, node_door, tell_of_engine, watched
 from ..runtime.stores import has_secret
-from ..wire.moments import utc
 from . import operating_words as words
 from .demo_tasks import know_demo, put_demo
 from .following import Following
@@ -26,8 +25,7 @@ from .greeting import Start, gather, labelled, show_start, start_json
 from .heartbeat import Punctuality, beat
 from .loading import load_app
 from .out import Out
-from .pieces import Piece
-from .same_file import SameFile
+from .same_file import SameFile, stop_when_lost
 from .serving import api_within
 from .session import settings_of
 from .shown_store import flag_for, is_found
@@ -61,7 +59,7 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
             following.begin()
         looking = asyncio.gather(
             following.watch_what_waits(),
-            _stop_when_lost(out, app, file, stop),
+            stop_when_lost(out, app.clock, file, stop),
             _stop_when_drained(out, app, stop),
             _give_signs(order, app, line),
         )
@@ -88,16 +86,6 @@ async def _looked_at(order: WorkOrder, app: Horae, looking: Looking) -> AsyncIte
         node_door(order.look, order.look_key, app.service, app.clock, looking),
     ):
         yield
-
-
-async def _stop_when_lost(out: Out, app: Horae, file: SameFile, stop: asyncio.Event) -> None:
-    """What is written to a file that nobody can find any more is lost: it is said at once, and it ends."""
-    await file.until_lost(app.clock)
-    if out.json:
-        out.each({"type": "store.lost", "at": utc(app.clock.now()), "path": str(file.path)})
-    else:
-        out.line((Piece("✕ ", "bad"), out.told(words.STORE_LOST, path=file.path)), flush=True)
-    stop.set()
 
 
 async def _stop_when_drained(out: Out, app: Horae, stop: asyncio.Event) -> None:

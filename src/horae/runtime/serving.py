@@ -83,6 +83,8 @@ def _choices() -> dict[str, Any]:
         "ws": "none",
         "http": _protocol(),
         "server_header": False,
+        # Anybody can write such headers: who is asking is told by tokens, and an address is that of the connection.
+        "proxy_headers": False,
         "backlog": _BACKLOG,
         "timeout_keep_alive": _KEEP_ALIVE,
         "timeout_graceful_shutdown": GRACE,

@@ -20,6 +20,8 @@ from .seats import Move, Pass, Seats
 Beside: TypeAlias = Callable[[Sequence[Facts]], Sequence[Writing]]
 """Records that a front end wants to be written with new tasks, or not at all; it sees them as they will stand."""
 Detail: TypeAlias = Callable[[Facts | None, Change], Mapping[str, Any]]
+Condition: TypeAlias = Callable[[Facts | None], None]
+"""Refuses to go on when the task that is to be changed (None: that is to be made) is not as somebody expects it."""
 
 
 class Deed(NamedTuple):
@@ -36,11 +38,22 @@ def nothing_beside(_made: Sequence[Facts]) -> Sequence[Writing]:
     return ()
 
 
+def whatever_it_is(_found: Facts | None) -> None:
+    return
+
+
 class Committing:
-    def __init__(self, book: Book, seats: Seats, audit: Audit) -> None:
+    """`condition` is looked at within the write, so that nobody comes in between."""
+
+    def __init__(self, book: Book, seats: Seats, audit: Audit, condition: Condition = whatever_it_is) -> None:
         self._book = book
         self._seats = seats
         self._audit = audit
+        self._condition = condition
+
+    def when(self, condition: Condition) -> Committing:
+        """The same for changes that depend on what is there."""
+        return Committing(self._book, self._seats, self._audit, condition)
 
     async def change(self, who: Principal, task_id: str, decide: ControlDecision, deed: Deed) -> Facts:
         """One task, decided on and written; what is not theirs answers like what is not there."""
@@ -50,6 +63,7 @@ class Committing:
             def whole(facts: Facts) -> Change:
                 if not sees(who, facts.task):
                     raise refuse("no_such_task", id=task_id)
+                self._condition(facts)
                 return self._whole(who, room, facts, decide(facts), deed)
 
             return await self._book.change(task_id, who.scope, whole)
@@ -66,6 +80,7 @@ class Committing:
             def whole(found: Facts | None) -> Change:
                 if found is not None and not sees(who, found.task):
                     raise refuse("key_taken", key=key)
+                self._condition(found)
                 change = self._whole(who, room, found, decide(found), _made_or_edited(found))
                 after = _after(found, change)
                 return change if after is None else _with(change, beside((after,)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from ..clock import Clock
 from ..lifecycle import control, editing
@@ -17,7 +18,7 @@ from ..model.refusals import refuse as refuse_task
 from ..model.run import Origin
 from ..model.task import Pause, PauseCause
 from ..ports.store import RunFilter
-from .committing import Committing, Deed, changed_fields
+from .committing import Committing, Condition, Deed, changed_fields
 from .drafting import Drafting
 from .edits import Edited, Edits, fire_changes
 from .finding import Finding
@@ -43,6 +44,12 @@ class Controls(Finding):
         self._told = told
         self.drafting = drafting
         self._commit = commit
+
+    def when(self, condition: Condition) -> Self:
+        """The same for whoever wants a change only if the task is as they expect it: looked at within the write."""
+        twin = copy(self)
+        twin._commit = self._commit.when(condition)  # noqa: SLF001 - of our own twin
+        return twin
 
     async def edit(
         self, who: Principal, task_id: str, edits: Edits, *, expected: int | None = None, dry_run: bool = False

@@ -38,11 +38,6 @@ class Buckets:
         self._keep(key, level - 1, now)
         return self._told(level - 1)
 
-    def look(self, key: str) -> Allowance:
-        """The same without taking anything."""
-        level, _ = self._level(key)
-        return self._told(level, 0 if level >= 1 else math.ceil((1 - level) * WINDOW / self.most))
-
     def _level(self, key: str) -> tuple[float, float]:
         now = self._clock.steady()
         level, at = self._kept.get(key, (float(self.most), now))
@@ -65,15 +60,3 @@ class Allowances:
     def __init__(self, rate_limit: int | None, clock: Clock) -> None:
         self.callers = None if rate_limit is None else Buckets(rate_limit, clock)
         self.strangers = Buckets(_FAILURES, clock)
-        self._welcome: OrderedDict[int, None] = OrderedDict()
-
-    def has_been_here(self, token: str) -> bool:
-        """Whether this token was good before: then its bearer does not suffer for what a neighbour tries."""
-        return hash(token) in self._welcome
-
-    def remember(self, token: str) -> None:
-        key = hash(token)
-        if key not in self._welcome:
-            self._welcome[key] = None
-            if len(self._welcome) > _MOST_KEPT:
-                self._welcome.popitem(last=False)

@@ -29,14 +29,11 @@ async def authenticated(request: Request, via: str) -> Principal:
     if known is not None:
         return known
     house, text = house_of(request), bearer(request)
-    address = request.client.host if request.client is not None else ""
-    _refuse_strangers(house.allowances, address, text)
     try:
         who = await house.service.tokens.authenticate(text, via=via, request=request_id(request))
     except NotAuthenticated:
-        house.allowances.strangers.take(address)
+        _refuse_strangers(house.allowances, request)
         raise
-    house.allowances.remember(text)
     _take(request, house.allowances, who)
     state["caller"] = who
     return who
@@ -50,9 +47,10 @@ def bearer(request: Request) -> str:
     return text.strip()[:_LONGEST]
 
 
-def _refuse_strangers(allowances: Allowances, address: str, text: str) -> None:
-    left = allowances.strangers.look(address)
-    if left.wait and not allowances.has_been_here(text):
+def _refuse_strangers(allowances: Allowances, request: Request) -> None:
+    """Whoever tries too many is told to wait; a good token is good all the same, whatever its neighbours try."""
+    left = allowances.strangers.take(request.client.host if request.client is not None else "")
+    if left.wait:
         raise refuse("too_many_failures", retry_after=left.wait)
 
 

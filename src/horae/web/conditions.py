@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..model.change import Facts
 from .answers import JSON, encoded
 from .refusals import refuse
 
@@ -44,6 +45,21 @@ def expected_version(request: Request, current: int) -> int | None:
     if str(current) not in versions:
         raise refuse("version_changed", current=f"version {current}", version=current)
     return current
+
+
+def as_expected(request: Request, *, made: bool = False) -> Callable[[Facts | None], None]:
+    """Looked at within the write itself. `made`: the change may also make the thing, and `If-None-Match: *` only that."""
+
+    def check(found: Facts | None) -> None:
+        if found is None:
+            if "if-match" in request.headers:
+                raise refuse("version_changed", current="nothing is there")
+        elif made and only_if_new(request):
+            raise refuse("version_changed", current=f"version {found.task.version}", version=found.task.version)
+        else:
+            expected_version(request, found.task.version)
+
+    return check
 
 
 def only_if_new(request: Request) -> bool:

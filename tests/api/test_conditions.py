@@ -1,0 +1,50 @@
+"""A condition holds at the moment of the write, not at that of a look before it: of many who expect the same, one succeeds."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.api.served import Api
+from tests.api.test_conventions import within
+
+_AT_ONCE = 12
+_STORES = ("memory://", "sqlite:///{}/horae.db")
+_TASK = {"name": "report", "when": "every 1h", "zone": "UTC", "say": "x"}
+
+
+@pytest.mark.parametrize("store", _STORES)
+def test_of_many_who_make_it_only_if_it_is_new_one_does(store: str, tmp_path: Path) -> None:
+    async def check(api: Api) -> None:
+        replies = await asyncio.gather(
+            *(
+                api.put("/v1/tasks/by-key/k", {**_TASK, "payload": {"by": each}}, headers={"If-None-Match": "*"})
+                for each in range(_AT_ONCE)
+            )
+        )
+        assert sorted(reply.status for reply in replies) == [201] + [412] * (_AT_ONCE - 1)
+
+    within(check, url=store.format(tmp_path))
+
+
+@pytest.mark.parametrize("store", _STORES)
+def test_of_many_who_change_the_same_version_one_does(store: str, tmp_path: Path) -> None:
+    async def check(api: Api) -> None:
+        made = await api.put("/v1/tasks/by-key/k", _TASK)
+        tag = (await api.get("/v1/tasks/by-key/k")).headers["ETag"]
+        replies = await asyncio.gather(
+            *(
+                api.put("/v1/tasks/by-key/k", {**_TASK, "payload": {"by": each}}, headers={"If-Match": tag})
+                for each in range(_AT_ONCE)
+            )
+        )
+        assert sorted(reply.status for reply in replies) == [200] + [412] * (_AT_ONCE - 1)
+        path = f"/v1/tasks/{made.json['id']}"
+        for action in ("pause", "resume", "skip", "run"):
+            assert (await api.post(f"{path}/{action}", headers={"If-Match": tag})).status == 412
+        assert (await api.delete(path, headers={"If-Match": tag})).status == 412
+        assert (await api.get(path)).json["state"] == "active"
+
+    within(check, url=store.format(tmp_path))

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from horae.errors import Refusal
+from horae.model.change import Facts
 from horae.model.outcome import Failed, Succeeded
 from horae.model.principal import Principal
 from horae.model.run import Run
@@ -76,6 +77,11 @@ Ask = Callable[[House, str], Awaitable[object]]
 """Bob asks for a task or a run by its id, or by a name."""
 
 
+def _nobody_sees(facts: Facts | None) -> None:
+    """A condition on what is somebody else's must not even be asked."""
+    raise AssertionError(facts)
+
+
 def _wish(**fields: Any) -> Wish:
     return Wish("water the plants", "every 1h", TARGET, zone="UTC")._replace(**fields)
 
@@ -90,6 +96,7 @@ BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "delete"): lambda house, ask: house.tasks.delete(BOB, ask),
     (Tasks, "run_now"): lambda house, ask: house.tasks.run_now(BOB, ask),
     (Tasks, "queue_now"): lambda house, ask: house.tasks.queue_now(BOB, ask),
+    (Tasks, "when"): lambda house, ask: house.tasks.when(_nobody_sees).pause(BOB, ask),
     (Tasks, "skip_next"): lambda house, ask: house.tasks.skip_next(BOB, ask),
     (Tasks, "backfill"): lambda house, ask: house.tasks.backfill(BOB, ask, NOON, NOON + HOUR),
     (Tasks, "cancel_run"): lambda house, ask: house.tasks.cancel_run(BOB, ask, "run_any"),

@@ -184,7 +184,7 @@ ELSEWHERE: Final = frozenset(
     }
 )
 UNASKED: Final = frozenset(
-    {"answer", "on", "read", "exhaust", "refresh", "authenticate", "first", "row", "seal", "close"}
+    {"answer", "on", "read", "exhaust", "refresh", "authenticate", "first", "row", "seal", "close", "when"}
 )
 """They take no principal: who calls them runs a node, holds the key, or comes with a proof of another kind."""
 ROLES: Final = (*Role, "a writer", "a runner", "nobody")

@@ -1,0 +1,114 @@
+"""Owners, tokens and quotas as values: what counts of two limits, who is valid when, and nothing lost on the way to a record."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from horae.errors import NotAllowed
+from horae.model.account import (
+    KEPT_AFTER_ITS_END,
+    Owner,
+    Token,
+    agent_quotas,
+    is_agent_name,
+    is_owner_name,
+    limits_from,
+    limits_json,
+    owner_from,
+    owner_record,
+    quotas_of,
+    strictest,
+    token_from,
+    token_record,
+)
+from horae.model.principal import AGENT_QUOTAS, LOCAL, MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas, Role, Scope
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+TOKEN = Token("tok_1", "ada", "laptop", frozenset({Scope.READ, Scope.RUN}), NOW, "5e88")
+
+
+@pytest.mark.parametrize("name", ["ada", "a", "Ada.L-1_x:y@z", "0", "x" * 100])
+def test_names_of_owners(name: str) -> None:
+    assert is_owner_name(name)
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a b", "a/b", "张三", "x" * 101, "horae:x", None, 7])
+def test_what_is_no_name_of_an_owner(name: object) -> None:
+    assert not is_owner_name(name)
+
+
+def test_names_of_agents() -> None:
+    assert is_agent_name("helper")
+    assert not any(is_agent_name(name) for name in ("", "a b", "x" * 65, None))
+
+
+def test_what_was_chosen_counts_and_the_rest_is_usual_for_the_role() -> None:
+    chosen = (("active_tasks", 5), ("shortest_interval", None))
+    assert quotas_of(Role.MEMBER, chosen) == MEMBER_QUOTAS._replace(active_tasks=5, shortest_interval=None)
+    assert quotas_of(Role.ADMIN, chosen) == NO_QUOTAS._replace(active_tasks=5)
+    assert quotas_of(Role.VIEWER, (), Quotas(active_tasks=1)) == Quotas(active_tasks=1)
+
+
+def test_of_two_limits_the_stricter_one_counts() -> None:
+    one = Quotas(timedelta(seconds=10), 20, None, None, 3)
+    other = Quotas(timedelta(minutes=1), 5, 1024, None, None)
+    assert strictest(one, other) == strictest(other, one) == Quotas(timedelta(minutes=1), 5, 1024, None, 3)
+    assert agent_quotas(NO_QUOTAS) == AGENT_QUOTAS
+    assert agent_quotas(Quotas(active_tasks=2)).active_tasks == 2
+
+
+def test_limits_are_seconds_on_the_way() -> None:
+    chosen = (("shortest_interval", timedelta(seconds=90)), ("active_tasks", None), ("longest_life", None))
+    assert limits_json(chosen) == {"shortest_interval": 90, "active_tasks": None, "longest_life": None}
+    assert limits_from(limits_json(chosen)) == chosen
+
+
+@pytest.mark.parametrize("over", [None, NOW])
+def test_an_owner_survives_its_record(over: datetime | None) -> None:
+    day = None if over is None else date(2026, 11, 16)
+    chosen = (("runs_per_day", 7),)
+    owner = Owner("ada", Role.MEMBER, NOW, "Asia/Shanghai", quotas_of(Role.MEMBER, chosen), "嗯", over, 1, chosen, day)
+    assert owner_from(owner_record(owner)) == owner
+    assert owner_from(owner_record(owner)._replace(version=4)).version == 4
+
+
+@pytest.mark.parametrize(
+    ("expires", "revoked", "kept_from"),
+    [
+        (None, None, None),
+        (NOW, None, NOW),
+        (None, NOW, NOW),
+        (NOW + timedelta(days=1), NOW, NOW),
+        (datetime(9999, 12, 31, tzinfo=UTC), None, None),
+    ],
+)
+def test_a_token_survives_its_record_which_goes_some_time_after_its_end(
+    expires: datetime | None, revoked: datetime | None, kept_from: datetime | None
+) -> None:
+    token = TOKEN._replace(agent="helper", expires=expires, revoked=revoked)
+    record = token_record(token)
+    assert token_from(record) == token
+    assert record.expires == (None if kept_from is None else kept_from + KEPT_AFTER_ITS_END)
+
+
+def test_a_token_is_valid_until_it_ends() -> None:
+    assert TOKEN.valid(NOW)
+    assert not TOKEN._replace(revoked=NOW).valid(NOW)
+    ending = TOKEN._replace(expires=NOW)
+    assert ending.valid(NOW - timedelta(microseconds=1))
+    assert not ending.valid(NOW)
+
+
+def test_who_lacks_a_right_is_refused_and_an_agent_is_never_an_admin() -> None:
+    LOCAL.must(Scope.ADMIN)
+    reader = Principal("ada", scopes=frozenset({Scope.READ}))
+    reader.must(Scope.READ)
+    agent = Principal("ada", admin=True, agent="helper")
+    for who, scope in ((reader, Scope.WRITE), (Principal("ada"), Scope.ADMIN), (agent, Scope.ADMIN)):
+        with pytest.raises(NotAllowed) as refused:
+            who.must(scope)
+        assert refused.value.code == "not_allowed"
+    assert agent.scope == "ada"
+    assert LOCAL.scope is None

@@ -105,7 +105,7 @@ async def resume_task(
     "/run",
     **told(
         "run_task",
-        "One extra run, now; the schedule does not move. `as_of` makes up for the occurrence of a past moment instead",
+        "One extra run, now; the schedule does not move",
         "Queued",
         status=202,
         takes="RunNow",

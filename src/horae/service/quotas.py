@@ -18,6 +18,7 @@ LOOKED_AT: Final = 200
 _MOST_REPEATS: Final = 100_000
 _MINUTE: Final = timedelta(minutes=1)
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
+ROOM_FOR_A_TARGET: Final = 4_096
 
 
 def check_task(who: Principal, task: Task, before: Task | None, now: datetime) -> None:
@@ -27,6 +28,8 @@ def check_task(who: Principal, task: Task, before: Task | None, now: datetime) -
         return
     if before is None or before.payload != task.payload:
         check_payload(quotas, task.payload)
+    if before is None or before.target != task.target:
+        _check_target(quotas, task.target.spec)
     if before is None or before.schedule != task.schedule:
         check_schedule(quotas, task.schedule, now)
 
@@ -35,6 +38,13 @@ def check_payload(quotas: Quotas, payload: str) -> None:
     size = len(payload.encode(errors="replace"))
     if quotas.payload_bytes is not None and size > quotas.payload_bytes:
         raise refuse_task("payload_too_large", size=size, most=quotas.payload_bytes)
+
+
+def _check_target(quotas: Quotas, spec: str) -> None:
+    """What is to be sent may stand there as well as in the payload; an address and its headers always have room."""
+    size = len(spec.encode(errors="replace"))
+    if quotas.payload_bytes is not None and size > max(quotas.payload_bytes, ROOM_FOR_A_TARGET):
+        raise refuse_task("payload_too_large", size=size, most=max(quotas.payload_bytes, ROOM_FOR_A_TARGET))
 
 
 def check_schedule(quotas: Quotas, schedule: Schedule, now: datetime, counted: int = 0) -> None:

@@ -123,6 +123,8 @@ def test_payloads_are_bounded_in_bytes() -> None:
         ada = await house.member("ada", payload_bytes=10)
         assert await code_of(house.tasks.create(ada, WISH._replace(payload='"四个汉字"'))) == "payload_too_large"
         await house.tasks.create(ada, WISH._replace(payload='"12345678"'))
+        large = Target("event", f'{{"say": "{"x" * 5_000}"}}')
+        assert await code_of(house.tasks.create(ada, WISH._replace(target=large))) == "payload_too_large"
 
     played(scene)
 

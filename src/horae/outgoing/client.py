@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -23,8 +24,14 @@ CONNECT_WITHIN: Final = 10.0
 
 def check_library() -> None:
     """Refuses where the library is not installed, without loading it."""
-    if find_spec("aiohttp") is None:
+    if not _is_installed():
         raise refuse("http_library_missing")
+
+
+@cache
+def _is_installed() -> bool:
+    """Looked for once: to look through all folders of modules takes half a millisecond, and every new task asks."""
+    return find_spec("aiohttp") is not None
 
 
 class Client:

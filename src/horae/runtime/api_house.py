@@ -22,6 +22,7 @@ from .choosing import chosen_wake
 from .house import callback_key, make_service
 from .kinds import Kinds
 from .observing import looking_of
+from .ringing import Ringing
 from .steward import Steward
 from .stores import make_store, make_wakeup
 
@@ -38,13 +39,16 @@ async def opened_service(
     ring = make_wakeup(url, precise=chosen_wake(settings, os.environ))
     store = make_store(url) if observer is None else observer.store(make_store(url))
 
+    ringing = Ringing(ring.ring)
+
     def told(_due: datetime | None) -> None:
-        ring.ring()
+        ringing.told()
 
     try:
         await store.open()
         yield make_service(url, store, clock, zone, Kinds(settings), told), clock
     finally:
+        ringing.close()
         await ring.finish()
         await store.close()
 

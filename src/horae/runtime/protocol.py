@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from ..api.streaming import STRAIGHT
 from .serving import LARGEST_HEAD
 
 LONGEST_HEAD: Final = 15.0
@@ -46,6 +47,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        extensions: dict[str, Any] = {STRAIGHT: self._straight}
+        self.scope["extensions"] = extensions
         self._reading = True
         if self._end is None:
             self._end = self.loop.call_later(LONGEST_HEAD, self.transport.close)
@@ -60,6 +63,17 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head = 0
         self._in_time()
         super().on_message_complete()
+
+    def _straight(self, chunk: bytes) -> bool:
+        """One more chunk of a body that has begun, to the socket itself: a stream that many hear has no time for more.
+        False: not now, because somebody takes in less than comes, or not so at all."""
+        cycle = self.cycle
+        if cycle.chunked_encoding is not True or cycle.response_complete or cycle.disconnected:
+            return False
+        if self.flow.write_paused or self.transport.is_closing():
+            return False
+        self.transport.write(chunk)
+        return True
 
     def _in_time(self) -> None:
         if self._end is not None:

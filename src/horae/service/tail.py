@@ -99,6 +99,9 @@ class Listener:
         self._size = 0
         self._bell = asyncio.Event()
         self._over: str | None = None
+        self._is_idle = False
+        self.sink: Callable[[Batch], bool] | None = None
+        """Takes a batch at once, without anybody being woken; False where it has to wait. Only asked when nothing waits."""
 
     async def next(self) -> Batch | None:
         while self._over is None:
@@ -111,7 +114,11 @@ class Listener:
                 return None
             else:
                 self._bell.clear()
-                await self._bell.wait()
+                self._is_idle = True
+                try:
+                    await self._bell.wait()
+                finally:
+                    self._is_idle = False
                 continue
             if batch.events:
                 return batch
@@ -121,12 +128,23 @@ class Listener:
         """Never waits: who has too much waiting already reads from the log, at their own pace."""
         if self._over is not None or self._live_after is None:
             return
+        if self._is_idle and not self._waiting and self._taken_at_once(batch):
+            return
         if self._waiting and self._size + batch.size > LARGEST_BACKLOG:
             self._fall_back()
             return
         self._waiting.append(batch)
         self._size += batch.size
         self._bell.set()
+
+    def _taken_at_once(self, batch: Batch) -> bool:
+        """The ordinary case: who has heard all that came before is told this right here."""
+        if self.sink is None or self.position < (self._live_after or 0) or batch.events[0].number <= self.position:
+            return False
+        if not self.sink(batch):
+            return False
+        self.position = batch.events[-1].number
+        return True
 
     def end(self, why: str) -> None:
         """It hears nothing more, from now on."""
@@ -179,7 +197,9 @@ class Listener:
         return Batch(told)
 
 
-Members: TypeAlias = dict[str | None, dict[Wanted, set[Listener]]]
+Members: TypeAlias = dict[str | None, dict[str | None, dict[Wanted, set[Listener]]]]
+"""By whose events they may hear, then by the task that they want to hear of (None: of all), so that an event is offered to
+those alone whom it may concern."""
 
 
 class Tail:
@@ -259,16 +279,20 @@ class Tail:
 
     def join(self, listener: Listener) -> None:
         """From here on it is given whatever the one reader reads."""
-        self._listeners.setdefault(listener.scope, {}).setdefault(listener.wanted, set()).add(listener)
+        tasks = self._listeners.setdefault(listener.scope, {})
+        tasks.setdefault(listener.wanted.task_id, {}).setdefault(listener.wanted, set()).add(listener)
         listener.joined(self.position)
 
     def leave(self, listener: Listener) -> None:
-        groups = self._listeners.get(listener.scope, {})
+        tasks = self._listeners.get(listener.scope, {})
+        groups = tasks.get(listener.wanted.task_id, {})
         members = groups.get(listener.wanted, set())
         members.discard(listener)
         if not members:
             groups.pop(listener.wanted, None)
         if not groups:
+            tasks.pop(listener.wanted.task_id, None)
+        if not tasks:
             self._listeners.pop(listener.scope, None)
 
     # --- the one reader --------------------------------------------------------------------------------------------
@@ -313,26 +337,41 @@ class Tail:
             pass
 
     def _all(self) -> list[Listener]:
-        return [each for groups in self._listeners.values() for members in groups.values() for each in members]
+        return [
+            each
+            for tasks in self._listeners.values()
+            for groups in tasks.values()
+            for members in groups.values()
+            for each in members
+        ]
 
 
 def _copied(listeners: Members) -> Members:
-    return {scope: {wanted: set(each) for wanted, each in groups.items()} for scope, groups in listeners.items()}
+    return {
+        scope: {task: {wanted: set(each) for wanted, each in groups.items()} for task, groups in tasks.items()}
+        for scope, tasks in listeners.items()
+    }
 
 
 def _is_wanted(event: Event, members: Members) -> bool:
-    groups = (members.get(scope, {}) for scope in (event.owner, None))
-    return any(wanted.takes(event) for group in groups for wanted in group)
+    for scope in (event.owner, None):
+        tasks = members.get(scope)
+        if tasks is not None:
+            for task in (None, event.task_id):
+                if any(wanted.takes(event) for wanted in tasks.get(task, ())):
+                    return True
+    return False
 
 
 def _hand_out(told: tuple[Told, ...], members: Members) -> None:
     """Owners are told apart here: what is one's own goes to its owner, and to those who see everything."""
-    by_scope: dict[str | None, list[Told]] = defaultdict(list)
+    offered: dict[tuple[str | None, str | None], list[Told]] = defaultdict(list)
     for each in told:
-        by_scope[each.event.owner].append(each)
-        by_scope[None].append(each)
-    for scope, events in by_scope.items():
-        for wanted, listeners in members.get(scope, {}).items():
+        for scope in (each.event.owner, None):
+            for task in (None, each.event.task_id):
+                offered[scope, task].append(each)
+    for (scope, task), events in offered.items():
+        for wanted, listeners in members.get(scope, {}).get(task, {}).items():
             picked = tuple(each for each in events if wanted.takes(each.event))
             if picked:
                 batch = Batch(picked)

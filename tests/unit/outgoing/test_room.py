@@ -11,6 +11,7 @@ import pytest
 from horae.errors import Refusal
 from horae.model.refusals import CATALOGUE as MODEL
 from horae.model.refusals import Entry
+from horae.outgoing import client
 from horae.outgoing.client import check_library
 from horae.outgoing.refusals import CATALOGUE
 from horae.targets.http.refusals import CATALOGUE as TARGET
@@ -26,9 +27,11 @@ def test_the_library_is_not_loaded_until_something_is_sent() -> None:
 
 def test_where_the_library_is_missing_the_refusal_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     check_library()
+    client._is_installed.cache_clear()
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     with pytest.raises(Refusal, match=re.escape("pip install 'horae[http]'")) as refused:
         check_library()
+    client._is_installed.cache_clear()
     assert refused.value.code == "http_library_missing"
 
 

@@ -4,29 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import Event
+from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 import apsw
 
 from .statements import Bulk
+from .turnstile import Turnstile
 
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 _KEPT_STATEMENTS: Final = 1_024
 """More than there are: one that is not among so many that were used last is thrown away."""
-_BUSY_MILLISECONDS: Final = 10_000
+_BUSY_SECONDS: Final = 10.0
 """How long to wait for another process that is writing; each of its transactions takes a few milliseconds."""
+_GLANCE: Final = 0.0003
+"""How often to look meanwhile: SQLite's own way waits up to a tenth of a second between two looks."""
 
 
 class Link:
-    def __init__(self, path: str, *, vfs: str | None = None, cache_kilobytes: int, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        vfs: str | None = None,
+        cache_kilobytes: int,
+        read_only: bool = False,
+        turnstile: Turnstile | None = None,
+    ) -> None:
+        """`turnstile` is for those who begin to write."""
         flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self.connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=_KEPT_STATEMENTS)
         self.statements = 0
         self.newest_hour = 0
         """The last hour for which something was counted here: with each new one, old ones may be forgotten."""
         self._cursor = self.connection.cursor()
+        self._turnstile = turnstile or Turnstile(None)
+        self._patience = _BUSY_SECONDS
+        self._waits_since = 0.0
+        self._never = Event()
         try:
             self._set_up(cache_kilobytes)
         except BaseException:
@@ -34,7 +52,7 @@ class Link:
             raise
 
     def _set_up(self, cache_kilobytes: int) -> None:
-        self.connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        self.connection.set_busy_handler(self._wait_a_little)
         # Plans that may depend on what is bound are made again for every binding, and cost more than the statement.
         self.connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         self.query(f"PRAGMA cache_size = -{cache_kilobytes}")
@@ -60,11 +78,24 @@ class Link:
     @contextmanager
     def impatient(self, seconds: float) -> Iterator[None]:
         """Whoever is in the way is waited for only so long."""
-        self.connection.set_busy_timeout(int(seconds * 1000))
+        self._patience = seconds
         try:
             yield
         finally:
-            self.connection.set_busy_timeout(_BUSY_MILLISECONDS)
+            self._patience = _BUSY_SECONDS
+
+    def begin(self) -> None:
+        """A transaction that writes. Whoever waits for it is next."""
+        with self._turnstile.passing():
+            self.query("BEGIN IMMEDIATE")
+
+    def _wait_a_little(self, looks: int) -> bool:
+        """Whether to look again for the lock that somebody else has."""
+        now = perf_counter()
+        if looks == 0:
+            self._waits_since = now
+        self._never.wait(_GLANCE)
+        return now - self._waits_since < self._patience
 
     def take_count(self) -> int:
         """How many statements there were since this was last asked."""
@@ -91,3 +122,4 @@ class Link:
 
     def close(self) -> None:
         self.connection.close()
+        self._turnstile.close()

@@ -21,6 +21,7 @@ from .migrate import bring_up_to_date, make_file
 from .moving import SQLiteMoving
 from .readers import Readers
 from .records import SQLiteRecords
+from .turnstile import Turnstile
 from .upkeep import SQLiteUpkeep
 from .using import SQLiteUsing, Watch
 from .writer import Writer
@@ -77,7 +78,8 @@ class SQLiteStore(
     def _writing_link(self) -> Link:
         try:
             make_file(self._place)
-            link = Link(self._place, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE)
+            turnstile = Turnstile(self._place)
+            link = Link(self._place, vfs=self._vfs, cache_kilobytes=_WRITER_CACHE, turnstile=turnstile)
             try:
                 bring_up_to_date(link)
             except BaseException:

@@ -180,7 +180,10 @@ class Writer:
                 if alone and request.single:
                     self.transactions += 1
                     return Answer(request, request.work(link))
-            link.query("BEGIN IMMEDIATE" if first else "SAVEPOINT request")
+            if first:
+                link.begin()
+            else:
+                link.query("SAVEPOINT request")
             value = request.work(link)
             if not first:
                 link.query("RELEASE request")

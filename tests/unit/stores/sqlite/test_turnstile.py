@@ -1,0 +1,63 @@
+"""Writers of several processes take turns: one that begins again and again does not keep the others waiting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event, Thread
+
+from horae.stores.sqlite.link import Link
+from horae.stores.sqlite.turnstile import Turnstile
+
+
+def _link(path: Path) -> Link:
+    return Link(str(path), cache_kilobytes=256, turnstile=Turnstile(str(path)))
+
+
+def test_who_waits_is_next_however_often_the_other_begins(tmp_path: Path) -> None:
+    path = tmp_path / "horae.db"
+    busy = _link(path)
+    busy.query("PRAGMA journal_mode = WAL")
+    busy.query("CREATE TABLE t (x)")
+    waiting, is_in = Event(), Event()
+    began: list[int] = []
+
+    def come() -> None:
+        other = _link(path)
+        waiting.set()
+        other.begin()
+        is_in.set()
+        other.query("COMMIT")
+        other.close()
+
+    busy.begin()
+    thread = Thread(target=come)
+    thread.start()
+    waiting.wait()
+    while not is_in.is_set():
+        began.append(1)
+        busy.query("INSERT INTO t VALUES (1)")
+        busy.query("COMMIT")
+        busy.begin()
+    busy.query("COMMIT")
+    thread.join()
+    busy.close()
+    # It may take a few rounds until the other stands in the gate at all; without one it takes hundreds.
+    assert len(began) < 100
+
+
+def test_somebody_who_stays_in_the_gate_stops_nobody(tmp_path: Path) -> None:
+    path = str(tmp_path / "horae.db")
+    stuck, other = Turnstile(path), Turnstile(path)
+    with stuck.passing(), other.passing(), other.passing():
+        pass
+    with other.passing():
+        pass
+    other.close()
+    stuck.close()
+
+
+def test_where_there_is_no_folder_nobody_waits() -> None:
+    nowhere = Turnstile("/nonexistent/folder/horae.db")
+    with nowhere.passing():
+        pass
+    nowhere.close()

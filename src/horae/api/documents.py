@@ -36,7 +36,7 @@ _SHORT: Final = """# Horae
 > A durable scheduler: tasks are made over HTTP, run on time, and every due moment has a row that says what became of it.
 
 Base path /v1. Every request needs `Authorization: Bearer <token>`. JSON in and out; errors are application/problem+json
-with a stable `code`, a `hint`, and JSON pointers. `?dry_run=true` on every change; `Idempotency-Key` on every POST.
+with a stable `code`, a `hint`, and JSON pointers. `?dry_run=true` where the document lists it; `Idempotency-Key` on every POST.
 
 - [Every route, with schemas](/openapi.json)
 - [The same for people](/docs)

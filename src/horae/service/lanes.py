@@ -13,9 +13,12 @@ from ..model.principal import Principal, Scope
 from ..ports.records import Records
 from ..ports.store import Book
 from .audit import Audit
+from .refusals import refuse
 from .rights import lane_of, own_lanes, refuse_agent
 
 MOST_IN_LANE: Final = 1_000_000
+MOST_LANES: Final = 100
+"""Of an owner that is no admin."""
 
 
 class Keeping(Book, Records, Protocol):
@@ -48,10 +51,19 @@ class Lanes:
         if not _sees(who, meant):
             who.must(Scope.ADMIN)
         check_lane(meant)
+        await self._refuse_too_many(who, meant)
         await self._store.set_lane(meant, limit, beside=self._audit.row(who, "lane.limit", meant, {"limit": limit}))
         # A higher limit may have let somebody in.
         self._told(None)
         return next((each for each in await self._store.lanes() if each.name == meant), LaneUse(meant, limit, 0))
+
+    async def _refuse_too_many(self, who: Principal, meant: str) -> None:
+        """Everybody's lanes are looked at together, so nobody may have any number of them."""
+        if who.scope is None:
+            return
+        own = [each.name for each in await self._store.lanes() if _sees(who, each.name)]
+        if len(own) >= MOST_LANES and meant not in own:
+            raise refuse("too_many_lanes", most=MOST_LANES)
 
 
 def _sees(who: Principal, lane: str) -> bool:

@@ -22,6 +22,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "代理不能这样做:{what} 属于其所有者。",
         "代理只能处理自己的任务及其运行;请联系其所有者。",
     ),
+    "too_many_lanes": Entry(
+        TooMuch,
+        "An owner may have {most} lanes, and that is how many there are.",
+        "Use one of those that are there; 'horae lanes' lists them.",
+        "每个所有者最多 {most} 条通道,现已达到上限。",
+        "请使用已有的通道;“horae lanes”会列出它们。",
+    ),
     "no_such_owner": Entry(
         NotFound,
         "There is no owner '{name}'.",

@@ -21,6 +21,7 @@ from horae.schedule.text import read
 from horae.sealing import Key
 from horae.service import quotas
 from horae.service.edits import Edits
+from horae.service.lanes import MOST_LANES
 from horae.service.quotas import ends_within, gap_below, spelled
 from horae.service.secrets import SecretBox
 from horae.service.service import Service
@@ -116,6 +117,19 @@ def test_a_limit_that_came_later_stops_nobodys_other_edits_but_their_resuming() 
 
 
 # --- how large, how long -------------------------------------------------------------------------------------------
+
+
+def test_nobody_has_any_number_of_lanes() -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada")
+        for number in range(MOST_LANES):
+            await house.service.lanes.limit(ada, f"lane{number}", 1)
+        assert await code_of(house.service.lanes.limit(ada, "one more", 1)) == "too_many_lanes"
+        assert (await house.service.lanes.limit(ada, "lane7", 3)).limit == 3
+        bob = await house.member("bob")
+        await house.service.lanes.limit(bob, "his first", 1)
+
+    played(scene)
 
 
 def test_payloads_are_bounded_in_bytes() -> None:

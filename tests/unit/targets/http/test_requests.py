@@ -14,6 +14,7 @@ import pytest
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.reason import Reason
 from horae.model.task import Task
+from horae.outgoing import client
 from horae.outgoing.callbacks import verify_callback_token
 from horae.outgoing.signing import verify
 from horae.targets.http.kind import HTTP
@@ -236,8 +237,10 @@ def test_a_cancelled_run_closes_its_connection() -> None:
 
 
 def test_a_node_without_the_library_leaves_the_run_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    client._is_installed.cache_clear()
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     outcome = asyncio.run(HTTP.open(tools({})).execute(Recorded(an_http_task({"url": "https://a.example"}))))
+    client._is_installed.cache_clear()
     assert isinstance(outcome, Failed)
     assert (outcome.permanent, outcome.reason) == (False, Reason.TARGET_UNKNOWN)
     assert "horae[http]" in outcome.error

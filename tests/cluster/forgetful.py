@@ -1,4 +1,8 @@
-"""A proxy that lets a COMMIT through, and loses the answer to it: it is done, and reported as an error (F16)."""
+"""A proxy that lets a COMMIT through, and loses the answer to it: it is done, and reported as an error (F16).
+
+What is written by one statement alone is committed with it. PostgreSQL hears the text of a statement once, and after that
+only its name, so the names of such statements are remembered.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,10 @@ from tests.servers.proxy import Proxy
 
 _COMMIT: Final = re.compile(rb"\bCOMMIT\b", re.IGNORECASE)
 """The statement: `read committed`, which every connection begins with, is none."""
+_PREPARED: Final = re.compile(rb"P.{4}(__asyncpg_stmt_\w+)\x00([^\x00]*)\x00", re.DOTALL)
+_BOUND: Final = re.compile(rb"B.{4}\x00(__asyncpg_stmt_\w+)\x00", re.DOTALL)
+_WRITES_ALONE: Final = (b"SKIP LOCKED", b"INSERT INTO")
+"""What only a statement says that holds and writes at once."""
 
 
 class ForgetfulProxy(Proxy):
@@ -52,14 +60,21 @@ class _Client:
         self._reader = reader
         self._writer = writer
         self._forgotten = False
+        self._alone: set[bytes] = set()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._writer, name)
 
     async def read(self, most: int) -> bytes:
         piece = await self._reader.read(most)
-        self._forgotten = _COMMIT.search(piece) is not None and self._proxy.takes_one()
+        self._forgotten = self._commits(piece) and self._proxy.takes_one()
         return piece
+
+    def _commits(self, piece: bytes) -> bool:
+        for name, text in _PREPARED.findall(piece):
+            if all(word in text for word in _WRITES_ALONE):
+                self._alone.add(name)
+        return _COMMIT.search(piece) is not None or any(name in self._alone for name in _BOUND.findall(piece))
 
     def write(self, piece: bytes) -> None:
         if self._forgotten:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
@@ -23,6 +24,7 @@ from ..web.allowances import Allowances
 from ..web.envelope import Envelope
 from ..web.house import House, WebSettings
 from ..web.problems import on_invalid, on_refusal, on_status
+from ..web.short_way import ShortWay
 from . import (
     agents,
     audit,
@@ -34,6 +36,7 @@ from . import (
     metrics,
     named_tasks,
     nodes,
+    operations,
     overview,
     owners,
     runs,
@@ -58,6 +61,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     documents.router,
     runs.router,
     runs.callbacks,
+    operations.router,
     schedules.router,
     overview.router,
     nodes.router,
@@ -78,6 +82,8 @@ _SHARED: Final[dict[str, Any]] = {
     "max_age": 600,
 }
 """What a page of an origin that was named may ask and see; cookies are not among it."""
+_UNTOLD: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""The framework's own, which would tell of each request a second time."""
 _PARAMETER: Final = re.compile(r"\{\w+(:path)?\}")
 
 
@@ -98,6 +104,7 @@ def make_app(
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        telemetry=_UNTOLD,
         exception_handlers={
             HoraeError: on_refusal,
             HTTPException: on_status,
@@ -113,6 +120,7 @@ def make_app(
         # Put in as they are: what the framework does to include a router is done again with every request.
         app.router.routes.extend(router.routes)
     app.state.paths = [(_pattern(path), methods) for path, methods in route_table()]
+    app.add_middleware(ShortWay, app.router.routes)
     app.add_middleware(ObservedRequests, observer.figures, clock, observer.tracing)
     if chosen.origins:
         app.add_middleware(CORSMiddleware, allow_origins=list(chosen.origins), **_SHARED)

@@ -10,9 +10,10 @@ from ..model.change import Facts
 from ..model.run import Run
 from ..model.task import Task
 from ..web.answers import encoded
-from ..wire.tasks import fixed_json, moving_json
+from ..wire.tasks import StandNow, fixed_json, moving_json, stand_json, stand_of
 
 _SHORT: Final = 2_048
+_NOTHING_MORE: Final = b'"last":null,"missed_24h":null}'
 
 
 def task_text(facts: Facts, language: Language, last: Run | None = None) -> bytes:
@@ -20,7 +21,14 @@ def task_text(facts: Facts, language: Language, last: Run | None = None) -> byte
     task = facts.task
     short = len(task.payload) + len(task.target.spec) <= _SHORT
     fixed = _fixed(task, language) if short else _written(task, language)
-    return b"%s,%s" % (fixed, encoded(moving_json(facts, last))[1:])
+    if last is not None:
+        return b"%s,%s" % (fixed, encoded(moving_json(facts, last))[1:])
+    return b"%s,%s,%s" % (fixed, _stand(stand_of(facts)), _NOTHING_MORE)
+
+
+@lru_cache(maxsize=1_024)
+def _stand(stand: StandNow) -> bytes:
+    return encoded(stand_json(*stand))[1:-1]
 
 
 @lru_cache(maxsize=1_024)

@@ -76,6 +76,9 @@ def _is_in(address: Address, networks: Iterable[IPv4Network | IPv6Network]) -> b
 
 def read_address(text: str) -> Address | None:
     """An address as a resolver writes it; what is not an address is None, and nobody connects to it."""
+    if ":" not in text and not text[-1:].isdecimal():
+        # No spelling of an address ends like that, and most names do.
+        return None
     try:
         return ip_address(text)
     except ValueError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -14,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import StoreFull
+from ..model.entropy import entropy
 from ..model.ids import EPOCH, microseconds
 from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import Principal, Scope
@@ -79,7 +79,7 @@ class _Head(NamedTuple):
 
 
 class Audit:
-    def __init__(self, records: Records, clock: Clock, entropy: Callable[[int], bytes] = os.urandom) -> None:
+    def __init__(self, records: Records, clock: Clock, entropy: Callable[[int], bytes] = entropy) -> None:
         self._records = records
         self._clock = clock
         self._entropy = entropy

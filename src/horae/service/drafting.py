@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final
@@ -13,6 +12,7 @@ from ..lifecycle import control, editing
 from ..lifecycle.plan import Draft, drafted, plan
 from ..model.change import Change, Facts
 from ..model.checks import check_text
+from ..model.entropy import entropy
 from ..model.ids import ENTROPY, named, rising
 from ..model.limits import KEY_CHARACTERS
 from ..model.principal import NO_QUOTAS, Principal
@@ -55,7 +55,7 @@ class Drafting:
         clock: Clock,
         zone: str | None = None,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
-        entropy: Callable[[int], bytes] = os.urandom,
+        entropy: Callable[[int], bytes] = entropy,
     ) -> None:
         self._clock = clock
         self._zone = zone

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence, Sized
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from ..clock import Clock
 from ..model.change import Change, Facts
+from ..model.entropy import entropy
 from ..model.ids import EPOCH, run_id
 from ..model.limits import BULK_TASKS
 from ..model.principal import Principal, Scope
@@ -39,7 +39,7 @@ class Tasks(Controls):
         zone: str | None = None,
         told: Callable[[datetime | None], None] = lambda _due: None,
         *,
-        entropy: Callable[[int], bytes] = os.urandom,
+        entropy: Callable[[int], bytes] = entropy,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
         commit: Committing | None = None,
     ) -> None:

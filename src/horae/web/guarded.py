@@ -13,38 +13,47 @@ from starlette.responses import Response
 from .caller import caller
 from .once import HEADER, once
 from .parameters import check_parameters, known_to
-from .plain import plain
+from .plain import Bound, Plain, plain
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 _YES: Final = ("true", "1", "yes", "on", "t", "y")
 
 
 class Guarded(APIRoute):
-    def get_route_handler(self) -> Handler:
-        handle = super().get_route_handler()
-        known = known_to(self.dependant)
-        repeatable = "POST" in (self.methods or ())
-        endpoint = self.endpoint
-        simple = plain(self.dependant)
+    plain: Plain | None
+    """How its function is called without the framework, where that can be done."""
 
-        async def handled(request: Request) -> Response:
-            if simple is not None and simple.fits(request):
-                return await simple.answer(request, await caller(request))
-            return await handle(request)
+    def get_route_handler(self) -> Handler:
+        self.plain = plain(self.dependant)
+        self._by_framework = super().get_route_handler()
+        self._known = known_to(self.dependant)
+        self._repeatable = "POST" in (self.methods or ())
 
         async def guarded(request: Request) -> Response:
-            who = await caller(request)
-            check_parameters(request, known)
-            if repeatable and HEADER in request.headers and not _is_rehearsal(request):
-                return await once(request, who, endpoint, handled)
-            return await handled(request)
+            return await self.answered(request, None if self.plain is None else self.plain.bound(request.scope))
 
         return guarded
+
+    async def answered(self, request: Request, bound: Bound | None) -> Response:
+        """`bound` is what its function is called with; None: let the framework see."""
+        who = await caller(request)
+        if bound is None or self.plain is None:
+            check_parameters(request, self._known)
+            handle = self._by_framework
+        else:
+            simple, given = self.plain, bound
+
+            async def handle(request: Request) -> Response:
+                return await simple.answer(request, who, given)
+
+        if self._repeatable and HEADER in request.headers and not _is_rehearsal(request):
+            return await once(request, who, self.endpoint, handle)
+        return await handle(request)
 
 
 def _is_rehearsal(request: Request) -> bool:
     """Of what is not done there is no answer to keep."""
-    return request.query_params.get("dry_run", "").lower() in _YES
+    return bool(request.scope["query_string"]) and request.query_params.get("dry_run", "").lower() in _YES
 
 
 def resource(prefix: str, tag: str) -> APIRouter:

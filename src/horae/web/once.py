@@ -163,5 +163,6 @@ async def _kept(request: Request, who: Principal, house: House) -> Kept:
         raise refuse("bad_idempotency_key", value=text, most=_LONGEST)
     # An agent is a guest of its owner: what it was answered is not told to others, nor theirs to it.
     key = sha256(json.dumps([who.owner, who.agent, text]).encode()).hexdigest()
-    asked = f"{request.method}\n{request.scope['path']}\n{request.url.query}\n".encode(errors="replace")
-    return Kept(key, who.owner, sha256(asked + await raw_body(request)).hexdigest(), house)
+    asked = f"{request.method}\n{request.scope['path']}\n".encode(errors="replace")
+    whole = b"%s%s\n%s" % (asked, request.scope["query_string"], await raw_body(request))
+    return Kept(key, who.owner, sha256(whole).hexdigest(), house)

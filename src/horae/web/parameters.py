@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
+from .plain import may_repeat
 from .refusals import refuse
 
 
@@ -25,7 +26,7 @@ def known_to(dependant: Any) -> Known:
 
 def _declared(dependant: Any) -> Iterator[tuple[str, bool]]:
     for each in dependant.query_params:
-        yield each.alias, "list[" in str(each.field_info.annotation).lower()
+        yield each.alias, may_repeat(each)
     for inner in dependant.dependencies:
         yield from _declared(inner)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from itertools import islice
+from functools import lru_cache
+from itertools import chain, islice
 from typing import Any, Final
 
 from ..choices import Language
 from ..model.change import Facts
 from ..model.task import past_of
-from ..schedule import iterate
+from ..schedule import Cron, Past, Schedule, iterate
+from ..schedule import next as next_fire
 from ..schedule.preview import fires_in
 from ..schedule.warnings import ScheduleWarning
 from ..service.edits import Edited
@@ -31,14 +33,31 @@ def receipt_json(
     *,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    task, standing = facts.task, facts.standing
-    ahead = islice(iterate(task.schedule, now, past_of(task, standing)), FIRES)
     return {
         **task_json(facts, language),
-        "next_runs": fires_json(fires_in(task.schedule.zone or "UTC", ahead)),
+        "next_runs": _next_runs(facts, now),
         "warnings": warnings_json([each for each in warnings if each.code not in _NOT_SAID], language),
         "dry_run": dry_run,
     }
+
+
+def _next_runs(facts: Facts, now: datetime) -> list[dict[str, Any]]:
+    task, standing = facts.task, facts.standing
+    schedule, past = task.schedule, past_of(task, standing)
+    if isinstance(schedule, Cron) and schedule.repeat is None:
+        first = next_fire(schedule, now, past)
+        return [] if first is None else list(_from(schedule, first))
+    return _told(schedule, iterate(schedule, now, past))
+
+
+@lru_cache(maxsize=1_024)
+def _from(schedule: Schedule, first: datetime) -> list[dict[str, Any]]:
+    """What follows one fire of such a schedule is the same for all who have it, whatever their past."""
+    return _told(schedule, chain((first,), iterate(schedule, first, Past(first))))
+
+
+def _told(schedule: Schedule, fires: Iterable[datetime]) -> list[dict[str, Any]]:
+    return fires_json(fires_in(schedule.zone or "UTC", islice(fires, FIRES)))
 
 
 def edited_json(done: Edited) -> dict[str, Any]:

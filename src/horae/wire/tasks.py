@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..choices import Language
 from ..model.change import Facts
-from ..model.entry import Entry, EntryKind, Stand
+from ..model.entry import EntryKind, Stand
 from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Run
@@ -48,6 +48,8 @@ TOLD: Final = (
 )
 """What only Horae says; in a task that comes back from an export it is not looked at."""
 _REMEMBERED_CHARACTERS: Final = 2_048
+_NO_RUNS: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE})
+"""Entries that lead to no run."""
 SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
 """Instead of `target`: `"http": "https://…"`, `"command": ["backup"]`, `"function": "app.report"`, `"say": "tick"`."""
 
@@ -98,17 +100,38 @@ def _remembered(task: Task, language: Language) -> dict[str, Any]:
 
 def moving_json(facts: Facts, last: Run | None = None, missed: int | None = None) -> dict[str, Any]:
     """How it stands."""
-    task, standing = facts.task, facts.standing
-    upcoming = next_due(facts)
+    task = facts.task
+    return {
+        **stand_json(*stand_of(facts)),
+        "last": None if last is None else run_json(last, task.name, task.schedule.zone),
+        "missed_24h": missed,
+    }
+
+
+class StandNow(NamedTuple):
+    """All that a task's stand is told by: where this is the same, so is what is told."""
+
+    standing: Standing
+    upcoming: datetime | None
+    zone: str | None
+    running: int
+    waiting: str | None
+
+
+def stand_of(facts: Facts) -> StandNow:
+    return StandNow(facts.standing, next_due(facts), facts.task.schedule.zone, len(facts.live), waiting_for(facts))
+
+
+def stand_json(
+    standing: Standing, upcoming: datetime | None, zone: str | None, running: int, waiting: str | None
+) -> dict[str, Any]:
     return {
         "state": standing.state.value,
         "next": utc(upcoming),
-        "next_local": local(upcoming, task.schedule.zone),
+        "next_local": local(upcoming, zone),
         **_standing_json(standing),
-        "running": len(facts.live),
-        "waiting_for": waiting_for(facts),
-        "last": None if last is None else run_json(last, task.name, task.schedule.zone),
-        "missed_24h": missed,
+        "running": running,
+        "waiting_for": waiting,
     }
 
 
@@ -134,12 +157,8 @@ def target_json(target: Target) -> dict[str, Any]:
 
 def next_due(facts: Facts) -> datetime | None:
     """When the next thing of this task comes due; None when nothing is left, or it is paused."""
-    dues = [entry.due for entry in facts.entries if entry.stand is not Stand.ASLEEP and _leads_to_a_run(entry)]
+    dues = [entry.due for entry in facts.entries if entry.stand is not Stand.ASLEEP and entry.kind not in _NO_RUNS]
     return min(dues, default=None)
-
-
-def _leads_to_a_run(entry: Entry) -> bool:
-    return entry.kind not in (EntryKind.RESUME, EntryKind.DEADLINE)
 
 
 def waiting_for(facts: Facts) -> str | None:

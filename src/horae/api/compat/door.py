@@ -13,7 +13,8 @@ from starlette.responses import Response
 
 from ...errors import HoraeError, Refusal
 from ...web.answers import encoded
-from ...web.guarded import Guarded, Handler
+from ...web.guarded import Guarded
+from ...web.plain import Bound
 from ...web.problems import PROBLEM, on_invalid, problem
 
 
@@ -23,18 +24,13 @@ class CompatRoute(Guarded):
     statuses: ClassVar[Mapping[str, int]] = {}
     """Where clients of this surface know a refusal by another status than the rest of the world."""
 
-    def get_route_handler(self) -> Handler:
-        handle = super().get_route_handler()
-
-        async def told(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except HoraeError as error:
-                return _reworded(problem(request, error), self.statuses.get(_code(error)))
-            except RequestValidationError as error:
-                return _reworded(await on_invalid(request, error))
-
-        return told
+    async def answered(self, request: Request, bound: Bound | None) -> Response:
+        try:
+            return await super().answered(request, bound)
+        except HoraeError as error:
+            return _reworded(problem(request, error), self.statuses.get(_code(error)))
+        except RequestValidationError as error:
+            return _reworded(await on_invalid(request, error))
 
 
 def _code(error: HoraeError) -> str:

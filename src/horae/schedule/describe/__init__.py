@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, assert_never, cast
 
 from ...choices import Language
@@ -25,6 +26,7 @@ from .words import Words
 _LANGUAGES: Final[dict[Language, Words]] = {"en": English(), "zh": Chinese()}
 
 
+@lru_cache(maxsize=1_024)
 def sentence(schedule: Schedule, language: Language) -> str:
     """Says when a schedule fires, exactly; the schedule language understands it again."""
     words = _LANGUAGES[language]

@@ -44,6 +44,8 @@ class SQLiteBook:
     _writer: Writer
     _readers: Readers
     _familiar: Familiar
+    _seen: Familiar
+    """What those who only read have seen; it is never more than was committed."""
 
     async def add(self, changes: Sequence[Change]) -> None:
         given = tuple(changes)
@@ -93,23 +95,23 @@ class SQLiteBook:
         return before, None if after is None else everything_of(link, self._familiar, after)[2]
 
     async def facts(self, task_id: str, owner: str | None) -> Facts | None:
-        return await self._readers.do(lambda link: _facts(link, one_by_id(link, task_id), owner))
+        return await self._readers.at_once(lambda link: _facts(link, self._seen, one_by_id(link, task_id), owner))
 
     async def find(self, owner: str, key: str) -> Facts | None:
-        return await self._readers.do(lambda link: _facts(link, one_by_key(link, owner, key), None))
+        return await self._readers.at_once(lambda link: _facts(link, self._seen, one_by_key(link, owner, key), None))
 
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
-        return await self._readers.do(lambda link: read_tasks(link, wanted, after, limit))
+        return await self._readers.do(lambda link: read_tasks(link, self._seen, wanted, after, limit))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
-        run = await self._readers.do(lambda link: read_run(link, run_id))
+        run = await self._readers.at_once(lambda link: read_run(link, run_id))
         return run if run is not None and owner in (None, run.owner) else None
 
     async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         return await self._readers.do(lambda link: read_runs(link, wanted, after, limit))
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._readers.do(lambda link: read_upcoming(link, owner, limit))
+        return await self._readers.do(lambda link: read_upcoming(link, self._seen, owner, limit))
 
     async def latest(self, task_ids: Sequence[str]) -> dict[str, Run]:
         given = tuple(task_ids)
@@ -127,7 +129,7 @@ class SQLiteBook:
         return Waiting(min(timed + ready, COUNTED_UP_TO), parked, stranded)
 
     async def stranded(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
-        return await self._readers.do(lambda link: read_stranded(link, owner, limit))
+        return await self._readers.do(lambda link: read_stranded(link, self._seen, owner, limit))
 
     async def lanes(self) -> tuple[LaneUse, ...]:
         rows = await self._readers.ask(_ALL_LANES)
@@ -191,7 +193,9 @@ def _next_task(link: Link) -> int:
     return last[0][0] + 1 if last else 1
 
 
-def _facts(link: Link, row: Row | None, owner: str | None) -> Facts | None:
+def _facts(link: Link, seen: Familiar, row: Row | None, owner: str | None) -> Facts | None:
     if row is None or owner not in (None, row[1]):
         return None
-    return everything_of(link, Familiar(), row)[2]
+    gathered, _, facts = everything_of(link, seen, row)
+    gathered.remember(seen)
+    return facts

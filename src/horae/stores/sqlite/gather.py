@@ -35,8 +35,9 @@ class Gathered:
         self._link = link
         self.known = familiar.known(versions)
         self.entries: dict[int, tuple[Entry, ...]] = {}
-        if len(self.known) < len(versions):
-            self._read([number for number in versions if number not in self.known])
+        self._read_now = [number for number in versions if number not in self.known]
+        if self._read_now:
+            self._read(self._read_now)
         self.surroundings = Surroundings(link, [known.task for known in self.known.values()])
 
     def _read(self, numbers: Collection[int]) -> None:
@@ -60,12 +61,17 @@ class Gathered:
                 entry = entry_from(row, self.known[number].task.id)
                 self.entries[number] = (*self.entries.get(number, ()), entry)
 
+    def remember(self, familiar: Familiar) -> None:
+        """For those who only read. What goes on is not kept: that a run has begun changes no version."""
+        fresh = [self.known[number] for number in self._read_now]
+        familiar.learn({known.number: known for known in fresh if not known.live})
+
     def facts(self, known: Known, entries: tuple[Entry, ...]) -> Facts:
         _, _, task, standing, live, _ = known
         around = self.surroundings
         if around.quiet and task[9] is None:
             return new(Facts, (task, standing, entries, live, (), None, _NONE_MADE))
-        return Facts(task, standing, entries, live, around.lanes_of(task), around.barred.get(task.owner))
+        return Facts(task, standing, entries, live, around.lanes_of(task), around.barred(task))
 
     def entries_after(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
         """What is on the agenda of a task now, for the next decision on it."""

@@ -50,7 +50,7 @@ _ROWS_EACH: Final = 300
 _LATEST: Final = 2**63 - 1
 
 
-def read_tasks(link: Link, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
+def read_tasks(link: Link, seen: Familiar, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
     size = min(limit, LARGEST_PAGE)
     bindings: dict[str, Any] = {
         "after": int(after or 0),
@@ -65,7 +65,7 @@ def read_tasks(link: Link, wanted: TaskFilter, after: str | None, limit: int) ->
         "limit": size + 1,
     }
     rows = _page_in_trouble(link, wanted, bindings) if _is_troubled(wanted) else link.query(_page_of(wanted), bindings)
-    return Page(_facts_of(link, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
+    return Page(_facts_of(link, seen, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
 
 
 def _page_of(wanted: TaskFilter) -> str:
@@ -91,7 +91,7 @@ def _page_in_trouble(link: Link, wanted: TaskFilter, bindings: dict[str, Any]) -
     return sorted(found)[: bindings["limit"]]
 
 
-def read_upcoming(link: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
+def read_upcoming(link: Link, seen: Familiar, owner: str | None, limit: int) -> tuple[Facts, ...]:
     size = min(limit, LARGEST_PAGE)
     entries = 2 * size
     while True:
@@ -99,7 +99,7 @@ def read_upcoming(link: Link, owner: str | None, limit: int) -> tuple[Facts, ...
         # A task may have many entries, and counts once.
         found = list(dict.fromkeys((task, version) for task, version, _ in rows))
         if len(found) >= size or len(rows) < entries:
-            return _facts_of(link, found[:size])
+            return _facts_of(link, seen, found[:size])
         entries *= 4
 
 
@@ -120,12 +120,12 @@ def _is_large(link: Link, owner: str, wanted: int, rows_each: int) -> bool:
     return bool(mine * mine * rows_each > wanted * everybodys)
 
 
-def read_stranded(link: Link, owner: str | None, limit: int) -> tuple[Facts, ...]:
+def read_stranded(link: Link, seen: Familiar, owner: str | None, limit: int) -> tuple[Facts, ...]:
     """Doors have names of their own, and stand together in the index."""
     size = min(limit, LARGEST_PAGE)
     doors = [{"from": door, "to": door[:-1] + ";", "owner": owner, "limit": size} for door in DOORS]
     found = [row for each in doors for row in link.query(_STRANDED, each)]
-    return _facts_of(link, sorted(found)[:size])
+    return _facts_of(link, seen, sorted(found)[:size])
 
 
 def read_latest(link: Link, task_ids: Sequence[str]) -> dict[str, Run]:
@@ -133,13 +133,14 @@ def read_latest(link: Link, task_ids: Sequence[str]) -> dict[str, Run]:
     return {row[RUN_WIDTH]: run_from(row, row[RUN_WIDTH]) for row in rows}
 
 
-def _facts_of(link: Link, rows: Sequence[Row]) -> tuple[Facts, ...]:
+def _facts_of(link: Link, seen: Familiar, rows: Sequence[Row]) -> tuple[Facts, ...]:
     """They carry no lanes: a list does not say what a run would have to wait for."""
     numbers = [row[0] for row in rows]
-    gathered = Gathered(link, Familiar(), dict(rows))
+    gathered = Gathered(link, seen, dict(rows))
     gathered.read_entries(numbers)
+    gathered.remember(seen)
     found = [gathered.facts(gathered.known[each], gathered.entries.get(each, ())) for each in numbers]
-    return tuple(facts._replace(lanes=()) for facts in found)
+    return tuple([facts._replace(lanes=()) if facts.lanes else facts for facts in found])
 
 
 def read_run(link: Link, run_id: str) -> Run | None:

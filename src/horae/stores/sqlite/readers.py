@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
@@ -42,6 +42,18 @@ class Readers:
         """One statement, which sees one instant by itself."""
         return await self._on(self._threads, lambda link: link.query(statement, bindings), alone=True)
 
+    async def at_once(self, work: Callable[[Link], _T], *, alone: bool = False) -> _T:
+        """For what follows an index to a few rows: done here and now, since to hand it to a thread costs more than it does.
+
+        Readers wait for nobody, but when a file is just being opened or recovered: then a thread does the waiting.
+        """
+        if self._threads is None:
+            raise StoreUnavailable("The store is closed.")
+        try:
+            return self._read(work, alone, patience=0)
+        except StoreUnavailable:
+            return await self._on(self._threads, work, alone=alone)
+
     async def do_at_length(self, work: Callable[[Link], _T]) -> _T:
         """For what takes seconds or minutes: others need not wait for it."""
         return await self._on(self._long, work)
@@ -57,11 +69,17 @@ class Readers:
             raise StoreUnavailable("The store is closed.")
         return await asyncio.get_running_loop().run_in_executor(threads, self._read, work, alone)
 
-    def _read(self, work: Callable[[Link], _T], alone: bool) -> _T:  # noqa: FBT001 - an executor takes no names
+    def _read(
+        self,
+        work: Callable[[Link], _T],
+        alone: bool,  # noqa: FBT001 - an executor takes no names
+        patience: float | None = None,
+    ) -> _T:
         try:
             link = self._a_link()
             try:
-                return work(link) if alone else _at_one_instant(link, work)
+                with nullcontext() if patience is None else link.impatient(patience):
+                    return work(link) if alone else _at_one_instant(link, work)
             finally:
                 self.statements += link.take_count()
                 # One that could not even end its transaction is of no use to anybody.

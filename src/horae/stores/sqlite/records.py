@@ -29,7 +29,7 @@ class SQLiteRecords:
     _readers: Readers
 
     async def get_record(self, kind: str, key: str, owner: str | None = None) -> Record | None:
-        rows = await self._readers.ask(_GET, (kind, key))
+        rows = await self._readers.at_once(lambda link: link.query(_GET, (kind, key)), alone=True)
         record = record_from(rows[0]) if rows else None
         return record if record is not None and owner in (None, record.owner) else None
 

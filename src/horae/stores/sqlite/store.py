@@ -41,6 +41,7 @@ class SQLiteStore(
         self._place = str(Path(self.path).absolute())
         self._vfs = vfs
         self._familiar = Familiar()
+        self._seen = Familiar()
         self._claimer = Claimer(self._familiar)
         self._carrier = Carrier(self._familiar)
         self._writer = Writer(self._writing_link, self._familiar.forget)

@@ -10,7 +10,7 @@ from ...model.refusals import refuse as refuse_task
 from ...outgoing.client import check_library
 from ...ports.target import TargetKind, Tools
 from . import orchestrator
-from .settings import read_settings
+from .settings import HttpSettings, read_settings
 from .spec import ORCHESTRATOR, read_spec
 from .target import HttpTarget
 from .texts import dumped
@@ -19,9 +19,12 @@ from .texts import dumped
 class HttpKind:
     kind: Final = "http"
 
+    def __init__(self) -> None:
+        self._known: tuple[Mapping[str, Any], HttpSettings] | None = None
+
     def check(self, spec: Mapping[str, Any], payload: Any, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         check_library()
-        read = read_spec(spec, read_settings(settings).allowed)
+        read = read_spec(spec, self._settings(settings).allowed)
         if read.preset == ORCHESTRATOR:
             orchestrator.check_payload(payload)
         canonical = read.to_json()
@@ -32,6 +35,12 @@ class HttpKind:
         if size > PAYLOAD_BYTES:
             raise refuse_task("payload_too_large", size=size, most=PAYLOAD_BYTES)
         return canonical
+
+    def _settings(self, given: Mapping[str, Any]) -> HttpSettings:
+        """Read once: they are the same for every task of a deployment."""
+        if self._known is None or self._known[0] != given:
+            self._known = dict(given), read_settings(given)
+        return self._known[1]
 
     def open(self, tools: Tools) -> HttpTarget:
         return HttpTarget(tools)

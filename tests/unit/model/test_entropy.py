@@ -1,0 +1,34 @@
+"""Chance from a stock: as much as was asked for, and never the same twice."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+from horae.model.entropy import Entropy
+
+
+def test_each_gets_as_much_as_it_asked_for() -> None:
+    entropy = Entropy()
+    assert [len(entropy(size)) for size in (0, 1, 10, 4_095, 4_096, 10_000)] == [0, 1, 10, 4_095, 4_096, 10_000]
+
+
+def test_nothing_is_given_twice_however_many_ask() -> None:
+    entropy = Entropy()
+    with ThreadPoolExecutor(8) as threads:
+        given = [each for many in threads.map(lambda _: [entropy(10) for _ in range(2_000)], range(8)) for each in many]
+    assert len(set(given)) == 16_000
+
+
+def test_a_child_has_chance_of_its_own() -> None:
+    entropy = Entropy()
+    entropy(10)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, entropy(16))
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 16) != entropy(16)
+    os.close(read)
+    os.close(write)

@@ -21,6 +21,8 @@ FUNCTION: Final = "function"
 _ELSEWHERE: Final = frozenset({"agent"})
 """Kinds that no node of this version runs, but that tasks of other schedulers come with: they are kept as they are, and
 wait for a node that can."""
+_written: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Made once: `json.dumps` makes a new one for every text."""
 _OURS: Final = {"http": "http.kind:HTTP", "command": "command.kind:COMMAND", "event": "event.kind:EVENT"}
 
 
@@ -56,7 +58,7 @@ class Kinds:
         if not isinstance(spec, dict):
             raise refuse("bad_policy", name="target", value=spec, wanted="JSON object")
         kept = kind.check(spec, given, self.settings_of(target.kind))
-        return Target(target.kind, json.dumps(kept, ensure_ascii=False, separators=(",", ":")))
+        return Target(target.kind, _written(kept))
 
     def _load(self, kind: str) -> TargetKind:
         if kind in _OURS:

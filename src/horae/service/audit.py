@@ -28,6 +28,7 @@ SEALED: Final = "audit"
 HEAD: Final = "audit.head"
 _HEAD_KEY: Final = "head"
 _BATCH: Final = 200
+_written: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _GENESIS: Final = "0" * 64
 _NUMBER: Final = 20
 _TRIES: Final = 20
@@ -259,7 +260,7 @@ def _hash(before: str, body: Mapping[str, Any]) -> str:
 
 
 def _canonical(body: Mapping[str, Any]) -> str:
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _written(body)
 
 
 def _key(number: int) -> str:

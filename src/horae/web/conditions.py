@@ -24,7 +24,13 @@ def entity(
     request: Request, value: Any, version: int, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """One thing as it is now, with the tag of exactly this representation."""
-    body = encoded(value)
+    return written_entity(request, encoded(value), version, status, headers)
+
+
+def written_entity(
+    request: Request, body: bytes, version: int, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The same of what is JSON already."""
     tag = f"{version}-{blake2b(body, digest_size=8).hexdigest()}"
     head = {"ETag": f'"{tag}"', **_PRIVATE, **(headers or {})}
     seen = request.headers.get("if-none-match")

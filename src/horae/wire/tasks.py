@@ -48,6 +48,8 @@ TOLD: Final = (
 )
 """What only Horae says; in a task that comes back from an export it is not looked at."""
 _REMEMBERED_CHARACTERS: Final = 2_048
+_written: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+"""Made once: `json.dumps` makes a new one for every text."""
 _NO_RUNS: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE})
 """Entries that lead to no run."""
 SHORT_TARGETS: Final = ("http", "command", "function", "say", "event")
@@ -222,14 +224,14 @@ def _whole_target(value: object) -> Target:
 
 def _target(kind: str, spec: object) -> Target:
     try:
-        return Target(_kept(kind), _kept(json.dumps(spec, ensure_ascii=False, allow_nan=False)))
+        return Target(_kept(kind), _kept(_written(spec)))
     except (TypeError, ValueError, RecursionError):
         raise refuse("bad_payload", value="target") from None
 
 
 def read_payload(said: Mapping[str, Any]) -> str:
     try:
-        return _kept(json.dumps(said.get("payload", {}), ensure_ascii=False, allow_nan=False))
+        return _kept(_written(said.get("payload", {})))
     except (TypeError, ValueError, RecursionError) as error:
         raise refuse("bad_payload", value=error) from None
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import apsw
 
 from .failure import translated
 from .link import Link
+
+
+class Share(NamedTuple):
+    """What can be written with others of its kind, all of them in the statements of one: `together` takes what each gave."""
+
+    together: Callable[[Link, Sequence[Any]], None]
+    given: Any
 
 
 class Request(NamedTuple):
@@ -21,6 +28,7 @@ class Request(NamedTuple):
     single: bool
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
+    share: Share | None = None
 
 
 class Answer(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 from ...errors import StoreError
@@ -18,6 +19,7 @@ from ...model.tally import EVERYBODY, Counts
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from ..familiar import Familiar
 from ..rows import node_from
+from .answers import Share
 from .beside import write_beside
 from .gather import everything_of, one_by_id, one_by_key, these
 from .ledger import read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
@@ -54,7 +56,12 @@ class SQLiteBook:
             sheets = await self._readers.work_out(lambda: _prepared(given))
             await self._writer.do(lambda link: _write(link, sheets), urgent=False)
         elif given:
-            await self._writer.do(lambda link: add_all(link, self._familiar, given), urgent=False)
+            await self._writer.do(
+                lambda link: add_all(link, self._familiar, given), urgent=False, share=Share(self._add_together, given)
+            )
+
+    def _add_together(self, link: Link, shares: Sequence[tuple[Change, ...]]) -> None:
+        add_all(link, self._familiar, tuple(chain.from_iterable(shares)))
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         def work(link: Link) -> Facts | None:

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 import apsw
 
 from ...errors import StoreUnavailable
-from .answers import Answer, Request, deliver, tell
+from .answers import Answer, Request, Share, deliver, tell
 from .checkpoints import Checkpoints
 from .link import Link
 
@@ -24,6 +24,8 @@ _GROUP_SECONDS: Final = 0.005
 """So long may the requests of one transaction take together, so that nobody waits for a long queue."""
 _PATIENCE: Final = 4
 """So many groups of urgent ones may go before a patient one."""
+_MOST_SHARED: Final = 32
+"""So many requests at most are written in the statements of one."""
 
 
 class Writer:
@@ -69,6 +71,7 @@ class Writer:
         urgent: bool = True,
         glance: Callable[[Link], _T | None] | None = None,
         single: bool = False,
+        share: Share | None = None,
     ) -> _T:
         """Have it done in a transaction; the answer comes when that is committed. Any loop in any thread may ask."""
         loop = asyncio.get_running_loop()
@@ -76,7 +79,7 @@ class Writer:
         with self._door:
             if self._closing or self._thread is None:
                 raise StoreUnavailable("The store is closed.")
-            self._inbox.put(Request(work, urgent, glance, single, loop, future))
+            self._inbox.put(Request(work, urgent, glance, single, loop, future, share))
         return await future
 
     async def stop(self) -> None:
@@ -145,8 +148,9 @@ class Writer:
                 request = self._urgent.popleft() if self._urgent else self._patient.popleft()
                 in_a_hurry = in_a_hurry or request.urgent
                 alone = not (answers or self._urgent or self._patient)
-                answers.append(Answer(request))
-                answers[-1] = self._answer(link, request, alone=alone)
+                like_it = self._like(request)
+                answers += [Answer(each) for each in like_it]
+                answers[-len(like_it) :] = self._answers(link, like_it, alone=alone)
                 if not link.in_transaction:
                     # Answered, whatever becomes of others: nobody may join it.
                     break
@@ -159,6 +163,15 @@ class Writer:
         except BaseException as error:  # noqa: BLE001 - nobody who waits may be left without an answer
             return self._all_lost(link, answers, error)
         return answers
+
+    def _like(self, request: Request) -> list[Request]:
+        """It, and those behind it that can be written in the same statements."""
+        found = [request]
+        if request.share is not None:
+            queue = self._urgent if request.urgent else self._patient
+            while queue and len(found) < _MOST_SHARED and _share(queue[0], request):
+                found.append(queue.popleft())
+        return found
 
     def _let_one_patient_in(self) -> None:
         """Patience has an end: where somebody urgent is always there, every fifth group begins with a patient one."""
@@ -196,6 +209,16 @@ class Writer:
             return Answer(request, error=error)
         return Answer(request, value)
 
+    def _answers(self, link: Link, requests: list[Request], *, alone: bool) -> list[Answer]:
+        """Several in one; if that cannot be done, each for itself, and those that can be done are."""
+        shares = [each.share for each in requests if each.share is not None]
+        if len(shares) > 1:
+            given = [share.given for share in shares]
+            whole = requests[0]._replace(work=lambda link: shares[0].together(link, given))
+            if self._answer(link, whole, alone=False).error is None:
+                return [Answer(each) for each in requests]
+        return [self._answer(link, each, alone=alone) for each in requests]
+
     def _all_lost(self, link: Link, answers: list[Answer], error: BaseException) -> list[Answer]:
         self._undone()
         # If even this fails, the next BEGIN says whether the connection still works.
@@ -203,6 +226,10 @@ class Writer:
             if link.in_transaction:
                 link.query("ROLLBACK")
         return [Answer(each.request, error=each.error or error) for each in answers]
+
+
+def _share(request: Request, other: Request) -> bool:
+    return request.share is not None and other.share is not None and request.share.together == other.share.together
 
 
 def _take_back(link: Link, *, first: bool) -> None:

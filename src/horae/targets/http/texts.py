@@ -13,6 +13,8 @@ from .refusals import refuse
 
 Hide: TypeAlias = Callable[[str], str]
 
+_written: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+"""Made once: `json.dumps` makes a new one for every text."""
 _CHARSET: Final = re.compile(r"charset=\"?([A-Za-z0-9_-]{1,40})")
 _CHARSETS: Final = frozenset(
     # Some of Python's codecs take time that grows with the square of a text; none of these does.
@@ -23,7 +25,7 @@ _CHARSETS: Final = frozenset(
 
 def dumped(value: Any) -> str:
     """Compact; half of a surrogate pair, which nothing takes, stays an escape."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = _written(value)
     try:
         text.encode()
     except UnicodeEncodeError:

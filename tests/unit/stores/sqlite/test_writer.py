@@ -14,6 +14,7 @@ import pytest
 from horae.errors import Conflict, StoreError, StoreUnavailable
 from horae.model.change import Change, Facts
 from horae.model.reason import Reason
+from horae.model.record import Record, Writing
 from horae.model.task import FRESH
 from horae.stores.sqlite import SQLiteStore, writer
 from horae.stores.sqlite.answers import Request
@@ -297,5 +298,43 @@ def test_many_tasks_are_added_all_or_none(tmp_path: Path) -> None:
         assert [each.event for each in await store.events(events)] == [change.events[0] for change in crowd]
         assert len(await claim_all(store)) == 1 + 300
         assert await store.check() == ()
+
+    with_store(tmp_path, scene)
+
+
+def test_tasks_that_are_added_at_once_are_written_in_the_statements_of_one(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        tasks = [a_task() for _ in range(9)]
+        before = store.statements
+        await store.add([a_new_task(tasks[0])])
+        alone, before = store.statements - before, store.statements
+        async with held_up(store):
+            asking = [asyncio.create_task(store.add([a_new_task(task)])) for task in tasks[1:]]
+            await asked(store, len(asking))
+        await asyncio.gather(*asking)
+        assert store.statements - before < 3 * alone
+        assert all([await store.facts(task.id, None) for task in tasks])
+
+    with_store(tmp_path, scene)
+
+
+def test_of_tasks_that_are_added_at_once_only_those_are_refused_that_cannot_be(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        await store.put_record(Record("seat", "taken", "o", "{}"), replacing=None)
+        tasks = [a_task(key=key) for key in ("a", None, "a", "b", None)]
+        seats = [(Writing(Record("seat", seat, "o", "{}")),) for seat in ("1", "2", "3", "taken", "2")]
+        async with held_up(store):
+            asking = [
+                asyncio.create_task(store.add([a_new_task(task)._replace(beside=seat)]))
+                for task, seat in zip(tasks, seats, strict=True)
+            ]
+            await asked(store, len(asking))
+        told = await asyncio.gather(*asking, return_exceptions=True)
+        # The third wants a key that is the first's, the fourth a seat that was taken before, the fifth that of the second.
+        codes = [getattr(each, "code", None) for each in told]
+        assert codes == [None, None, "key_taken", "record_changed", "record_changed"]
+        there = [await store.facts(task.id, None) is not None for task in tasks]
+        assert there == [True, True, False, False, False]
+        assert sorted(each.key for each in (await store.records("seat")).items) == ["1", "2", "taken"]
 
     with_store(tmp_path, scene)

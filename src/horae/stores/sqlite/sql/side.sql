@@ -7,6 +7,10 @@ SELECT {record_columns} FROM records WHERE kind = ? AND key = ?
 INSERT INTO records (kind, key, owner, body, expires, version) VALUES (?, ?, ?, ?, ?, 1)
 ON CONFLICT DO NOTHING RETURNING version
 
+-- name: insert_records
+INSERT INTO records (kind, key, owner, body, expires, version) SELECT *, 1 FROM (VALUES {rows}) WHERE true
+ON CONFLICT DO NOTHING RETURNING kind, key
+
 -- name: update_record
 UPDATE records SET owner = ?, body = ?, expires = ?, version = version + 1
 WHERE kind = ? AND key = ? AND version = ? RETURNING version

@@ -228,15 +228,16 @@ class _Walk:
 
 def _sealing(head: _Head, rows: Sequence[Record]) -> list[Writing]:
     number, before = head.number, head.hash
-    writings: list[Writing] = []
+    sealed: list[Writing] = []
     for record in rows:
         number += 1
         body = json.loads(record.body) | {"number": number}
         before = _hash(before, body)
-        sealed = Record(SEALED, _key(number), record.owner, _canonical(body | {"hash": before}))
-        writings += [Writing(sealed), Writing(record, record.version, dropped=True)]
+        sealed.append(Writing(Record(SEALED, _key(number), record.owner, _canonical(body | {"hash": before}))))
     body = {"number": number, "hash": before, "first": head.first, "before": head.before}
-    return [Writing(Record(HEAD, _HEAD_KEY, "", _canonical(body)), head.version), *writings]
+    head_row = Writing(Record(HEAD, _HEAD_KEY, "", _canonical(body)), head.version)
+    # Those of a kind stand together, so that a store can write them together.
+    return [head_row, *sealed, *(Writing(record, record.version, dropped=True) for record in rows)]
 
 
 def _first_difference(end: int, walked: int) -> int:

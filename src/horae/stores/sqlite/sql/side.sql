@@ -18,6 +18,9 @@ WHERE kind = ? AND key = ? AND version = ? RETURNING version
 -- name: drop_record
 DELETE FROM records WHERE kind = ? AND key = ? AND version = ? RETURNING version
 
+-- name: drop_records
+DELETE FROM records WHERE (kind, key, version) IN (VALUES {rows}) RETURNING kind, key
+
 -- name: records_page
 SELECT {record_columns} FROM records WHERE kind = ? AND key > ? ORDER BY key LIMIT ?
 

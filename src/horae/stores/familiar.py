@@ -40,7 +40,7 @@ class Familiar:
 
     _MOST: Final = 4_096
     _HEAVIEST: Final = 8_000_000
-    """Characters of payload; a few thousand of the largest ones must not fill the memory."""
+    """Characters of payloads and targets; a few thousand of the largest ones must not fill the memory."""
 
     def __init__(self) -> None:
         self._known: dict[int, Known] = {}
@@ -75,15 +75,18 @@ class Familiar:
         if before is None:
             if not live and standing[0] in _OVER:
                 return
-            self._weight += len(task[5])
+            self._weight += _weight(task)
             if len(self._known) >= self._MOST or self._weight >= self._HEAVIEST:
                 self._forget()
+                self._weight = _weight(task)
         else:
+            if before[2] is not task:
+                self._weight += _weight(task) - _weight(before[2])
             for run in before[4]:
                 tasks_of_runs.pop(run[0], None)
             if not live and standing[0] in _OVER:
                 del self._known[number]
-                self._weight -= len(before[2][5])
+                self._weight -= _weight(task)
                 return
         self._known[number] = known
         for run in live:
@@ -105,7 +108,7 @@ class Familiar:
     def _drop(self, number: int) -> None:
         known = self._known.pop(number, None)
         if known is not None:
-            self._weight -= len(known.task.payload)
+            self._weight -= _weight(known.task)
             for run in known.live:
                 self._task_of_run.pop(run.id, None)
 
@@ -117,6 +120,10 @@ class Familiar:
         self._known.clear()
         self._task_of_run.clear()
         self._weight = 0
+
+
+def _weight(task: Task) -> int:
+    return len(task[5]) + len(task[4][1])
 
 
 def after(known: Known, change: Change, born: Sequence[int]) -> Known:

@@ -11,6 +11,7 @@ HoraeError
 │   └── TooMuch             more than a limit allows, for now or at once
 └── StoreError              the store broke a promise, and nothing of the request was kept
     ├── StoreUnavailable    it cannot be reached, or is closed
+    │   ├── StoreReadOnly   it answers, but takes no writes: a standby, or a disk that was mounted so
     │   ├── UnknownStore    its address names no store (a Refusal too)
     │   ├── UnusableStore   it is there, but not for us: wrong password, too old, read-only (a Refusal too)
     │   ├── ServerUnreachable   a server that has it does not answer, or not as ours do (a Refusal too)
@@ -123,6 +124,10 @@ class StoreError(HoraeError):
 
 class StoreUnavailable(StoreError):
     """It cannot be reached, or it is closed."""
+
+
+class StoreReadOnly(StoreUnavailable):
+    """It answers, but takes no writes; reads go on."""
 
 
 class UnknownStore(Refusal, StoreUnavailable):

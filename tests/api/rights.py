@@ -6,7 +6,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from tests.api.served import TASK
 
-Subject: TypeAlias = Literal["task", "run", "owner", "token", "secret", "key", "webhook", "delivery", "schedule"]
+Subject: TypeAlias = Literal[
+    "task", "run", "owner", "token", "secret", "key", "webhook", "delivery", "schedule", "operation"
+]
 Needs: TypeAlias = Literal["public", "read", "write", "run", "admin", "callback"]
 
 
@@ -40,6 +42,9 @@ RIGHTS: Final[dict[str, Row]] = {
     "POST /v1/tasks": Row("write", body={**TASK, "when": "every 1h, 3 times"}),
     "POST /v1/tasks/bulk": Row("write", body={"tasks": [{**TASK, "when": "every 1h, 3 times"}]}),
     "POST /v1/tasks/actions": Row("write", body={"action": "pause", "filter": {"name": "nothing"}}),
+    "GET /v1/operations": Row("read"),
+    "GET /v1/operations/{operation_id}": Row("read", "operation"),
+    "POST /v1/operations/{operation_id}/cancel": Row("write", "operation"),
     "GET /v1/tasks/{task_id}": Row("read", "task"),
     "PUT /v1/tasks/{task_id}": Row("write", "task", TASK),
     "PATCH /v1/tasks/{task_id}": Row("write", "task", _EDIT),

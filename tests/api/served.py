@@ -110,6 +110,7 @@ async def served(url: str = "memory://", settings: WebSettings | None = None) ->
                 api.tokens = await people(service)
                 yield api
     finally:
+        await service.operations.close()
         await service.webhooks.postman.close()
         await store.close()
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.api.served import Api
+from tests.api.served import Api, Reply
 from tests.api.test_conventions import within
 
 _AT_ONCE = 12
@@ -25,6 +27,22 @@ def test_of_many_who_make_it_only_if_it_is_new_one_does(store: str, tmp_path: Pa
             )
         )
         assert sorted(reply.status for reply in replies) == [201] + [412] * (_AT_ONCE - 1)
+
+    within(check, url=store.format(tmp_path))
+
+
+@pytest.mark.parametrize("store", _STORES)
+@pytest.mark.parametrize("by_key", [False, True])
+def test_of_many_who_say_the_same_key_at_once_one_is_told_that_it_made_the_task(
+    store: str, *, by_key: bool, tmp_path: Path
+) -> None:
+    async def check(api: Api) -> None:
+        def asked(number: int) -> Coroutine[Any, Any, Reply]:
+            task = {**_TASK, "payload": {"by": number}}
+            return api.put("/v1/tasks/by-key/k", task) if by_key else api.post("/v1/tasks", {**task, "key": "k"})
+
+        replies = await asyncio.gather(*(asked(number) for number in range(_AT_ONCE)))
+        assert sorted(reply.status for reply in replies) == [200] * (_AT_ONCE - 1) + [201]
 
     within(check, url=store.format(tmp_path))
 

@@ -7,6 +7,8 @@ import json
 from io import BytesIO
 from typing import Any, Final
 
+import pytest
+
 from tests.api.served import TASK, Api, served
 from tests.api.test_conventions import within
 
@@ -209,6 +211,53 @@ def test_a_head_without_end_is_cut_off() -> None:
         assert (await api.get("/healthz", who=None)).status == 200
 
     within(check)
+
+
+LARGE_HEADS: Final = {
+    "one header": b"X-A: " + b"a" * 40_000 + b"\r\n",
+    "many headers": b"".join(b"X-%d: %s\r\n" % (number, b"a" * 1_000) for number in range(40)),
+    "nothing but names": b"".join(b"X-%05d:\r\n" % number for number in range(4_000)),
+}
+
+
+@pytest.mark.parametrize("large", LARGE_HEADS)
+@pytest.mark.parametrize(
+    "before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"], ids=["first", "pipelined"]
+)
+def test_a_head_that_comes_whole_and_is_too_large_is_refused(large: str, before: bytes) -> None:
+    async def check(api: Api) -> None:
+        body = json.dumps(TASK).encode()
+        head = (
+            b"Host: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer " + api.tokens["ada"].encode()
+        )
+        length = b"\r\nContent-Length: %d\r\n" % len(body)
+        asked = b"POST /v1/tasks HTTP/1.1\r\n" + head + length + LARGE_HEADS[large] + b"\r\n" + body
+        answer = await _raw(api, before + asked)
+        assert answer.count(b"HTTP/1.1 ") == 1, "and the connection is closed"
+        assert answer.startswith(b"HTTP/1.1 431 ")
+        await _nothing_kept(api)
+
+    within(check)
+
+
+def test_an_address_may_not_be_that_long_either_and_what_is_not_too_large_is_answered() -> None:
+    async def check(api: Api) -> None:
+        end = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        assert (await _raw(api, b"GET /healthz?" + b"a" * 40_000 + end + b"\r\n")).startswith(b"HTTP/1.1 431 ")
+        fits = end + b"X-A: " + b"a" * 32_000 + b"\r\n\r\n"
+        assert (await _raw(api, b"GET /healthz" + fits)).startswith(b"HTTP/1.1 200 ")
+
+    within(check)
+
+
+async def _raw(api: Api, sent: bytes) -> bytes:
+    """All that comes back, until the other side has nothing more to say."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(api.base.rsplit(":", 1)[1]))
+    writer.write(sent)
+    try:
+        return await reader.read()
+    finally:
+        writer.close()
 
 
 def test_served_is_closed_in_good_order_with_requests_under_way() -> None:

@@ -24,6 +24,7 @@ ABSENT: Final[dict[Subject, str]] = {
     "webhook": "whk_" + "0" * 32,
     "delivery": "whk_" + "0" * 32 + "/dlv_" + "0" * 26,
     "schedule": "tsk_" + "0" * 32,
+    "operation": "opn_" + "0" * 32,
 }
 _PART: Final = re.compile(r"\{(\w+)(?::path)?\}")
 WORKED: Final = frozenset({200, 201, 202, 204, 409, 412, 422, 503})
@@ -118,7 +119,7 @@ async def _make(api: Api, subject: Subject) -> str:
         case "task" | "schedule":
             return str((await api.made())["id"])
         case "run":
-            return await _run(api)
+            return await a_run(api)
         case "owner":
             return "ada"
         case "token":
@@ -131,6 +132,16 @@ async def _make(api: Api, subject: Subject) -> str:
             return "zq-own"
         case "webhook" | "delivery":
             return await _webhook(api, subject)
+        case "operation":
+            return await _operation(api)
+
+
+async def _operation(api: Api) -> str:
+    """One that is over, once nothing of ada's goes on any more."""
+    wish = {"action": "pause", "filter": {"name": "nothing"}}
+    while (reply := await api.post("/v1/tasks/actions", wish, headers={"Prefer": "respond-async"})).status == 409:
+        assert reply.code == "operation_going"
+    return str(reply.json["id"])
 
 
 async def _webhook(api: Api, subject: Subject) -> str:
@@ -144,7 +155,7 @@ async def _webhook(api: Api, subject: Subject) -> str:
     return f"{made.json['id']}/{sent.json['id']}"
 
 
-async def _run(api: Api) -> str:
+async def a_run(api: Api) -> str:
     """A run of ada's that goes on."""
     await api.made(when="now", zone="UTC")
     now = api.app.state.house.clock.now()

@@ -195,6 +195,22 @@ def test_a_key_makes_one_task_and_saying_it_again_changes_nothing() -> None:
     within(check)
 
 
+def test_whether_a_key_made_a_task_or_met_one_is_said_by_the_status() -> None:
+    async def check(api: Api) -> None:
+        keyed = {**TASK, "key": "mail"}
+        made = await api.post("/v1/tasks", keyed)
+        same = await api.post("/v1/tasks", keyed)
+        other = await api.post("/v1/tasks", {**keyed, "when": "every 1h"}, headers={"Idempotency-Key": "once"})
+        again = await api.post("/v1/tasks", {**keyed, "when": "every 1h"}, headers={"Idempotency-Key": "once"})
+        assert [each.status for each in (made, same, other, again)] == [201, 200, 200, 200]
+        assert [each.json["version"] for each in (made, same, other, again)] == [1, 1, 2, 2]
+        assert {each.headers["location"] for each in (made, same, other, again)} == {f"/v1/tasks/{made.json['id']}"}
+        assert (await api.post("/v1/tasks", keyed, who="bob")).status == 201, "a key is its owner's own"
+        assert (await api.post("/v1/tasks?dry_run=true", {**TASK, "key": "new"})).status == 200
+
+    within(check)
+
+
 def test_what_is_done_to_a_task_is_told_with_it() -> None:
     async def check(api: Api) -> None:
         task = await api.made()

@@ -67,6 +67,8 @@ def test_the_list_can_be_filtered_sorted_and_paged(cli: Cli) -> None:
     assert names("--text", "TASK 4") == ["task 4"]
     assert names("--kind", "http") == []
     assert names("--owner", "nobody") == []
+    assert names("--query", "-state:paused label:odd=1") == ["task 1"]
+    assert names("--query", '"task 4"', "--lane", "l4") == ["task 4"]
     assert names("--all", "--limit", "2") == names()
     first = cli("ls", "--json", "--limit", "2")
     assert [task["name"] for task in first.json] == ["task 0", "task 1"]
@@ -74,6 +76,18 @@ def test_the_list_can_be_filtered_sorted_and_paged(cli: Cli) -> None:
     assert following is not None
     assert names("--after", following.group(1)) == ["task 2", "task 3", "task 4"]
     assert "no task fits" in cli("ls", "--text", "nothing like it").err
+
+
+def test_a_query_that_cannot_be_read_is_shown_with_its_place(cli: Cli) -> None:
+    cli("add", "every 5m", "--say", "tick")
+    done = cli("ls", "--query", "tick stat:active")
+    assert done.code == 6
+    source, caret = (line for line in done.err.splitlines() if "stat:active" in line or "^" in line)
+    assert source.index("stat:") == caret.index("^")
+    assert cli("runs", "--query", "late:>5s", "--json").problem["code"] == "query_key_unanswered"
+    assert cli("runs", "--query", "state:failed due:today task:tick", "--json").json == []
+    assert cli("pause", "--query", "  ", "--json").problem["code"] == "no_task_named"
+    assert cli("ls", "--query", "state:active", "--state", "paused", "--json").problem["code"] == "query_key_twice"
 
 
 def test_quiet_plain_and_fields(cli: Cli) -> None:

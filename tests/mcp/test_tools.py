@@ -95,7 +95,9 @@ def test_tasks_are_listed_one_row_each_in_pages() -> None:
         assert rest["next_cursor"] is None
         found = await desk("list_tasks", q="state:paused report")
         assert [each["name"] for each in found["tasks"]] == ["report 3"]
+        assert len((await desk("list_tasks", q="-state:paused report"))["tasks"]) == 4
         assert (await desk("list_tasks", q="kind:http"))["tasks"] == []
+        assert await desk.refused("list_tasks", q="colour:red") == "unknown_query_key"
         assert await desk.refused("list_tasks", q="state:happy") == "bad_query"
         assert await desk.refused("list_tasks", limit=10**9) == "bad_number"
         assert await desk.refused("list_tasks", cursor="nonsense\n") == "bad_page"

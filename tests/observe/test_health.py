@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from horae.clock import SystemClock
-from horae.observe.health import Readiness, readiness
+from horae.errors import StoreUnavailable
+from horae.observe.health import Readiness, condition
+from horae.observe.writes import Writes
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.scenes import keep
@@ -16,7 +18,7 @@ from horae.testing.factories import a_node, a_task
 from tests.api.served import served
 from tests.observe.stage import staged, within
 
-GOOD = Readiness(store=True, engine=True, clock=True, on_time=True)
+GOOD = Readiness(store=True, writes=True, engine=True, clock=True, on_time=True)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,7 @@ def test_each_part_by_itself(node: object, late: timedelta | None, expected: Rea
             await store.join(node._replace(joined=now, renewed=now))
         if late is not None:
             await keep(store, a_task(), due=now - late)
-        found = await readiness(store, clock)
+        found = (await condition(store, clock, Writes(clock))).parts
         await store.close()
         assert found == expected
         assert found.is_ready(engine=True) is (expected == GOOD)
@@ -56,9 +58,10 @@ def test_a_node_that_has_not_renewed_in_time_does_not_count(tmp_path: Path) -> N
         await store.open()
         long_ago = clock.now() - timedelta(minutes=1)
         await store.join(a_node(joined=long_ago, renewed=long_ago))
-        assert not (await readiness(store, clock)).engine
+        assert not (await condition(store, clock, Writes(clock))).parts.engine
         await store.close()
-        assert await readiness(store, clock) == Readiness()
+        parts, problem = await condition(store, clock, Writes(clock))
+        assert (parts, type(problem)) == (Readiness(), StoreUnavailable)
 
     within(look())
 
@@ -76,6 +79,7 @@ def test_over_http(tmp_path: Path) -> None:
             reply = await api.get("/readyz", who=None)
             assert (reply.status, reply.headers["Retry-After"]) == (503, "2")
             assert not any(reply.json["parts"].values())
+            assert reply.json["problem"]["code"] == "store_unavailable"
             assert (await api.get("/healthz", who=None)).status == 200
 
     within(look())

@@ -77,8 +77,25 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 )
 _SHARED: Final[dict[str, Any]] = {
     "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
-    "allow_headers": ["Authorization", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key", "X-Request-Id"],
-    "expose_headers": ["ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"],
+    "allow_headers": [
+        "Authorization",
+        "Content-Type",
+        "If-Match",
+        "If-None-Match",
+        "Idempotency-Key",
+        "Prefer",
+        "X-Request-Id",
+    ],
+    "expose_headers": [
+        "ETag",
+        "Link",
+        "Location",
+        "Preference-Applied",
+        "RateLimit",
+        "RateLimit-Policy",
+        "Retry-After",
+        "X-Request-Id",
+    ],
     "max_age": 600,
 }
 """What a page of an origin that was named may ask and see; cookies are not among it."""

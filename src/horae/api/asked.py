@@ -18,6 +18,8 @@ from ..model.run import Run, RunState
 from ..model.task import Task, TaskState
 from ..ports.store import TaskFilter
 from ..service.moments import asked_stretch
+from ..service.query import LONGEST
+from ..service.query_filters import narrowed_tasks
 from ..service.service import Service
 from ..web.cursors import LARGEST_LIMIT
 from ..web.house import house_of
@@ -40,9 +42,16 @@ RunId = Annotated[str, Path(max_length=200, description="The id of a run: `run_â
 State = Annotated[list[str] | None, Query(description="Any of these states; repeated, or with commas.")]
 Label = Annotated[list[str] | None, Query(description="`name=value`; repeated, all must fit.")]
 Text = Annotated[str | None, Query(max_length=200)]
+Q = Annotated[
+    str | None,
+    Query(
+        max_length=LONGEST,
+        description='`state:failed,paused -state:completed label:team=ops "in the name"`: a space says and, a comma or, a minus not.',
+    ),
+]
 
 INCLUDED: Final = ("last", "agenda")
-FILTERS: Final = ("owner", "state", "name", "lane", "label", "text", "kind", "prefix")
+FILTERS: Final = ("owner", "state", "name", "lane", "label", "text", "kind", "prefix", "q")
 
 
 def acting(request: Request, *, dry_run: bool) -> Service:
@@ -95,8 +104,10 @@ def filtered(  # noqa: PLR0913 - every condition by its name
     text: str | None,
     kind: str | None,
     prefix: str | None,
+    q: str | None = None,
 ) -> TaskFilter:
-    return TaskFilter(owner, task_states(state), name, lane, labels(label), text, kind, prefix)
+    wanted = TaskFilter(owner, task_states(state), name, lane, labels(label), text, kind, prefix)
+    return wanted if q is None else narrowed_tasks(wanted, q)
 
 
 def zone_of(request: Request, who: Principal) -> str:

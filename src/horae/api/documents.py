@@ -15,6 +15,7 @@ from ..web.answers import JSON, encoded
 from ..web.guarded import Guarded
 from ..wire.schemas import components
 from .compat.shapes import SHAPES
+from .told import refusal
 
 router: Final = APIRouter(include_in_schema=False)
 
@@ -60,7 +61,9 @@ def document(app: FastAPI) -> dict[str, Any]:
     }
     guarded = {route.operation_id for route in app.routes if isinstance(route, Guarded)}
     for operations in found["paths"].values():
-        for operation in operations.values():
+        for method, operation in operations.items():
+            if method != "get" and "503" in operation["responses"]:
+                operation["responses"]["507"] = refusal(507)
             opened = operation["operationId"] in guarded
             # Who brings a token of their own kind, or none, has a rule of their own: the route says which.
             operation["security"] = [{"token": []}] if opened else _own_rule(operation)

@@ -8,11 +8,13 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..observe.health import readiness
+from ..observe.health import condition
 from ..observe.looking import Looking
 from ..version import __version__
 from ..web.answers import answer
 from ..web.house import house_of
+from ..web.language import language
+from ..wire.problems import told_of
 from .told import told
 
 router: Final = APIRouter(tags=["health"])
@@ -33,11 +35,18 @@ _READYZ["responses"][503] = _READYZ["responses"][200]
 async def readyz(request: Request) -> Response:
     house = house_of(request)
     looking: Looking = house.looking
-    found = await readiness(house.service.store, house.clock, tolerance=looking.tolerance, grace=looking.grace)
-    ready = found.is_ready(engine=house.settings.engine)
+    found = await condition(
+        house.service.store,
+        house.clock,
+        looking.observer.writes,
+        tolerance=looking.tolerance,
+        grace=looking.grace,
+    )
+    ready = found.parts.is_ready(engine=house.settings.engine)
     shape: dict[str, Any] = {
         "status": "ready" if ready else "not ready",
         "version": __version__,
-        "parts": found._asdict(),
+        "parts": found.parts._asdict(),
+        "problem": told_of(found.problem, language(request)),
     }
     return answer(shape, 200 if ready else 503, None if ready else {"Retry-After": "2"})

@@ -54,28 +54,36 @@ class Maker:
         self._include = include
         self._dry_run = dry_run
         self._answer: Response | None = None
+        self._expected = as_expected(request, made=True)
+        self._was_there = False
 
-    async def make(self, order: Order, paused: str | None, status: int = 201) -> Response:
-        tasks = acting(self._request, dry_run=self._dry_run).tasks.when(as_expected(self._request, made=True))
+    async def make(self, order: Order, paused: str | None) -> Response:
+        tasks = acting(self._request, dry_run=self._dry_run).tasks.when(self._looked_at)
 
         def beside(made: Sequence[Facts]) -> Sequence[Writing]:
-            self._answer = self._told(made[0], order, status)
+            self._answer = self._told(made[0], order)
             kept = kept_for(self._request)
             return () if kept is None else (kept.writing(self._answer),)
 
         task = await tasks.create(self._who, order.wish, paused=paused, beside=beside)
         if self._answer is None:
-            self._answer = self._told(await tasks.get(self._who, task.id), order, status)
+            self._answer = self._told(await tasks.get(self._who, task.id), order)
         return self._answer
 
-    def _told(self, facts: Facts, order: Order, status: int) -> Response:
+    def _looked_at(self, found: Facts | None) -> None:
+        """Asked within the write: only there nobody else makes it in between, and whether it was made is what the answer
+        says."""
+        self._was_there = found is not None
+        self._expected(found)
+
+    def _told(self, facts: Facts, order: Order) -> Response:
         shape = receipt_json(facts, order.now, order.warnings, language(self._request), dry_run=self._dry_run)
         if "agenda" in self._include:
             shape["agenda"] = agenda_json(facts)
         if self._dry_run:
             return answer(shape)
         link_to_first(self._request, facts)
-        return answer(shape, status, {"Location": f"/v1/tasks/{facts.task.id}"})
+        return answer(shape, 200 if self._was_there else 201, {"Location": f"/v1/tasks/{facts.task.id}"})
 
 
 async def ordered(request: Request, who: Principal, **fixed: Any) -> Order:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,12 +11,12 @@ from starlette.responses import Response
 from ..errors import Refusal
 from ..model.change import Facts
 from ..model.limits import BULK_TASKS
-from ..model.policy import MISSED_MODES
-from ..model.principal import Principal, Scope
+from ..model.principal import Principal
 from ..model.record import Writing
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..ports.store import TaskFilter
+from ..service.operations import Order, scope_for
 from ..service.tasks import Tasks
 from ..service.wishes import Wish
 from ..web.answers import answer
@@ -28,15 +28,30 @@ from ..web.language import language
 from ..web.once import kept_for, writes_its_answer
 from ..wire.fields import check_fields, text_or_none
 from ..wire.moments import utc
+from ..wire.operations import operation_json
 from ..wire.overview import bulk_json
 from ..wire.tasks import next_due, read_task
 from .asked import FILTERS, DryRun, acting, filtered
 from .examples import ACTIONS, BULK
+from .many_deeds import PREFER, RESPOND_ASYNC, deed_of, prefers_async, still_allowed
 from .told import told
 
 router: Final = resource("/v1/tasks", "tasks")
-_RUNS: Final = ("run", "skip")
-Deed: TypeAlias = Callable[[Task], Awaitable[object]]
+MOST_AT_ONCE: Final = 200
+"""More than so many go on after the answer."""
+_ACTING: Final = told(
+    "act_on_tasks",
+    "Pause, resume, run, skip, cancel or delete every task that fits a filter",
+    "BulkReport",
+    takes="Action",
+    example=ACTIONS,
+    once=True,
+    headers=(PREFER,),
+    description="Task by task, each in a transaction of its own: a refusal keeps nobody else from their turn. "
+    'An empty filter needs `"all": true`. With `Prefer: respond-async`, or when more than '
+    f"{MOST_AT_ONCE} fit, it goes on as an operation (202, `Location`); a rehearsal is always answered at once.",
+)
+_ACTING["responses"][202] = told("", "", "Operation", status=202)["responses"][202]
 
 
 @router.post(
@@ -97,38 +112,44 @@ def _brief(facts: Facts) -> dict[str, Any]:
     return {"id": facts.task.id, "name": facts.task.name, "next": utc(next_due(facts))}
 
 
-@router.post(
-    "/actions",
-    **told(
-        "act_on_tasks",
-        "Pause, resume, run, skip, cancel or delete every task that fits a filter",
-        "BulkReport",
-        takes="Action",
-        example=ACTIONS,
-        once=True,
-        description="Task by task, each in a transaction of its own: a refusal keeps nobody else from their turn. "
-        'An empty filter needs `"all": true`.',
-    ),
-)
+@router.post("/actions", **_ACTING)
 async def act_on_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
     said = check_fields("body", await json_body(request), ("action", "filter", "arguments", "all", "dry_run"))
     only_tried = dry_run or said.get("dry_run") is True
     wanted = _filter(said)
     # Also where nothing fits: who may not do it is told so, whatever there is.
-    who.must(Scope.RUN if said.get("action") in _RUNS else Scope.WRITE)
-    service = acting(request, dry_run=only_tried)
-    deed = _deed(service.tasks, who, said)
-    report = await house_of(request).service.bulk.each(who, wanted, deed)
+    who.must(scope_for(said.get("action")))
+    deed = deed_of(request, who, acting(request, dry_run=only_tried).tasks, said)
+    service = house_of(request).service
+    preferred = prefers_async(request)
+    if not only_tried and (preferred or await _are_many(service.tasks, who, wanted)):
+        order = Order(said["action"], said.get("filter") or {}, said.get("arguments") or {})
+        operation = await service.operations.begin(who, order, wanted, deed, still_allowed(request, who))
+        applied = {"Preference-Applied": RESPOND_ASYNC} if preferred else {}
+        headers = {"Location": f"/v1/operations/{operation.id}", **applied}
+        return answer(operation_json(operation, language(request)), 202, headers)
+    report = await service.bulk.each(who, wanted, deed)
     return answer({**bulk_json(report, language(request)), "dry_run": only_tried})
+
+
+async def _are_many(tasks: Tasks, who: Principal, wanted: TaskFilter) -> bool:
+    return len((await tasks.page(who, wanted, None, MOST_AT_ONCE + 1)).items) > MOST_AT_ONCE
 
 
 def _filter(said: Mapping[str, Any]) -> TaskFilter:
     conditions = check_fields("filter", said.get("filter") or {}, FILTERS)
-    if not any(conditions.values()) and said.get("all") is not True:
-        raise refuse("missing_field", name="filter")
     many = {name: _texts(name, conditions.get(name)) for name in ("state", "label")}
     single = {name: text_or_none(name, conditions.get(name)) for name in FILTERS if name not in many}
-    return filtered(**many, **single)  # type: ignore[arg-type]  # the two that are lists, and the texts
+    try:
+        wanted = filtered(**many, **single)  # type: ignore[arg-type]  # the two that are lists, and the texts
+    except Refusal as refusal:
+        if refusal.facts.get("name") == "q":
+            refusal.facts["name"] = "filter.q"
+        raise
+    if not any(wanted) and said.get("all") is not True:
+        # Conditions that say nothing, such as a query of spaces, would mean everything.
+        raise refuse("missing_field", name="filter")
+    return wanted
 
 
 def _texts(name: str, value: object) -> list[str] | None:
@@ -136,27 +157,3 @@ def _texts(name: str, value: object) -> list[str] | None:
     if listed is not None and not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
         raise refuse("bad_policy", name=f"filter.{name}", value=value, wanted="text, or list of texts")
     return listed
-
-
-def _deed(tasks: Tasks, who: Principal, said: Mapping[str, Any]) -> Deed:
-    arguments = check_fields("arguments", said.get("arguments") or {}, ("note", "missed", "number"))
-    deeds: dict[str, Deed] = {
-        "pause": lambda task: tasks.pause(who, task.id, note=text_or_none("note", arguments.get("note")) or ""),
-        "resume": lambda task: tasks.resume(who, task.id, _mode(arguments)),
-        "run": lambda task: tasks.run_now(who, task.id),
-        "skip": lambda task: tasks.skip_next(who, task.id, arguments.get("number", 1)),
-        "cancel": lambda task: tasks.cancel(who, task.id),
-        "delete": lambda task: tasks.delete(who, task.id),
-    }
-    action = said.get("action")
-    if not isinstance(action, str) or action not in deeds:
-        raise refuse("bad_choice", name="action", value=action, allowed=", ".join(deeds))
-    _mode(arguments)
-    return deeds[action]
-
-
-def _mode(arguments: Mapping[str, Any]) -> Any:
-    mode = arguments.get("missed") or "skip"
-    if mode not in MISSED_MODES:
-        raise refuse("bad_choice", name="arguments.missed", value=mode, allowed=", ".join(MISSED_MODES))
-    return mode

@@ -12,12 +12,12 @@ from ..model.change import Facts
 from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..web.caller import Who
-from ..web.conditions import entity, expected_version, only_if_new
+from ..web.conditions import expected_version, only_if_new
 from ..web.guarded import resource
 from ..web.house import house_of
-from ..web.language import language
 from ..web.refusals import refuse as refuse_request
-from .asked import DryRun, Include, Owner, included, shown_task
+from .asked import DryRun, Include, Owner, included
+from .choosing import Fields, task_entity
 from .examples import NEW_TASK
 from .making import Maker, ordered
 from .tasks import Paused
@@ -33,12 +33,13 @@ Name = Annotated[str, Path(max_length=200, description="An id, a name, a key, or
     "/by-key/{key:path}",
     **told("get_task_by_key", "The task with this key", "Task", problems=(404,), headers=(IF_NONE_MATCH,)),
 )
-async def get_by_key(request: Request, who: Who, key: Key, *, owner: Owner = None, include: Include = None) -> Response:
+async def get_by_key(
+    request: Request, who: Who, key: Key, *, owner: Owner = None, include: Include = None, fields: Fields = None
+) -> Response:
     facts = await _found(request, who, key, owner)
     if facts is None:
         raise refuse("no_such_task", id=key)
-    shape = await shown_task(request, who, facts, language(request), included(include))
-    return entity(request, shape, facts.task.version)
+    return await task_entity(request, who, facts, include, fields)
 
 
 @router.put(
@@ -76,19 +77,18 @@ async def put_by_key(  # noqa: PLR0913 - what may be said of it, each by its nam
                 "version_changed", current=f"version {before.task.version}", version=before.task.version
             )
         expected_version(request, before.task.version)
-    return await Maker(request, who, included(include), dry_run=dry_run).make(
-        order, paused, 201 if before is None else 200
-    )
+    return await Maker(request, who, included(include), dry_run=dry_run).make(order, paused)
 
 
 @router.get(
     "/named/{name:path}",
     **told("find_task", "One task by any name that is unique", "Task", problems=(404, 409), headers=(IF_NONE_MATCH,)),
 )
-async def find_task(request: Request, who: Who, name: Name, *, include: Include = None) -> Response:
+async def find_task(
+    request: Request, who: Who, name: Name, *, include: Include = None, fields: Fields = None
+) -> Response:
     facts = await house_of(request).service.tasks.named(who, name)
-    shape = await shown_task(request, who, facts, language(request), included(include))
-    return entity(request, shape, facts.task.version)
+    return await task_entity(request, who, facts, include, fields)
 
 
 async def _found(request: Request, who: Principal, key: str, owner: str | None) -> Facts | None:

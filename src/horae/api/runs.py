@@ -14,6 +14,7 @@ from ..model.run import Run
 from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import RunFilter
 from ..service.moments import coming_moment
+from ..service.query_filters import narrowed_runs
 from ..service.runs import answered
 from ..service.service import Service
 from ..web.answers import answer, encoded, nothing
@@ -31,6 +32,7 @@ from .asked import (
     Include,
     Limit,
     Owner,
+    Q,
     RunId,
     State,
     TaskId,
@@ -43,6 +45,7 @@ from .asked import (
     tasks_of,
     zone_of,
 )
+from .choosing import RUN_FIELDS, Chosen, Fields, chosen
 from .examples import CALLBACK
 from .told import told
 
@@ -65,12 +68,18 @@ async def list_runs(  # noqa: PLR0913 - every condition by its name
     state: State = None,
     since: Since = None,
     until: Until = None,
+    q: Q = None,
+    fields: Fields = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
     zone, now = zone_of(request, who), house_of(request).clock.now()
     wanted = RunFilter(owner, task, run_states(state), moment(since, zone, now), moment(until, zone, now, last=True))
-    return await _page(request, who, wanted, limit, cursor)
+    if q is not None:
+        wanted = narrowed_runs(wanted, q, zone, now)
+        if task is None and wanted.task_id is not None:
+            wanted = wanted._replace(task_id=await _task_id(request, who, wanted.task_id))
+    return await _page(request, who, wanted, chosen(fields, RUN_FIELDS), limit, cursor)
 
 
 @router.get("/tasks/{task_id}/runs", **told("list_runs_of_task", "The runs of one task", "RunPage", problems=(404,)))
@@ -82,6 +91,8 @@ async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     state: State = None,
     since: Since = None,
     until: Until = None,
+    q: Q = None,
+    fields: Fields = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
@@ -90,26 +101,29 @@ async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     zone, now = facts.task.schedule.zone or zone_of(request, who), house.clock.now()
     since_at, until_at = moment(since, zone, now), moment(until, zone, now, last=True)
     wanted = RunFilter(None, task_id, run_states(state), since_at, until_at)
-    return await _page(request, who, wanted, limit, cursor)
+    if q is not None:
+        wanted = narrowed_runs(wanted, q, zone, now)
+    return await _page(request, who, wanted, chosen(fields, RUN_FIELDS), limit, cursor)
 
 
 @router.get("/runs/{run_id}", **told("get_run", "One run", "Run", problems=(404,)))
-async def get_run(request: Request, who: Who, run_id: RunId) -> Response:
-    service = house_of(request).service
-    return answer(await _shown(request, who, service, await service.runs.get(who, run_id)))
+async def get_run(request: Request, who: Who, run_id: RunId, *, fields: Fields = None) -> Response:
+    service, only = house_of(request).service, chosen(fields, RUN_FIELDS)
+    return answer(only.of(await _shown(request, who, service, await service.runs.get(who, run_id))))
 
 
 @router.get(
     "/runs/{run_id}/attempts",
     **told("list_attempts", "Every run of the same occurrence, first one first", "RunPage", problems=(404,)),
 )
-async def list_attempts(request: Request, who: Who, run_id: RunId) -> Response:
-    service, said_in = house_of(request).service, language(request)
+async def list_attempts(request: Request, who: Who, run_id: RunId, *, fields: Fields = None) -> Response:
+    service, said_in, only = house_of(request).service, language(request), chosen(fields, RUN_FIELDS)
     run = await service.runs.get(who, run_id)
     page = await service.runs.page(who, RunFilter(None, run.task_id, None, run.planned, run.planned), None, 1_000)
     same = sorted((each for each in page.items if each.origin is run.origin), key=lambda each: each.attempt)
     tasks = await tasks_of(service, who, [run])
-    return answer({"items": [shown_run(each, tasks.get(run.task_id), said_in) for each in same], "next_cursor": None})
+    shown = [only.of(shown_run(each, tasks.get(run.task_id), said_in)) for each in same]
+    return answer({"items": shown, "next_cursor": None})
 
 
 @router.get("/runs/{run_id}/logs", **told("list_lines", "What a run said", "Lines", problems=(404,)))
@@ -177,11 +191,18 @@ async def answer_run(request: Request, run_id: RunId) -> Response:
     return nothing()
 
 
-async def _page(request: Request, who: Principal, wanted: RunFilter, limit: int, cursor: str | None) -> Response:
+async def _task_id(request: Request, who: Principal, said: str) -> str:
+    """In a query a task may also be called by its name."""
+    return said if said.startswith("tsk_") else (await house_of(request).service.tasks.named(who, said)).task.id
+
+
+async def _page(
+    request: Request, who: Principal, wanted: RunFilter, only: Chosen, limit: int, cursor: str | None
+) -> Response:
     service, said_in = house_of(request).service, language(request)
     page: Page[Run] = await service.runs.page(who, wanted, read_cursor(request, who, cursor), limit)
     tasks = await tasks_of(service, who, page.items)
-    return page_answer(request, who, page, lambda run: shown_run(run, tasks.get(run.task_id), said_in))
+    return page_answer(request, who, page, lambda run: only.of(shown_run(run, tasks.get(run.task_id), said_in)))
 
 
 async def _shown(request: Request, who: Principal, service: Service, run: Run) -> dict[str, Any]:

@@ -19,14 +19,14 @@ from ..web.answers import nothing
 from ..web.bodies import json_body
 from ..web.caller import Who
 from ..web.conditions import as_expected, entity, expected_version
-from ..web.cursors import page_of_texts, read_cursor
+from ..web.cursors import page_answer, page_of_texts, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
 from ..web.once import writes_its_answer
 from ..wire.agenda import agenda_json
 from ..wire.receipts import edited_json, receipt_json
-from ..wire.tasks import read_edits
+from ..wire.tasks import read_edits, task_json
 from .asked import (
     Cursor,
     DryRun,
@@ -34,14 +34,15 @@ from .asked import (
     Label,
     Limit,
     Owner,
+    Q,
     State,
     TaskId,
     Text,
     acting,
     filtered,
     included,
-    shown_task,
 )
+from .choosing import TASK_FIELDS, Fields, chosen, task_entity
 from .examples import EDIT, NEW_TASK
 from .making import Maker, ordered, understood
 from .soonest import soonest
@@ -52,6 +53,13 @@ router: Final = resource("/v1/tasks", "tasks")
 
 Paused = Annotated[
     str | None, Query(max_length=500, description="Made, but paused from its first moment on, with this note.")
+]
+Count = Annotated[
+    str | None,
+    Query(
+        pattern="^estimated$",
+        description="`estimated`: how many fit, as `count`; `more` when there are more than that.",
+    ),
 ]
 
 
@@ -68,16 +76,22 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     text: Text = None,
     kind: Text = None,
     prefix: Text = None,
+    q: Q = None,
     sort: Annotated[
         str, Query(pattern="^(created|next)$", description="`created`, or `next`: soonest first.")
     ] = "created",
     include: Include = None,
+    fields: Fields = None,
+    count: Count = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    more = included(include)
+    only = chosen(fields, TASK_FIELDS)
+    more = included(include) | only.included
     after = read_cursor(request, who, cursor)
-    wanted = filtered(owner=owner, state=state, name=name, lane=lane, label=label, text=text, kind=kind, prefix=prefix)
+    wanted = filtered(
+        owner=owner, state=state, name=name, lane=lane, label=label, text=text, kind=kind, prefix=prefix, q=q
+    )
     tasks = house_of(request).service.tasks
     page = (
         Page(await soonest(tasks, who, wanted, limit))
@@ -86,7 +100,18 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     )
     last = await tasks.latest(who, page.items) if "last" in more else {}
     said_in = language(request)
-    return page_of_texts(request, who, page, lambda facts: task_text(facts, said_in, last.get(facts.task.id)))
+    counted = {} if count is None else dict(zip(("count", "more"), await tasks.count(who, wanted), strict=True))
+    if only.names is not None:
+        return page_answer(
+            request,
+            who,
+            page,
+            lambda facts: only.of(task_json(facts, said_in, last.get(facts.task.id))),
+            **counted,
+        )
+    return page_of_texts(
+        request, who, page, lambda facts: task_text(facts, said_in, last.get(facts.task.id)), **counted
+    )
 
 
 @router.post(
@@ -100,6 +125,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
         example=NEW_TASK,
         problems=(409,),
         once=True,
+        description="201 when it was made; 200 when a task with this key was there, which then is what the body says.",
     ),
 )
 @writes_its_answer
@@ -113,10 +139,11 @@ async def create_task(
 @router.get(
     "/{task_id}", **told("get_task", "One task, and how it stands", "Task", problems=(404,), headers=(IF_NONE_MATCH,))
 )
-async def get_task(request: Request, who: Who, task_id: TaskId, *, include: Include = None) -> Response:
+async def get_task(
+    request: Request, who: Who, task_id: TaskId, *, include: Include = None, fields: Fields = None
+) -> Response:
     facts = await house_of(request).service.tasks.get(who, task_id)
-    shape = await shown_task(request, who, facts, language(request), included(include))
-    return entity(request, shape, facts.task.version)
+    return await task_entity(request, who, facts, include, fields)
 
 
 @router.put(

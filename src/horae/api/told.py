@@ -18,6 +18,7 @@ _MEANINGS: Final = {
     422: "It can be read, but not be done: the errors point to the fields",
     429: "Too often, or more than a quota allows; see Retry-After",
     503: "The store cannot be reached; see Retry-After",
+    507: "The store has no space left for another write; see Retry-After",
 }
 _ALWAYS: Final = (400, 401, 403, 422, 429, 503)
 _WITH_BODY: Final = (413, 415)
@@ -85,7 +86,7 @@ def told(  # noqa: PLR0913 - everything that the document says of a route, each 
         "responses": {
             **{each: _answer(answers) for each in _answered(status, also)},
             **({304: {"description": "It is still what you have"}} if IF_NONE_MATCH in headers else {}),
-            **{each: _refusal(each) for each in sorted(set(refused))},
+            **{each: refusal(each) for each in sorted(set(refused))},
         },
         "openapi_extra": extra or None,
     }
@@ -106,5 +107,5 @@ def _answer(shape: str | None) -> dict[str, Any]:
     return {"description": "The answer", "content": {"application/json": {"schema": reference(shape)}}}
 
 
-def _refusal(status: int) -> dict[str, Any]:
+def refusal(status: int) -> dict[str, Any]:
     return {"description": _MEANINGS[status], "content": _PROBLEM}

@@ -16,7 +16,7 @@ from ..schedule import count
 from ..service.moments import coming_moment
 from ..wire.tasks import task_json
 from . import words
-from .filtering import MANY, ONE, TASK, do_to_many, is_filter
+from .filtering import MANY, ONE, TASK, Doing, do_to_many, is_filter
 from .frame import Said, command
 from .out import Out
 from .signs import full_time, short
@@ -47,7 +47,8 @@ def pause(
         return await app.service.tasks.pause(app.who, each.id, note=reason, until=end)
 
     if is_filter(task, wanted):
-        do_to_many(out, wanted, words.PAUSE, deed)
+        arguments = {"note": reason, **({} if until is None else {"until": until})}
+        do_to_many(out, wanted, words.PAUSE, Doing(deed, "pause", arguments))
         return
     facts, zone = at_work(out, lambda app: _on_one(app, task or "", deed))
     pausing = facts.standing.pause
@@ -72,7 +73,7 @@ def resume(
         async def deed(app: Workplace, each: Task) -> Facts:
             return await app.service.tasks.resume(app.who, each.id, missed or "skip")
 
-        do_to_many(out, wanted, words.RESUME, deed)
+        do_to_many(out, wanted, words.RESUME, Doing(deed, "resume", {"missed": missed or "skip"}))
         return
     before, now = at_work(out, lambda app: _looked_at(app, task or ""))
     number = missed_while_away(before, now)
@@ -107,7 +108,7 @@ def cancel(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
         return await app.service.tasks.cancel(app.who, each.id)
 
     if is_filter(task, wanted):
-        do_to_many(out, wanted, words.CANCEL, deed)
+        do_to_many(out, wanted, words.CANCEL, Doing(deed, "cancel"))
         return
     facts, _ = at_work(out, lambda app: _on_one(app, task or "", deed))
     _tell(out, facts, out.told(words.CANCELLED, name=facts.task.name))
@@ -120,7 +121,7 @@ def remove(out: Out, *, task: str | None = TASK, wanted: Said) -> None:
         await app.service.tasks.delete(app.who, each.id)
 
     if is_filter(task, wanted):
-        do_to_many(out, wanted, words.REMOVE, deed, always_asks=True)
+        do_to_many(out, wanted, words.REMOVE, Doing(deed, "delete"), always_asks=True)
         return
     facts, _ = at_work(out, lambda app: _looked_at(app, task or ""))
     out.confirm(words.REMOVE_ONE, name=facts.task.name)

@@ -80,17 +80,18 @@ def _end(ending: _Ending, manner: Manner) -> int:
 
 
 def _end_with_ours(error: HoraeError, manner: Manner) -> int:
-    from ..wire.problems import answer_to, problem_json  # noqa: PLC0415 - only failures need the table
+    from ..wire.problems import answer_to, problem_json, sentence_of  # noqa: PLC0415 - only failures need the table
 
-    answer = answer_to(error)
+    answer, told = answer_to(error), sentence_of(error, manner.language)
     exit_code = int(_own_exit(error) or answer.exit)
     if manner.as_json:
         _tell_json({**problem_json(error, manner.language), "exit": exit_code})
-    elif isinstance(error, Refusal):
-        told = error.in_language(manner.language)
-        _tell([f"✕ {told.message}", *_pointed(error), *([f"  {told.hint}"] if told.hint else []), *_notes(error)])
+        return exit_code
+    hint = [f"  {told.hint}"] if told.hint else []
+    if isinstance(error, Refusal):
+        _tell([f"✕ {told.message}", *_pointed(error), *hint, *_notes(error)])
     else:
-        _tell([f"✕ {manner.word(answer.title, answer.title_zh)}: {inert(str(error))}", *_notes(error)])
+        _tell([f"✕ {manner.word(answer.title, answer.title_zh)}: {inert(str(error))}", *hint, *_notes(error)])
     return exit_code
 
 

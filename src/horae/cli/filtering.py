@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 import typer
 
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState
 from ..ports.store import TaskFilter
-from ..service.bulk import BulkReport
+from ..service.bulk import Bulk, BulkReport
+from ..service.query_filters import narrowed_tasks
 from ..wire.overview import bulk_json
 from . import words
 from .frame import OptionGroup, Said
@@ -33,6 +34,10 @@ FILTERS: Final[OptionGroup] = {
         str | None,
         typer.Option(None, "--kind", help="With this kind of target: http, command, function, event."),
     ),
+    "query": (
+        str | None,
+        typer.Option(None, "--query", metavar="QUERY", help='As a query: state:failed,paused label:team=ops "a text".'),
+    ),
 }
 MANY: Final[OptionGroup] = FILTERS | {
     "all": (bool, typer.Option(False, "--all", help="Every task; or every one that fits the filter.")),
@@ -44,7 +49,7 @@ Deed = Callable[[Workplace, Task], Awaitable[object]]
 
 
 def task_filter(said: Said) -> TaskFilter:
-    return TaskFilter(
+    wanted = TaskFilter(
         owner=said["owner"],
         states=_states(said["state"]),
         lane=said["lane"],
@@ -52,6 +57,7 @@ def task_filter(said: Said) -> TaskFilter:
         text=said["text"],
         kind=said["kind"],
     )
+    return wanted if said["query"] is None else narrowed_tasks(wanted, said["query"])
 
 
 def labels_of(pairs: list[str] | None) -> dict[str, str]:
@@ -82,27 +88,45 @@ def is_filter(task: str | None, wanted: Said) -> bool:
     return filtered
 
 
-def do_to_many(out: Out, wanted: Said, title: Words, deed: Deed, *, always_asks: bool = False) -> None:
+class Doing(NamedTuple):
+    """What is done to each of many: here by `deed`, at a server by the name of the action and what it takes."""
+
+    deed: Deed
+    action: str
+    arguments: Mapping[str, Any] = {}
+
+
+def do_to_many(out: Out, wanted: Said, title: Words, doing: Doing, *, always_asks: bool = False) -> None:
     """Count, ask where that is due, then one after the other; a refusal keeps nobody else from their turn."""
     query = task_filter(wanted)
+    if not any(query) and not wanted["all"]:
+        # Conditions that say nothing, such as a query of spaces, would mean everything.
+        raise refuse("no_task_named")
     matched = at_work(out, lambda app: _counted(app, query)) if is_there(out) else 0
     if matched > (0 if always_asks else MOST_UNASKED):
         out.confirm(words.TO_MANY, deed=title, number=matched)
     report = BulkReport(0, 0)
     if matched:
         with out.progress(title, matched) as bar:
-            report = at_work(out, lambda app: app.service.bulk.each(app.who, query, _on(app, deed), progress=bar.to))
+            report = at_work(out, lambda app: _done(app, query, doing, bar.to))
     _tell(out, title, report)
 
 
-def _on(app: Workplace, deed: Deed) -> Callable[[Task], Awaitable[object]]:
-    return lambda task: deed(app, task)
+async def _done(app: Workplace, query: TaskFilter, doing: Doing, progress: Callable[[int], None]) -> BulkReport:
+    bulk = app.service.bulk
+    if isinstance(bulk, Bulk):
+        return await bulk.each(app.who, query, lambda task: doing.deed(app, task), progress=progress)
+    zone = {"zone": app.zone} if "until" in doing.arguments else {}
+    return await bulk.act(query, doing.action, {**doing.arguments, **zone}, progress)
 
 
 async def _counted(app: Workplace, query: TaskFilter) -> int:
     async def nothing(_task: Task) -> None: ...
 
-    return (await app.service.bulk.each(app.who, query, nothing, dry_run=True)).matched
+    bulk = app.service.bulk
+    if isinstance(bulk, Bulk):
+        return (await bulk.each(app.who, query, nothing, dry_run=True)).matched
+    return await bulk.count(query)
 
 
 def _tell(out: Out, title: Words, report: BulkReport) -> None:

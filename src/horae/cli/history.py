@@ -13,6 +13,7 @@ from ..model.run import Run, RunState
 from ..model.task import Task
 from ..ports.store import RunFilter
 from ..service.moments import asked_stretch
+from ..service.query_filters import narrowed_runs
 from ..wire.overview import event_json
 from ..wire.runs import line_json, run_json
 from . import words
@@ -38,6 +39,16 @@ class Rows(NamedTuple):
     zone: str
 
 
+class _Asking(NamedTuple):
+    """Which runs are meant, as it was said."""
+
+    task: str | None
+    states: frozenset[RunState] | None
+    since: str | None
+    until: str | None
+    query: str | None
+
+
 def register(app: typer.Typer) -> None:
     command(app, "runs")(runs)
     command(app, "logs")(logs)
@@ -52,6 +63,9 @@ def runs(
     failed: bool = typer.Option(False, "--failed", help="Only those that did not succeed."),
     since: str | None = typer.Option(None, "--since", metavar="MOMENT", help="Planned at or after this."),
     until: str | None = typer.Option(None, "--until", metavar="MOMENT", help="Planned at or before this."),
+    query: str | None = typer.Option(
+        None, "--query", metavar="QUERY", help="As a query: state:failed,lost due:2026-11-01..2026-11-02."
+    ),
     limit: int = _LIMIT,
     after: str | None = typer.Option(None, "--after", help="Go on after this one; the page before says it."),
 ) -> None:
@@ -60,7 +74,8 @@ def runs(
     if not is_there(out) and task is None:
         rows = Rows(Page(()), {}, "UTC")
     else:
-        rows = at_work(out, lambda app: _rows(app, task, RunFilter(states=states), (since, until), limit, after))
+        asking = _Asking(task, states, since, until, query)
+        rows = at_work(out, lambda app: _rows(app, asking, limit, after))
     if out.json:
         out.data([_run_json(out, rows, run) for run in rows.page.items])
     elif out.quiet:
@@ -70,7 +85,14 @@ def runs(
     if not rows.page.items:
         out.note(words.NO_RUNS)
     if rows.page.after is not None:
-        asked = {"task": task, "--state": state, "--failed": failed, "--since": since, "--until": until}
+        asked = {
+            "task": task,
+            "--state": state,
+            "--failed": failed,
+            "--since": since,
+            "--until": until,
+            "--query": query,
+        }
         offer_more(out, "runs", {**asked, "--limit": limit if limit != _PAGE else None}, rows.page.after)
 
 
@@ -83,24 +105,21 @@ def _states(names: list[str] | None, *, failed: bool) -> frozenset[RunState] | N
     return (chosen | FAILURES if failed else chosen) or None
 
 
-async def _rows(
-    app: Workplace,
-    task: str | None,
-    wanted: RunFilter,
-    stretch: tuple[str | None, str | None],
-    limit: int,
-    after: str | None,
-) -> Rows:
-    facts = None if task is None else await app.service.tasks.named(app.who, task)
+async def _rows(app: Workplace, asking: _Asking, limit: int, after: str | None) -> Rows:
+    facts = None if asking.task is None else await app.service.tasks.named(app.who, asking.task)
     zone = (facts and facts.task.schedule.zone) or app.zone
     now = app.clock.now()
-    since, until = stretch
-    query = wanted._replace(
+    wanted = RunFilter(
         task_id=None if facts is None else facts.task.id,
-        since=None if since is None else asked_stretch(since, zone, now).first,
-        until=None if until is None else asked_stretch(until, zone, now).last,
+        states=asking.states,
+        since=None if asking.since is None else asked_stretch(asking.since, zone, now).first,
+        until=None if asking.until is None else asked_stretch(asking.until, zone, now).last,
     )
-    page = await app.service.runs.page(app.who, query, after, limit)
+    if asking.query is not None:
+        wanted = narrowed_runs(wanted, asking.query, zone, now)
+        if facts is None and wanted.task_id is not None:
+            wanted = wanted._replace(task_id=(await app.service.tasks.named(app.who, wanted.task_id)).task.id)
+    page = await app.service.runs.page(app.who, wanted, after, limit)
     return Rows(page, await app.tasks_of(page.items), zone)
 
 

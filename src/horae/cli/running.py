@@ -23,7 +23,7 @@ from ..service.wishes import read_duration
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
 from . import words
-from .filtering import MANY, MOST_UNASKED, ONE, TASK, do_to_many, is_filter
+from .filtering import MANY, MOST_UNASKED, ONE, TASK, Doing, do_to_many, is_filter
 from .frame import Said, command
 from .out import Out
 from .pieces import Piece
@@ -67,7 +67,7 @@ def run(
 ) -> None:
     """Run a task now, once more."""
     if is_filter(task, wanted):
-        do_to_many(out, wanted, words.RUN, lambda app, each: app.service.tasks.run_now(app.who, each.id))
+        do_to_many(out, wanted, words.RUN, Doing(lambda app, each: app.service.tasks.run_now(app.who, each.id), "run"))
         return
     seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
     queued = at_work(out, lambda app: _queue(app, task or "", as_of))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..clock import Clock
-from ..service.bulk import Bulk
 from .accounts import RemoteAccounts, RemoteAudit, RemoteTokens
 from .approvals import RemoteApprovals
+from .bulk import RemoteBulk
 from .connection import Connection
 from .reading import understood
 from .runs import RemoteLedger, RemoteRuns
@@ -36,7 +36,7 @@ class RemoteService:
         self.events = RemoteEvents(connection, clock)
         self.lanes = RemoteLanes(connection)
         self.nodes = RemoteNodes(connection)
-        self.bulk = Bulk(self.tasks)
+        self.bulk = RemoteBulk(connection, clock)
         self.secrets = RemoteSecrets(connection)
         self.accounts = RemoteAccounts(connection)
         self.tokens = RemoteTokens(connection)

@@ -96,7 +96,7 @@ class RemoteTasks:
         self, who: Principal, wanted: TaskFilter = _ALL, after: str | None = None, limit: int = 100
     ) -> Page[Facts]:
         del who
-        asked = [("include", "last"), *_filter(wanted)]
+        asked = [("include", "last"), *asked_for(wanted)]
         return await paged(self._connection, _TASKS, self._listed, asked, after, limit)
 
     async def upcoming(self, who: Principal, limit: int = 20) -> tuple[Facts, ...]:
@@ -193,7 +193,8 @@ def _note(paused: str | None) -> list[tuple[str, str]]:
     return [] if paused is None else [("paused", paused)]
 
 
-def _filter(wanted: TaskFilter) -> list[tuple[str, str]]:
+def asked_for(wanted: TaskFilter) -> list[tuple[str, str]]:
+    """A filter as parameters of an address."""
     said = [(name, getattr(wanted, name)) for name in ("owner", "name", "lane", "text", "kind", "prefix")]
     asked = [(name, value) for name, value in said if value]
     asked += [("state", state.value) for state in sorted(wanted.states or ())]

@@ -121,7 +121,10 @@ TOOLS: Final[Mapping[str, Entry]] = {
         looking.list_tasks,
         "List tasks, one row each.",
         _takes(
-            q={"type": "string", "description": "Words in the name; state:paused, kind:http, label:team=ops."},
+            q={
+                "type": "string",
+                "description": "Words in the name; state:paused,failed -state:active kind:http label:team=ops.",
+            },
             limit=LIMIT,
             cursor=CURSOR,
         ),

@@ -10,9 +10,9 @@ from mcp.server.stdio import stdio_server
 
 from ..choices import Language
 from ..model.account import AGENT_CHARACTERS, is_agent_name
+from ..model.lane import agent_lane
 from ..model.principal import AGENT_QUOTAS, LOCAL, LOCAL_OWNER, SCOPES_OF, Principal, Role
 from ..service.refusals import refuse
-from ..service.rights import agent_lane
 from .call import House
 from .server import Caller, make_server
 

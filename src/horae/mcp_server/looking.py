@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from ..model.change import Facts
@@ -12,13 +11,13 @@ from ..model.task import GOING, TaskState
 from ..ports.store import TaskFilter
 from ..schedule.durations import iso_duration
 from ..service.ledger import Why
+from ..service.query_filters import narrowed_tasks
 from ..wire.moments import local, utc
 from ..wire.runs import why_json
 from ..wire.tasks import next_due, task_json
 from .call import Call, Said, Told
 from .lines import brief, listed
 from .receipt import receipt_of, task_row, with_cautions
-from .refusals import refuse
 from .spelling import id_of
 from .words import (
     AN_AGENT,
@@ -37,13 +36,12 @@ from .words import (
 )
 
 _USUAL: Final = 20
-_WORD: Final = re.compile(r'(?:"[^"]*"|\S)+')
 _COUNTED: Final = 1_000
 
 
 async def list_tasks(call: Call, said: Said) -> Told:
     """One row for each task, in the order in which they were made."""
-    wanted = read_query(said.get("q", ""))
+    wanted = narrowed_tasks(TaskFilter(), said.get("q", ""))
     page = await call.service.tasks.page(call.who, wanted, said.get("cursor"), said.get("limit", _USUAL))
     rows = [task_row(call, each, next_due(each)) for each in page.items]
     if not rows:
@@ -51,41 +49,6 @@ async def list_tasks(call: Call, said: Said) -> Told:
     head = (TASKS if page.after is None else MORE_TASKS).told(call.language, number=len(rows))
     lines = [_row_line(call, each) for each in page.items]
     return Told({"tasks": rows, "next_cursor": page.after}, listed(head, lines, call.language))
-
-
-def read_query(text: str) -> TaskFilter:
-    """Words are looked for in names; `state:paused,failed`, `kind:http` and `label:team=ops` narrow it down."""
-    found = TaskFilter()
-    words: list[str] = []
-    for word in _WORD.findall(text):
-        name, colon, value = word.partition(":")
-        narrower = _narrowed(found, name, value.strip('"')) if colon else None
-        if narrower is None:
-            words.append(word.strip('"'))
-        else:
-            found = narrower
-    return found._replace(text=" ".join(words)) if words else found
-
-
-def _narrowed(found: TaskFilter, name: str, value: str) -> TaskFilter | None:
-    """None when the word only looks like a condition: times and addresses have colons too."""
-    match name:
-        case "state":
-            states = value.split(",")
-            if not set(states) <= set(TaskState):
-                raise refuse("bad_query", value=f"state:{value}")
-            return found._replace(states=frozenset(map(TaskState, states)))
-        case "kind":
-            return found._replace(kind=value)
-        case "name":
-            return found._replace(name=value)
-        case "label":
-            label, equals, content = value.partition("=")
-            if not equals:
-                raise refuse("bad_query", value=f"label:{value}")
-            return found._replace(labels=tuple(sorted({*found.labels, (label, content)})))
-        case _:
-            return None
 
 
 def _row_line(call: Call, facts: Facts) -> str:

@@ -36,13 +36,6 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "“{one}”和“{other}”说的是同一件事。",
         "请只给出其中一个。",
     ),
-    "bad_query": Entry(
-        InvalidTask,
-        "'{value}' cannot be looked for.",
-        "Words are looked for in names; state:active, kind:http, key:… and label:name=value narrow it down.",
-        "无法按“{value}”查找。",
-        "普通词语按名称查找;可用 state:active、kind:http、key:… 和 label:name=value 缩小范围。",
-    ),
     "foreign_origin": Entry(
         NotAllowed,
         "A page of '{origin}' may not ask here.",

@@ -10,12 +10,12 @@ from ..model.limits import shortened
 from ..model.run import Run, RunState
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
+from ..service.query_refusals import refuse
 from ..wire.moments import local
 from ..wire.runs import line_json, result_of, run_json
 from .arguments import needed
 from .call import Call, Said, Told
 from .lines import brief, listed
-from .refusals import refuse
 from .words import BECAUSE, ERROR, LINES, MORE_RUNS, NO_RUNS, RESULT, RUN, RUN_ROW, RUNS
 
 _USUAL: Final = 20
@@ -42,7 +42,7 @@ def _states(text: str | None) -> frozenset[RunState] | None:
         return None
     said = text.split(",")
     if not set(said) <= set(RunState):
-        raise refuse("bad_query", value=f"state:{text}")
+        raise refuse("bad_query", text, 0, key="state", value=text, wanted=", ".join(RunState))
     return frozenset(map(RunState, said))
 
 

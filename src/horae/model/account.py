@@ -29,7 +29,8 @@ Limit: TypeAlias = int | timedelta | None
 class Owner(NamedTuple):
     """`quotas` are those that count: what was `chosen` for this owner, and the rest as is usual for its role.
 
-    `exhausted` is the day (UTC) on which its runs were used up, if that is today.
+    `exhausted` is the day (UTC) on which its runs were used up, if that is today; `spent` are the agents of which the
+    same is true.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Owner(NamedTuple):
     version: int = 1
     chosen: tuple[tuple[str, Limit], ...] = ()
     exhausted: date | None = None
+    spent: tuple[tuple[str, date], ...] = ()
 
 
 class Token(NamedTuple):
@@ -127,6 +129,7 @@ def owner_record(owner: Owner) -> Record:
         "created": owner.created.isoformat(),
         "revoked": _text(owner.revoked),
         "exhausted": None if owner.exhausted is None else owner.exhausted.isoformat(),
+        "spent": {agent: day.isoformat() for agent, day in owner.spent},
     }
     return Record(OWNER_KIND, owner.name, owner.name, json.dumps(body, ensure_ascii=False))
 
@@ -145,6 +148,7 @@ def owner_from(record: Record, members: Quotas = MEMBER_QUOTAS) -> Owner:
         record.version,
         chosen,
         None if body["exhausted"] is None else date.fromisoformat(body["exhausted"]),
+        tuple((agent, date.fromisoformat(day)) for agent, day in body.get("spent", {}).items()),
     )
 
 

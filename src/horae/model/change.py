@@ -21,7 +21,7 @@ from .task import Standing, Task
 class Facts(NamedTuple):
     """One task as it stands: `entries` are all its agenda entries, `live` its runs that have not ended.
 
-    `lanes` are the lanes that a run of it would sit in; `barred` is why its owner may not run anything, if that is so.
+    `lanes` are the lanes that a run of it would sit in; `barred` is why its owner, or its lane, may not run anything, if that is so.
     `made` are runs that the ledger has already: a decision that wanted to make them is asked again, knowing that.
     """
 

@@ -26,10 +26,33 @@ class LaneUse(NamedTuple):
 
 
 DEFAULT_LIMIT: Final = 1
+_AGENT: Final = "agent:"
 
 
 def owner_lane(owner: str) -> str:
     return OWNER_LANE + owner
+
+
+def own_lanes(owner: str) -> str:
+    """How the names of an owner's lanes begin. No owner's name has a slash."""
+    return f"{owner}/"
+
+
+def agent_lane(owner: str, agent: str) -> str:
+    """All tasks of an agent share one lane, so that it cannot have more runs at once, or in a day, than it may."""
+    return f"{own_lanes(owner)}{_AGENT}{agent}"
+
+
+def agent_in(owner: str, lane: str) -> str | None:
+    """Whose lane it is, where it is that of an agent of this owner."""
+    begins = own_lanes(owner) + _AGENT
+    return lane.removeprefix(begins) if lane.startswith(begins) else None
+
+
+def also_barred_as(owner: str, lane: str | None) -> str:
+    """Besides by its owner's name, a task may be barred by this one; empty where there is none. Other lanes could be called
+    like an owner."""
+    return lane if lane is not None and agent_in(owner, lane) is not None else ""
 
 
 def check_lane(name: object) -> None:

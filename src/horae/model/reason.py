@@ -19,6 +19,7 @@ class Reason(StrEnum):
     SKIP_REQUESTED = "skip_requested"
     EXCLUDED = "excluded"
     QUOTA = "quota"
+    AGENT_QUOTA = "agent_quota"
     OWNER_REVOKED = "owner_revoked"
     TARGET_UNKNOWN = "target_unknown"
     TARGET_FAILED = "target_failed"
@@ -61,6 +62,10 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
     Reason.SKIP_REQUESTED: ("Somebody asked to skip it.", "有人要求跳过这一次。"),
     Reason.EXCLUDED: ("A holiday calendar excludes that date.", "节假日日历排除了这一天。"),
     Reason.QUOTA: ("The owner's quota was used up.", "所有者的配额已用完。"),
+    Reason.AGENT_QUOTA: (
+        "The agent that made it had used up its runs of that day.",
+        "创建它的智能体已用完当天的运行次数。",
+    ),
     Reason.OWNER_REVOKED: ("The owner's rights had been revoked.", "所有者的权限已被撤销。"),
     Reason.TARGET_UNKNOWN: ("Its target is not known to this deployment.", "此部署中没有它的目标。"),
     Reason.TARGET_FAILED: ("The target ran and failed.", "目标已运行,但失败了。"),

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from .change import Change
+from .lane import agent_in
 from .run import LIVE, Run, RunState
 from .task import Standing, TaskState
 
@@ -18,6 +19,8 @@ EVERYBODY: Final = ""
 STATE: Final = "state:"
 OUTCOME: Final = "run:"
 LATE: Final = "late:"
+AGENT: Final = "agent:"
+"""Runs of all tasks in an agent's lane, whatever became of them."""
 NO_HOUR: Final = 0
 """States are counted as they are now, whatever the hour."""
 KEPT_HOURS: Final = 48
@@ -66,6 +69,10 @@ def _end(run: Run, found: list[tuple[int, str, int]]) -> None:
     else:
         found.append((hour, _OUTCOMES[run.state], 1))
         found.append((hour, _LATENESSES[bucket_of(run.started - run.due)], 1))
+        for lane in run.lanes:
+            agent = agent_in(run.owner, lane)
+            if agent is not None:
+                found.append((hour, AGENT + agent, 1))
 
 
 def bucket_of(lateness: timedelta) -> int:

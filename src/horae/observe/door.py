@@ -15,9 +15,10 @@ from typing import Final, NamedTuple
 from ..clock import Clock
 from ..errors import HoraeError, NotAllowed, NotAuthenticated, NotFound, StoreError
 from ..ports.keeping import Keeping
+from ..wire.problems import told_of
 from .access import Authenticate, Policy, admit, knows_key
 from .exposition import CONTENT_TYPE
-from .health import readiness
+from .health import condition
 from .observer import Observer
 
 OWN: Final = "/metrics/process"
@@ -128,9 +129,13 @@ async def _metrics(room: Room, asked: _Asked) -> _Answer:
 
 
 async def _readiness(room: Room) -> _Answer:
-    found = await readiness(room.store, room.clock)
-    ready = found.is_ready(engine=True)
-    shape = {"status": "ready" if ready else "not ready", "parts": found._asdict()}
+    found = await condition(room.store, room.clock, room.observer.writes)
+    ready = found.parts.is_ready(engine=True)
+    shape = {
+        "status": "ready" if ready else "not ready",
+        "parts": found.parts._asdict(),
+        "problem": told_of(found.problem),
+    }
     return _Answer(200 if ready else 503, json.dumps(shape))
 
 

@@ -1,4 +1,4 @@
-"""Whether what comes due can start: the store answers, a node lives, its clock is right, and nothing has been waiting for long."""
+"""Whether what comes due can start: the store answers and takes writes, a node lives, its clock is right, nothing waits for long."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
-from ..errors import HoraeError
+from ..errors import HoraeError, StoreUnavailable
 from ..ports.agreed import agreed_lease
 from ..ports.records import Records
 from ..ports.store import Agenda, Book, Node
+from .writes import Writes
 
 PATIENCE: Final = 2.0
 """Seconds: a store that takes longer to say anything at all cannot be worked with."""
@@ -26,6 +27,8 @@ class Readiness(NamedTuple):
     """Each part by itself: where the store does not answer, nothing is known of the others, and none of them is right."""
 
     store: bool = False
+    writes: bool = False
+    """It has taken one lately."""
     engine: bool = False
     """Some node lives that claims what is due."""
     clock: bool = False
@@ -34,28 +37,40 @@ class Readiness(NamedTuple):
     """What is first in line has not been due for longer than the grace."""
 
     def is_ready(self, *, engine: bool) -> bool:
-        """`engine`: whether somebody is expected to run what is due; otherwise a store that answers is enough."""
-        return self.store and (not engine or (self.engine and self.clock and self.on_time))
+        """`engine`: whether somebody is expected to run what is due; otherwise a store that works is enough."""
+        return self.store and self.writes and (not engine or (self.engine and self.clock and self.on_time))
 
 
-async def readiness(
-    store: Asked, clock: Clock, *, tolerance: timedelta = TOLERANCE, grace: timedelta = GRACE
-) -> Readiness:
+class Condition(NamedTuple):
+    """`problem` is why the store does not answer, or takes no writes."""
+
+    parts: Readiness
+    problem: HoraeError | None = None
+
+
+async def condition(
+    store: Asked, clock: Clock, writes: Writes, *, tolerance: timedelta = TOLERANCE, grace: timedelta = GRACE
+) -> Condition:
     try:
         async with asyncio.timeout(PATIENCE):
             lease = await agreed_lease(store)
             nodes = await store.nodes()
             head = await store.next_due()
-    except (HoraeError, TimeoutError, OSError):
-        return Readiness()
+    except HoraeError as error:
+        return Condition(Readiness(), error)
+    except (TimeoutError, OSError):
+        return Condition(Readiness(), StoreUnavailable(f"It said nothing for {PATIENCE:.0f} s."))
+    problem = await writes.problem(store, PATIENCE)
     now = clock.now()
     live = [node for node in nodes if lives(node, now, lease)]
-    return Readiness(
+    parts = Readiness(
         store=True,
+        writes=problem is None,
         engine=any(not node.draining for node in live),
         clock=all(abs(node.offset) <= tolerance for node in live),
         on_time=head is None or now - head <= grace,
     )
+    return Condition(parts, problem)
 
 
 def lives(node: Node, now: datetime, lease: timedelta) -> bool:

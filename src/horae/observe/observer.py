@@ -18,6 +18,7 @@ from .figures import Figures
 from .runs import ObservedTarget
 from .store import observed
 from .traces import Tracing
+from .writes import Writes
 
 ONE: Final = 1.0
 
@@ -28,6 +29,8 @@ class Observer:
         self.figures = Figures(process)
         self.tracing = tracing
         self._clock = clock
+        errors = self.figures.counter(catalogue.STORE_ERRORS)
+        self.writes = Writes(clock, lambda: sum(errors.values.copy().values()))
         self.figures.gauge(catalogue.BUILD).is_(lambda: ONE, (__version__, platform.python_version()))
 
     def store(self, store: Keeping, terms: Terms = STANDARD_TERMS) -> Keeping:

@@ -250,7 +250,8 @@ class Book(Protocol):
         """At most so many at once from now on; what goes on already may end first."""
 
     async def bar(self, owner: str, reason: Reason | None, *, beside: Sequence[Writing] = ()) -> None:
-        """Nothing of this owner runs any more, for that reason; None lifts it."""
+        """Nothing of this owner, or in this lane of an agent, runs any more, for that reason; None lifts it. Where both are
+        barred, the owner's reason counts."""
 
 
 class Feed(Protocol):

@@ -57,7 +57,8 @@ async def opened_service(
 async def api_of(
     service: Service, clock: Clock, settings: Settings, *, engine: bool, looking: Looking | None = None
 ) -> AsyncIterator[FastAPI]:
-    """The application; while it is open, webhooks are told, what is overdue is told of, and the audit trail is sealed."""
+    """The application; while it is open, webhooks are told, what is overdue is told of, and the audit trail is sealed. At the
+    end, operations that go on in the background stop in good order."""
     from ..api.app import make_app  # noqa: PLC0415 - its libraries are extras
     from ..web.house import WebSettings  # noqa: PLC0415
 
@@ -80,6 +81,7 @@ async def api_of(
         async with _mcp(app, service, clock):
             yield app
     finally:
+        await service.operations.close()
         for each in beside:
             each.cancel()
             with suppress(asyncio.CancelledError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import chain
 from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -21,6 +22,14 @@ _TOO_LARGE: Final = (
 )
 
 
+_BETWEEN: Final = 4
+"""What stands between a header's name and its value, and behind it."""
+
+
+class _HeadTooLarge(Exception):
+    """Raised to the parser, which then reads no further."""
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """What never ends its head or its body is cut off, however slowly it comes."""
 
@@ -28,6 +37,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().__init__(*given, **named)
         self._head = 0
         self._reading = True
+        self._too_large = False
         self._end: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -42,8 +52,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head += len(data)
         super().data_received(data)
         if self._reading and self._head > LARGEST_HEAD and not self.transport.is_closing():
-            self.transport.write(_TOO_LARGE)
-            self.transport.close()
+            self._refuse()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -54,6 +63,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self._end = self.loop.call_later(LONGEST_HEAD, self.transport.close)
 
     def on_headers_complete(self) -> None:
+        # One that came whole was never counted while it came: a single packet can be larger than a head may be.
+        size = len(self.url) + sum(map(len, chain.from_iterable(self.headers))) + _BETWEEN * len(self.headers)
+        if size > LARGEST_HEAD:
+            self._too_large = True
+            raise _HeadTooLarge
         self._reading = False
         self._in_time()
         self._end = self.loop.call_later(LONGEST_BODY, self.transport.close)
@@ -63,6 +77,16 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head = 0
         self._in_time()
         super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        if self._too_large:
+            self._refuse()
+        else:
+            super().send_400_response(msg)
+
+    def _refuse(self) -> None:
+        self.transport.write(_TOO_LARGE)
+        self.transport.close()
 
     def _straight(self, chunk: bytes) -> bool:
         """One more chunk of a body that has begun, to the socket itself: a stream that many hear has no time for more.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Protocol
 
 from ..clock import Clock
@@ -19,7 +19,7 @@ from ..model.account import (
     quotas_of,
 )
 from ..model.checks import check_choice, check_number
-from ..model.lane import owner_lane
+from ..model.lane import agent_lane, owner_lane
 from ..model.limits import NOTE_CHARACTERS, PAYLOAD_BYTES
 from ..model.page import Page
 from ..model.policy import LONGEST
@@ -128,15 +128,23 @@ class Accounts:
         who.must(Scope.ADMIN)
         return await self._bar(who, name, None, "owner.restore")
 
-    async def exhaust(self, owner: Owner, now: datetime) -> bool:
-        """Its runs of this day are used up: nothing of it starts before the next. False when somebody was faster."""
-        spent = owner._replace(exhausted=now.date())
-        return await self._barred(spent, Reason.QUOTA, owner.version)
+    async def exhaust(self, owner: Owner, now: datetime) -> Owner | None:
+        """Its runs of this day are used up: nothing of it starts before the next. None when somebody was faster."""
+        spent = owner._replace(exhausted=now.astimezone(UTC).date())
+        return _next(spent) if await self._barred(spent, Reason.QUOTA, owner.version) else None
 
-    async def refresh(self, owner: Owner) -> bool:
+    async def refresh(self, owner: Owner) -> Owner | None:
         """A new day, or a higher limit. What was revoked stays barred."""
         fresh = owner._replace(exhausted=None)
-        return await self._barred(fresh, _bar_of(fresh), owner.version)
+        return _next(fresh) if await self._barred(fresh, _bar_of(fresh), owner.version) else None
+
+    async def settle_agent(self, owner: Owner, agent: str, spent: date | None) -> Owner | None:
+        """The same for one of its agents: `spent` is the day whose runs it has used up; None: it may go on."""
+        days = tuple(each for each in owner.spent if each[0] != agent)
+        after = owner._replace(spent=days if spent is None else (*days, (agent, spent)))
+        reason = None if spent is None else Reason.AGENT_QUOTA
+        done = await self._barred(after, reason, owner.version, name=agent_lane(owner.name, agent))
+        return _next(after) if done else None
 
     def read(self, record: Record) -> Owner:
         return owner_from(record, self.members)
@@ -152,9 +160,11 @@ class Accounts:
                 return after._replace(version=before.version + 1)
         raise refuse_task("record_changed", kind=OWNER_KIND, key=name)
 
-    async def _barred(self, owner: Owner, reason: Reason | None, version: int, row: tuple[Writing, ...] = ()) -> bool:
+    async def _barred(
+        self, owner: Owner, reason: Reason | None, version: int, row: tuple[Writing, ...] = (), name: str | None = None
+    ) -> bool:
         writing = Writing(owner_record(owner), version)
-        done = await unless_changed(self._store.bar(owner.name, reason, beside=(writing, *row)))
+        done = await unless_changed(self._store.bar(name or owner.name, reason, beside=(writing, *row)))
         if done:
             self._told(None)
         return done
@@ -211,6 +221,11 @@ class Accounts:
             # A higher limit may have let somebody in.
             self._told(None)
         return done
+
+
+def _next(owner: Owner) -> Owner:
+    """As it stands when it was written."""
+    return owner._replace(version=owner.version + 1)
 
 
 def _bar_of(owner: Owner) -> Reason | None:

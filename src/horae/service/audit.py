@@ -11,9 +11,9 @@ from hashlib import sha256
 from itertools import count
 from typing import Any, Final, NamedTuple
 
+from ..chance import entropy
 from ..clock import Clock
 from ..errors import StoreFull
-from ..model.entropy import entropy
 from ..model.ids import EPOCH, microseconds
 from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import Principal, Scope

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from ..errors import Refusal
@@ -49,20 +49,32 @@ class Bulk:
         progress: Callable[[int], None] = lambda _done: None,
     ) -> BulkReport:
         """Only what was there at the beginning of each page is touched, in order of creation; a dry run only counts."""
-        matched = done = 0
+        matched = 0
         refused: list[Refused] = []
-        after: str | None = None
-        while True:
-            page = await self._tasks.page(who, wanted, after, LARGEST_PAGE)
-            for facts in page.items:
-                matched += 1
-                if not dry_run:
-                    try:
-                        await action(facts.task)
-                        done += 1
-                    except Refusal as refusal:
-                        refused.append(Refused(facts.task, refusal))
-                progress(matched)
-            after = page.after
-            if after is None:
-                return BulkReport(matched, done, tuple(refused[:_REMEMBERED]))
+        async for turned_down in in_turn(self._tasks, who, wanted, _nothing if dry_run else action):
+            matched += 1
+            if turned_down is not None:
+                refused.append(turned_down)
+            progress(matched)
+        done = 0 if dry_run else matched - len(refused)
+        return BulkReport(matched, done, tuple(refused[:_REMEMBERED]))
+
+
+async def in_turn(tasks: Listing, who: Principal, wanted: TaskFilter, action: Action) -> AsyncIterator[Refused | None]:
+    """One after the other, told when it had its turn: None, or how it was refused."""
+    after: str | None = None
+    while True:
+        page = await tasks.page(who, wanted, after, LARGEST_PAGE)
+        for facts in page.items:
+            try:
+                await action(facts.task)
+            except Refusal as refusal:
+                yield Refused(facts.task, refusal)
+            else:
+                yield None
+        after = page.after
+        if after is None:
+            return
+
+
+async def _nothing(_task: Task) -> None: ...

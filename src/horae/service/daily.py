@@ -1,4 +1,4 @@
-"""Runs per day: whoever has used up theirs waits for the next day, on record."""
+"""Runs per day: whoever has used up theirs, an owner or an agent, waits for the next day, on record."""
 
 from __future__ import annotations
 
@@ -6,42 +6,55 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from ..model.account import OWNER_KIND, Owner
+from ..model.account import OWNER_KIND, Owner, strictest
 from ..model.page import LARGEST_PAGE
-from ..model.tally import Counts, hour_of, lateness_in
+from ..model.principal import AGENT_QUOTAS
+from ..model.tally import AGENT, Counts, hour_of, lateness_in
 from .accounts import Accounts, Keeping
 
 _ANY: Final = timedelta(0)
 
 
 class Daily:
-    """`enforce` is called about once a minute, by any number of processes."""
+    """`enforce` is called about once a minute, by any number of processes. `agents` is what an agent has, where its owner
+    has not less."""
 
     def __init__(self, store: Keeping, accounts: Accounts) -> None:
         self._store = store
         self._accounts = accounts
+        self.agents = AGENT_QUOTAS
 
     async def enforce(self, now: datetime) -> int:
         """Bar whoever has reached their limit of this day (UTC), and lift what another day has left. How many changed.
 
-        While nobody has such a limit it costs one read, and another one while all together have not reached the least.
+        It costs two reads, and another one of each owner whose limit, or whose agents', all together have reached.
         """
-        changed, everybody = 0, -1
+        changed, day = 0, _Day(self._store, now)
         async for owner in self._owners():
-            most = owner.quotas.runs_per_day
-            if most is None and owner.exhausted is None:
-                continue
-            if everybody < 0:
-                everybody = await self._runs(None, now)
-            over = most is not None and everybody >= most and await self._runs(owner.name, now) >= most
-            changed += await self._settled(owner, now, over=over)
+            after = await self._settled(owner, day)
+            changed += after is not None
+            changed += await self._agents_settled(after or owner, day)
         return changed
 
-    async def _settled(self, owner: Owner, now: datetime, *, over: bool) -> bool:
-        today = now.astimezone(UTC).date()
-        if over:
-            return owner.exhausted != today and owner.revoked is None and await self._accounts.exhaust(owner, now)
-        return owner.exhausted is not None and await self._accounts.refresh(owner)
+    async def _settled(self, owner: Owner, day: _Day) -> Owner | None:
+        """As it is now, where that has changed."""
+        most = owner.quotas.runs_per_day
+        if most is not None and await day.has_reached(owner, most):
+            known = owner.exhausted == day.date or owner.revoked is not None
+            return None if known else await self._accounts.exhaust(owner, day.now)
+        return None if owner.exhausted is None else await self._accounts.refresh(owner)
+
+    async def _agents_settled(self, owner: Owner, day: _Day) -> int:
+        changed, most = 0, strictest(self.agents, owner.quotas).runs_per_day
+        for agent in sorted(dict(owner.spent).keys() | await day.agents(most)):
+            over = most is not None and await day.has_reached(owner, most, agent)
+            spent = day.date if over else None
+            if spent == dict(owner.spent).get(agent):
+                continue
+            after = await self._accounts.settle_agent(owner, agent, spent)
+            if after is not None:
+                owner, changed = after, changed + 1
+        return changed
 
     async def _owners(self) -> AsyncIterator[Owner]:
         after: str | None = None
@@ -53,8 +66,36 @@ class Daily:
             if after is None:
                 return
 
-    async def _runs(self, owner: str | None, now: datetime) -> int:
-        """What began and ended since midnight."""
-        hour = hour_of(now)
-        counts: Counts = await self._store.counts(owner, range(hour - hour % 24, hour + 1))
-        return lateness_in(counts, _ANY).counted
+
+class _Day:
+    """What began and ended since midnight, read no more often than it is needed."""
+
+    def __init__(self, store: Keeping, now: datetime) -> None:
+        self.now = now
+        self.date = now.astimezone(UTC).date()
+        self._store = store
+        self._known: dict[str | None, Counts] = {}
+
+    async def has_reached(self, owner: Owner, most: int, agent: str | None = None) -> bool:
+        """Nobody has more than all together have."""
+        return await self._runs(None, agent) >= most and await self._runs(owner.name, agent) >= most
+
+    async def agents(self, most: int | None) -> set[str]:
+        """Those that may have reached it: of all owners together, agents of that name have."""
+        if most is None:
+            return set()
+        names = {name for _, name in await self._counts(None) if name.startswith(AGENT)}
+        found = {name.removeprefix(AGENT) for name in names}
+        return {agent for agent in found if await self._runs(None, agent) >= most}
+
+    async def _runs(self, owner: str | None, agent: str | None) -> int:
+        counts = await self._counts(owner)
+        if agent is None:
+            return lateness_in(counts, _ANY).counted
+        return sum(number for (_, name), number in counts.items() if name == AGENT + agent)
+
+    async def _counts(self, owner: str | None) -> Counts:
+        if owner not in self._known:
+            hour = hour_of(self.now)
+            self._known[owner] = await self._store.counts(owner, range(hour - hour % 24, hour + 1))
+        return self._known[owner]

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final
 
+from ..chance import entropy
 from ..clock import Clock
 from ..errors import Refusal
 from ..lifecycle import control, editing
 from ..lifecycle.plan import Draft, drafted, plan
 from ..model.change import Change, Facts
 from ..model.checks import check_text
-from ..model.entropy import entropy
 from ..model.ids import ENTROPY, named, rising
 from ..model.limits import KEY_CHARACTERS
 from ..model.principal import NO_QUOTAS, Principal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE
@@ -12,6 +12,7 @@ from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..model.run import Run
+from ..model.tally import EVERYBODY, NO_HOUR, STATE
 from ..model.task import TaskState
 from ..ports.store import TaskFilter
 from .checks import check_id, check_page, check_wanted
@@ -21,6 +22,15 @@ from .seats import Keeping
 _ALL: Final = TaskFilter()
 _AMONG: Final = 5
 _ACTIVE: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
+
+COUNTED_UP_TO: Final = 10_000
+
+
+class Counted(NamedTuple):
+    """`more`: there are more than that, and nobody counted further."""
+
+    number: int
+    more: bool = False
 
 
 class Finding:
@@ -57,6 +67,30 @@ class Finding:
         except (ValueError, OverflowError):
             # No page ever ended there.
             raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
+
+    async def count(self, who: Principal, wanted: TaskFilter = _ALL) -> Counted:
+        """How many a filter finds: where it is about owner and state alone, running counts know it; else one by one, up
+        to a bound."""
+        who.must(Scope.READ)
+        check_wanted(wanted)
+        if is_foreign(who, wanted.owner):
+            return Counted(0)
+        seen = seen_by(who, wanted)
+        if seen == TaskFilter(seen.owner, seen.states) and seen.owner != EVERYBODY:
+            counts = await self._book.counts(seen.owner, [NO_HOUR])
+            states = TaskState if seen.states is None else seen.states
+            return Counted(sum(counts.get((NO_HOUR, STATE + state), 0) for state in states))
+        return await self._counted(seen)
+
+    async def _counted(self, seen: TaskFilter) -> Counted:
+        number = 0
+        after: str | None = None
+        while number < COUNTED_UP_TO:
+            page = await self._book.tasks(seen, after, LARGEST_PAGE)
+            number, after = number + len(page.items), page.after
+            if after is None:
+                return Counted(number)
+        return Counted(number, bool((await self._book.tasks(seen, after, 1)).items))
 
     async def upcoming(self, who: Principal, limit: int = 20) -> tuple[Facts, ...]:
         """The tasks of which something comes due next, soonest first."""

@@ -8,13 +8,13 @@ from typing import Final, Protocol
 
 from ..clock import Clock
 from ..model.checks import check_number
-from ..model.lane import LaneUse, check_lane
+from ..model.lane import LaneUse, check_lane, own_lanes
 from ..model.principal import Principal, Scope
 from ..ports.records import Records
 from ..ports.store import Book
 from .audit import Audit
 from .refusals import refuse
-from .rights import lane_of, own_lanes, refuse_agent
+from .rights import lane_of, refuse_agent
 
 MOST_IN_LANE: Final = 1_000_000
 MOST_LANES: Final = 100

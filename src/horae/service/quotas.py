@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from typing import Final
 
+from ..model.policy import Policies, Retry
 from ..model.principal import NO_QUOTAS, Principal, Quotas
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task
@@ -32,6 +33,20 @@ def check_task(who: Principal, task: Task, before: Task | None, now: datetime) -
         _check_target(quotas, task.target.spec)
     if before is None or before.schedule != task.schedule:
         check_schedule(quotas, task.schedule, now)
+    if before is None or before.policies != task.policies:
+        _check_retry(quotas, task.policies)
+
+
+def _check_retry(quotas: Quotas, policies: Policies) -> None:
+    """What fails by design and is tried again at once would run as often as it likes, whatever its schedule says. An agent's
+    interval is much longer than what is usual between two attempts, which always is allowed."""
+    retry = policies.retry
+    if quotas.shortest_interval is None or retry.attempts == 1 or policies.guarantee == "at_most_once":
+        return
+    least = min(quotas.shortest_interval, Retry().backoff)
+    for name, wait in (("backoff", retry.backoff), ("max", retry.max)):
+        if wait < least:
+            raise refuse("retry_too_soon", name=name, found=spelled(wait) if wait else "0s", least=spelled(least))
 
 
 def check_payload(quotas: Quotas, payload: str) -> None:

@@ -99,6 +99,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "两次运行仅相隔 {found};至少需要 {least}。",
         "最接近的可用值:every {least}。如需更短,请管理员调整“shortest_interval”。",
     ),
+    "retry_too_soon": Entry(
+        InvalidTask,
+        "{name} of its retries is {found}; at least {least} is allowed.",
+        "Give {name} {least} or more, or no retries. For less, ask an admin to change 'shortest_interval'.",
+        "其重试的 {name} 为 {found};至少需要 {least}。",
+        "请将 {name} 设为 {least} 或更长,或不重试。如需更短,请管理员调整“shortest_interval”。",
+    ),
     "too_many_tasks": Entry(
         TooMuch,
         "{used} of {most} active tasks are in use, and this would make {wanted}.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..model.lane import OWNER_LANE
+from ..model.lane import OWNER_LANE, agent_lane, own_lanes
 from ..model.principal import AGENT_LABEL, RESERVED_LABELS, TOKEN_LABEL, VIA_LABEL, Principal
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task
@@ -44,16 +44,6 @@ def refuse_agent(who: Principal, what: str) -> None:
 
 
 # --- lanes -------------------------------------------------------------------------------------------------------
-
-
-def own_lanes(owner: str) -> str:
-    """How the names of an owner's lanes begin. No owner's name has a slash."""
-    return f"{owner}/"
-
-
-def agent_lane(owner: str, agent: str) -> str:
-    """All tasks of an agent share one lane, so that it cannot have more runs at once than it may."""
-    return f"{own_lanes(owner)}agent:{agent}"
 
 
 def lane_of(who: Principal, owner: str, name: str) -> str:

@@ -22,6 +22,7 @@ from .feed import Events
 from .lanes import Lanes
 from .ledger import Ledger
 from .nodes import Nodes
+from .operations import Operations
 from .outages import Outages
 from .overview import Overviews
 from .postman import Postman
@@ -69,6 +70,7 @@ class Service:
         self.lanes = Lanes(store, clock, told)
         self.nodes = Nodes(store, clock, told)
         self.bulk = Bulk(self.tasks)
+        self.operations = Operations(store, self.tasks, self.audit, clock)
         self.code = Code(self.tasks, store, store)
         self.accounts = Accounts(store, clock, self.audit, members=members, told=told)
         self.tokens = Tokens(store, clock, self.accounts, self.audit)

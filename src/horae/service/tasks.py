@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence, Sized
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
+from ..chance import entropy
 from ..clock import Clock
 from ..model.change import Change, Facts
-from ..model.entropy import entropy
 from ..model.ids import EPOCH, run_id
 from ..model.limits import BULK_TASKS
 from ..model.principal import Principal, Scope

@@ -26,6 +26,7 @@ from ..model.account import (
 )
 from ..model.checks import check_choice, check_text
 from ..model.ids import ENTROPY, named
+from ..model.lane import agent_lane
 from ..model.limits import NAME_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import SCOPES_OF, Principal, Role, Scope
@@ -38,7 +39,7 @@ from .audit import Audit
 from .checks import check_page
 from .races import unless_changed
 from .refusals import refuse
-from .rights import TOKEN_PREFIX, agent_lane, refuse_agent
+from .rights import TOKEN_PREFIX, refuse_agent
 
 FIRST_OWNER: Final = "admin"
 MOST_TOKENS: Final = LARGEST_PAGE

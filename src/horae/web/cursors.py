@@ -46,10 +46,13 @@ def page_answer(request: Request, who: Principal, page: Page[_T], shown: Callabl
     return answer(shape, headers=None if following is None else {"Link": _link(request, following)})
 
 
-def page_of_texts(request: Request, who: Principal, page: Page[_T], written: Callable[[_T], bytes]) -> Response:
+def page_of_texts(
+    request: Request, who: Principal, page: Page[_T], written: Callable[[_T], bytes], **more: Any
+) -> Response:
     """The same where each item is JSON already."""
     following = None if page.after is None else make_cursor(request, who, page.after)
-    whole = b'{"items":[%s],"next_cursor":%s}' % (b",".join(map(written, page.items)), encoded(following))
+    rest = encoded({"next_cursor": following, **more})[1:]
+    whole = b'{"items":[%s],%s' % (b",".join(map(written, page.items)), rest)
     return Response(whole, 200, None if following is None else {"Link": _link(request, following)}, JSON)
 
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from ..choices import Language
 from ..errors import HoraeError, NotAuthenticated, Refusal, StoreError, StoreFull
 from ..wire.pointers import pointer_to
-from ..wire.problems import answer_to, problem_json
+from ..wire.problems import answer_to, problem_json, sentence_of
 from .answers import encoded
 from .house import request_id
 from .language import language
@@ -32,7 +32,6 @@ _TITLES: Final[dict[int, dict[Language, str]]] = {
     500: {"en": "internal error", "zh": "内部错误"},
 }
 """Of what has another status than its kind of error."""
-_QUIET: Final = {"en": "The store cannot do this now.", "zh": "存储目前无法完成此操作。"}
 
 
 def problem(request: Request, error: HoraeError) -> Response:
@@ -53,7 +52,7 @@ def _shape(error: HoraeError, status: int, request: Request, said_in: Language) 
     told = problem_json(error, said_in)
     if isinstance(error, StoreError) and not isinstance(error, Refusal):
         # What a driver says may name hosts, files and tables.
-        told["detail"] = _QUIET[said_in]
+        told["detail"] = sentence_of(error, said_in).message
     position = told.pop("position")
     return {
         **told,

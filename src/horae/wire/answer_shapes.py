@@ -31,6 +31,11 @@ def _page_of(name: str) -> Schema:
     return _all_of(items=_list_of(name), next_cursor=_MAYBE)
 
 
+def _some_more(shape: Schema, **properties: Schema) -> Schema:
+    """The same with what is there only where somebody asked for it."""
+    return {**shape, "properties": {**shape["properties"], **properties}}
+
+
 _QUOTAS: Final = _all_of(
     shortest_interval=_MAYBE,
     active_tasks={"type": ["integer", "null"]},
@@ -96,8 +101,35 @@ ANSWERS: Final[dict[str, Schema]] = {
     },
     "FireTime": _all_of(at=_INSTANT, at_local=_INSTANT),
     "Warning": _all_of(code=_TEXT, message=_TEXT),
-    "TaskPage": _page_of("Task"),
+    "TaskPage": _some_more(
+        _page_of("Task"),
+        count={**_WHOLE, "description": "How many fit, where `count=estimated` was asked for."},
+        more={**_YES_NO, "description": "There are more than `count`: so far, and no further, they were counted."},
+    ),
     "RunPage": _page_of("Run"),
+    "Operation": _all_of(
+        id={"type": "string", "pattern": "^opn_"},
+        owner=_TEXT,
+        agent=_MAYBE,
+        action={"enum": ["pause", "resume", "run", "skip", "cancel", "delete"]},
+        filter=_OBJECT,
+        arguments=_OBJECT,
+        state={"enum": ["running", "finished", "cancelled", "interrupted"]},
+        cancelling=_YES_NO,
+        created=_INSTANT,
+        updated=_INSTANT,
+        ended=_MAYBE_INSTANT,
+        total={"type": ["integer", "null"], "description": "How many fit; null until they were counted."},
+        done=_WHOLE,
+        refused=_WHOLE,
+        refusals={
+            "type": "array",
+            "items": _all_of(task_id=_TEXT, task=_TEXT, code=_TEXT, detail=_TEXT),
+            "maxItems": 100,
+        },
+        problem={**_MAYBE, "description": "What interrupted it, as a code."},
+    ),
+    "OperationPage": _page_of("Operation"),
     "Lines": _all_of(items=_list_of("Line"), next_after={"type": ["integer", "null"]}),
     "MadeMany": _all_of(
         created=_WHOLE,
@@ -177,6 +209,7 @@ ANSWERS: Final[dict[str, Schema]] = {
     "Readiness": _all_of(
         status={"enum": ["ready", "not ready"]},
         version=_TEXT,
-        parts=_all_of(store=_YES_NO, engine=_YES_NO, clock=_YES_NO, on_time=_YES_NO),
+        parts=_all_of(store=_YES_NO, writes=_YES_NO, engine=_YES_NO, clock=_YES_NO, on_time=_YES_NO),
+        problem={"anyOf": [_all_of(code=_TEXT, detail=_TEXT, hint=_TEXT), {"type": "null"}]},
     ),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import InvalidSchedule, Refusal
+from ..service.query_refusals import CATALOGUE as QUERIES
 from .policies import POLICY_FIELDS
 
 _IN_POLICIES: Final = frozenset({*POLICY_FIELDS, "backoff", "factor", "max", "attempts", "within"})
@@ -19,6 +20,7 @@ _NAME_A_FIELD: Final = frozenset(
         "unknown_field",
         "missing_field",
         "unknown_policy",
+        *QUERIES,
     }
 )
 _FIXED: Final = {

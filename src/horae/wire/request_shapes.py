@@ -65,9 +65,14 @@ REQUESTS: Final[dict[str, Schema]] = {
             text=_text(200),
             kind=_text(200),
             prefix=_text(200),
+            q={**_text(1_000), "description": "The same as a query: `state:active label:team=ops -state:paused`."},
         ),
         arguments=_some_of(
-            note=_text(500), missed={"enum": ["skip", "latest", "all", "merge"]}, number={"type": "integer"}
+            note=_text(500),
+            until={**_MOMENT, "description": "Of a pause: when each goes on by itself, in the zone of its schedule."},
+            zone={**_text(100), "description": "The zone of tasks that have none."},
+            missed={"enum": ["skip", "latest", "all", "merge"]},
+            number={"type": "integer"},
         ),
         all={"type": "boolean", "description": "With an empty filter: every task."},
         dry_run={"type": "boolean"},

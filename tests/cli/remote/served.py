@@ -78,6 +78,7 @@ class Server:
                     self._ready.set()
                     await self._over.wait()
         finally:
+            await service.operations.close()
             await service.webhooks.close()
             await ring.finish()
             await store.close()

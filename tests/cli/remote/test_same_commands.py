@@ -25,6 +25,7 @@ AT_A_SERVER: Final[dict[ModuleType, tuple[str, ...]]] = {
         "test_cancel_is_for_good",
         "test_removing_needs_a_yes_and_never_hangs",
         "test_more_than_twenty_need_a_yes",
+        "test_removing_many_always_needs_a_yes",
         "test_a_refusal_keeps_nobody_else_from_their_turn",
     ),
     test_keys: (
@@ -35,6 +36,7 @@ AT_A_SERVER: Final[dict[ModuleType, tuple[str, ...]]] = {
     test_listing: (
         "test_the_list_says_when_last_next_and_state",
         "test_the_list_can_be_filtered_sorted_and_paged",
+        "test_a_query_that_cannot_be_read_is_shown_with_its_place",
         "test_three_missed_while_stopped_are_seen_wherever_one_looks",
         "test_the_command_that_why_suggests_works",
         "test_why_in_both_languages_for_every_kind_of_answer",

@@ -14,6 +14,7 @@ from horae.model.change import NOTHING, Change
 from horae.model.reason import Reason
 from horae.model.run import RunState, Span
 from horae.model.tally import (
+    AGENT,
     LATE,
     NO_HOUR,
     OUTCOME,
@@ -108,6 +109,15 @@ def test_what_never_started_counts_by_its_reason_as_often_as_it_stands_for() -> 
         (HOUR_NUMBER, OUTCOME + "skipped:overlap"): 1,
         (HOUR_NUMBER, OUTCOME + "cancelled"): 1,
     }
+
+
+def test_runs_in_the_lane_of_an_agent_count_for_it_too() -> None:
+    task = a_task(owner="ada", lane="ada/agent:robot")
+    ended = a_run(task, state=RunState.FAILED, ended=NOON, lanes=("ada/agent:robot", "owner:ada"))
+    skipped = a_run(task, state=RunState.SKIPPED, attempt=2, started=None, ended=NOON, lanes=("ada/agent:robot",))
+    others = a_run(task, state=RunState.FAILED, attempt=3, ended=NOON, lanes=("bob/agent:robot", "ada/press"))
+    found = sums(FRESH, Change(moved=(ended, others), born=(skipped,)))
+    assert {name: number for (_, name), number in found.items() if name.startswith(AGENT)} == {f"{AGENT}robot": 1}
 
 
 def test_a_row_without_an_end_counts_in_the_hour_in_which_it_was_due() -> None:

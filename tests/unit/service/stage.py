@@ -20,7 +20,9 @@ from horae.model.outcome import Outcome, Settlement, Succeeded
 from horae.model.principal import Principal, Role
 from horae.model.run import Run
 from horae.model.task import Target, Task
+from horae.ports.keeping import Keeping
 from horae.ports.store import STANDARD_TERMS
+from horae.runtime.stores import make_store
 from horae.sealing import Key
 from horae.service.secrets import SecretBox
 from horae.service.service import Service
@@ -40,8 +42,8 @@ TARGET = Target("function", '{"name":"garden.water"}')
 class House:
     """The whole service, and all that it told."""
 
-    def __init__(self) -> None:
-        self.store = MemoryStore()
+    def __init__(self, store: Keeping | None = None) -> None:
+        self.store: Keeping = store or MemoryStore()
         self.clock = VirtualClock(NOON)
         self.told: list[datetime | None] = []
         secrets = SecretBox(self.store, Key.random(), self.clock)
@@ -94,9 +96,14 @@ class House:
         return found
 
 
-def played(scene: Callable[[House], Awaitable[None]]) -> None:
+def played(scene: Callable[[House], Awaitable[None]], url: str = "memory://") -> None:
     async def play() -> None:
-        await scene(House())
+        store = make_store(url)
+        await store.open()
+        try:
+            await scene(House(store))
+        finally:
+            await store.close()
 
     asyncio.run(play())
 

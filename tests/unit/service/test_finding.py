@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from horae.model.change import Change
-from horae.model.page import LARGEST_PAGE
+from horae.model.change import Change, Facts
+from horae.model.page import LARGEST_PAGE, Page
 from horae.model.task import Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
 from horae.testing.decisions import saying
@@ -27,6 +29,38 @@ def test_pages_follow_one_another_and_everybody_sees_their_own() -> None:
         paused = await house.tasks.pause(ADA, mine[2].id)
         wanted = TaskFilter(states=frozenset({TaskState.PAUSED}))
         assert [each.task for each in (await house.tasks.page(ADA, wanted)).items] == [paused.task]
+
+    played(scene)
+
+
+def test_how_many_there_are_is_known_by_state_and_counted_up_to_a_bound_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(house: House) -> None:
+        made = [await house.add(name=f"task {number}", labels={"odd": str(number % 2)}) for number in range(5)]
+        await house.tasks.pause(ADA, made[0].id)
+        await house.add(who=BOB)
+        asked: list[TaskFilter] = []
+        listed = house.store.tasks
+
+        async def tasks(wanted: TaskFilter, *page: Any) -> Page[Facts]:
+            asked.append(wanted)
+            return await listed(wanted, *page)
+
+        monkeypatch.setattr(house.store, "tasks", tasks)
+        paused = TaskFilter(states=frozenset({TaskState.PAUSED}))
+        assert await house.tasks.count(ADA) == (5, False)
+        assert await house.tasks.count(ADA, paused) == (1, False)
+        assert await house.tasks.count(ROOT) == (6, False)
+        assert await house.tasks.count(ROOT, TaskFilter("bob")) == (1, False)
+        assert await house.tasks.count(BOB, TaskFilter("ada")) == (0, False)
+        assert await house.tasks.count(ROOT, TaskFilter("")) == (0, False), "nobody is called that: not everybody"
+        assert asked == [TaskFilter("")], "the others cost the same however many there are"
+        monkeypatch.setattr("horae.service.finding.LARGEST_PAGE", 2)
+        for most, text, expected in ((4, "task", (4, True)), (4, "task 1", (1, False)), (6, "task", (5, False))):
+            monkeypatch.setattr("horae.service.finding.COUNTED_UP_TO", most)
+            assert await house.tasks.count(ADA, TaskFilter(text=text)) == expected
+        monkeypatch.setattr("horae.service.finding.COUNTED_UP_TO", 2)
+        odd = TaskFilter(labels=(("odd", "1"),))
+        assert await house.tasks.count(ADA, odd) == (2, False), "not more than that, but exactly as many"
 
     played(scene)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, NamedTuple
@@ -28,6 +29,7 @@ from horae.service.feed import Events
 from horae.service.lanes import Lanes
 from horae.service.ledger import Ledger
 from horae.service.nodes import Nodes
+from horae.service.operations import Operations, Order
 from horae.service.outages import Outages
 from horae.service.overview import Overviews
 from horae.service.runs import Runs
@@ -50,6 +52,7 @@ SERVICES: Final = (
     Overviews,
     Events,
     Bulk,
+    Operations,
     Code,
     Outages,
     SecretBox,
@@ -156,12 +159,14 @@ async def _listed_of(house: House) -> object:
 
 LISTS: Final[dict[tuple[type, str], Callable[[House], Awaitable[object]]]] = {
     (Tasks, "page"): lambda house: house.tasks.page(BOB, TaskFilter(owner="ada")),
+    (Tasks, "count"): lambda house: house.tasks.count(BOB, TaskFilter(owner="ada")),
     (Tasks, "upcoming"): lambda house: house.tasks.upcoming(BOB),
     (Tasks, "latest"): _listed_of,
     (Runs, "page"): lambda house: house.runs.page(BOB, RunFilter(owner="ada")),
     (Overviews, "now"): _overview,
     (Events, "after"): lambda house: house.service.events.after(BOB, 0),
     (Bulk, "each"): _bulk,
+    (Operations, "page"): lambda house: house.service.operations.page(BOB),
     (Code, "started"): lambda house: house.service.code.started(BOB, {"garden": []}),
     (Code, "found_again"): lambda house: house.service.code.found_again(BOB, "water"),
     (SecretBox, "names"): lambda house: house.service.secrets.names(BOB),
@@ -199,6 +204,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Accounts, "restore"): "test_an_account_of_somebody_else_is_not_there",
     (Accounts, "exhaust"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Accounts, "refresh"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Accounts, "settle_agent"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Accounts, "read"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Tokens, "get"): "test_an_account_of_somebody_else_is_not_there",
     (Tokens, "make"): "test_an_account_of_somebody_else_is_not_there",
@@ -220,6 +226,10 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Webhooks, "test"): "test_a_webhook_of_somebody_else_is_not_there",
     (Webhooks, "redeliver"): "test_a_webhook_of_somebody_else_is_not_there",
     (Webhooks, "close"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Operations, "begin"): "test_an_operation_of_somebody_else_is_not_there",
+    (Operations, "get"): "test_an_operation_of_somebody_else_is_not_there",
+    (Operations, "cancel"): "test_an_operation_of_somebody_else_is_not_there",
+    (Operations, "close"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Events, "last"): "test_what_is_the_operators_tells_nothing_of_owners",
 }
 """What no row of the tables above fits; the test that looks at it."""
@@ -459,6 +469,37 @@ def test_a_webhook_of_somebody_else_is_not_there() -> None:
     played(scene)
 
 
+def test_an_operation_of_somebody_else_is_not_there() -> None:
+    """Nor does it touch what is somebody else's; what an owner has under way keeps nobody else waiting."""
+
+    async def scene(house: House) -> None:
+        mine = await of_ada(house)
+        operations, order = house.service.operations, Order("cancel", {}, {})
+        begun = {
+            who: await operations.begin(
+                who,
+                order,
+                TaskFilter(),
+                lambda task, who=who: house.tasks.cancel(who, task.id),  # type: ignore[misc]
+            )
+            for who in (BOB, ADA)
+        }
+        absent = "opn_" + "0" * len(begun[ADA].id.removeprefix("opn_"))
+        for ask in (operations.get, operations.cancel):
+            foreign = told(await answer_to(ask(BOB, begun[ADA].id)), begun[ADA].id)
+            assert isinstance(foreign, tuple)
+            assert foreign == told(await answer_to(ask(BOB, absent)), absent)
+        async with asyncio.timeout(30):
+            while (await operations.get(BOB, begun[BOB].id)).ended is None:
+                await house.clock.pause(0)
+            assert (await operations.get(BOB, begun[BOB].id)).total == 0
+            while (await operations.get(ADA, begun[ADA].id)).ended is None:
+                await house.clock.pause(0)
+        assert (await house.tasks.get(ADA, mine.task.id)).standing.state == "cancelled"
+
+    played(scene)
+
+
 def test_only_an_admin_lets_nodes_go() -> None:
     """Whoever is none learns not even that there is such a node."""
 
@@ -491,6 +532,7 @@ def test_what_is_the_operators_tells_nothing_of_owners() -> None:
         await outages.stopped()
         await house.service.secrets.check()
         await house.service.webhooks.close()
+        await house.service.operations.close()
         answers = [
             await outages.starting(),
             await outages.all(),

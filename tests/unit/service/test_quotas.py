@@ -12,6 +12,7 @@ import pytest
 
 from horae.errors import Refusal
 from horae.model.change import Facts
+from horae.model.policy import Retry
 from horae.model.principal import MEMBER_QUOTAS, Principal, Quotas
 from horae.model.record import Record, Writing
 from horae.model.task import Target, TaskState
@@ -25,7 +26,7 @@ from horae.service.lanes import MOST_LANES
 from horae.service.quotas import ends_within, gap_below, spelled
 from horae.service.secrets import SecretBox
 from horae.service.service import Service
-from horae.service.wishes import Wish
+from horae.service.wishes import Options, Wish
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON, SECOND
 
@@ -66,6 +67,48 @@ def test_the_shortest_gap_is_found(when: str, found: timedelta | None) -> None:
 def test_a_limit_is_spelled_as_the_schedule_language_reads_it(length: timedelta, text: str) -> None:
     assert spelled(length) == text
     assert getattr(read(f"every {text}", zone="UTC", now=NOON).schedule, "interval", None) == length
+
+
+RETRIES: list[tuple[Options, str | None]] = [
+    (Options(retry=Retry(backoff=timedelta(0))), "backoff"),
+    (Options(retry=Retry(attempts=None, backoff=9 * SECOND)), "backoff"),
+    (Options(retry=Retry(backoff=10 * SECOND, max=SECOND)), "max"),
+    (Options(retry=Retry(backoff=10 * SECOND, max=10 * SECOND)), None),
+    (Options(retry=Retry(attempts=1, backoff=timedelta(0))), None),
+    (Options(retry=Retry(backoff=timedelta(0)), guarantee="at_most_once"), None),
+    (Options(), None),
+]
+
+
+@pytest.mark.parametrize(("options", "named"), RETRIES)
+def test_what_is_tried_again_at_once_is_no_way_around_the_interval(options: Options, named: str | None) -> None:
+    async def scene(house: House) -> None:
+        ada = await house.member("ada")
+        wish = WISH._replace(options=options)
+        await house.tasks.create(CHIEF, wish)
+        if named is None:
+            await house.tasks.create(ada, wish)
+            return
+        refusal = await refusal_of(house.tasks.create(ada, wish))
+        assert (refusal.code, refusal.facts["name"], refusal.facts["least"]) == ("retry_too_soon", named, "10s")
+        task = await house.tasks.create(ada, WISH)
+        assert await code_of(house.tasks.edit(ada, task.id, Edits(options=options))) == "retry_too_soon"
+        old = await house.tasks.create(ROOT, wish._replace(owner="ada"))
+        await house.tasks.edit(ada, old.id, Edits(name="of an edit only what it changes is looked at"))
+
+    played(scene)
+
+
+def test_an_agent_may_try_again_after_what_is_usual_and_no_sooner() -> None:
+    async def scene(house: House) -> None:
+        robot = await house.member("ada", agent="robot")
+        wish = WISH._replace(when="every 1h 3 times")
+        await house.tasks.create(robot, wish)
+        sooner = wish._replace(options=Options(retry=Retry(backoff=59 * SECOND)))
+        refusal = await refusal_of(house.tasks.create(robot, sooner))
+        assert (refusal.code, refusal.facts["least"]) == ("retry_too_soon", "1m")
+
+    played(scene)
 
 
 def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:

@@ -23,6 +23,7 @@ from horae.service.feed import Events
 from horae.service.lanes import Lanes
 from horae.service.ledger import Ledger
 from horae.service.nodes import Nodes
+from horae.service.operations import Operations
 from horae.service.overview import Overviews
 from horae.service.runs import Runs
 from horae.service.secrets import SecretBox
@@ -150,12 +151,14 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Webhooks, "page"): Call(Scope.READ, lambda house, who, _: house.service.webhooks.page(who), owned=False),
     (Tasks, "keyed"): Call(Scope.READ, lambda house, who, _: house.tasks.keyed(who, "roses"), owned=False),
     (Tasks, "page"): Call(Scope.READ, lambda house, who, _: house.tasks.page(who), owned=False),
+    (Tasks, "count"): Call(Scope.READ, lambda house, who, _: house.tasks.count(who), owned=False),
     (Tasks, "upcoming"): Call(Scope.READ, lambda house, who, _: house.tasks.upcoming(who), owned=False),
     (Tasks, "latest"): Call(Scope.READ, lambda house, who, _: house.tasks.latest(who, ()), owned=False),
     (Runs, "page"): Call(Scope.READ, lambda house, who, _: house.runs.page(who), owned=False),
     (Overviews, "now"): Call(Scope.READ, lambda house, who, _: house.service.overview.now(who), owned=False),
     (Events, "after"): Call(Scope.READ, lambda house, who, _: house.service.events.after(who, 0), owned=False),
     (Bulk, "each"): Call(Scope.READ, lambda house, who, _: _each(house, who), owned=False),
+    (Operations, "page"): Call(Scope.READ, lambda house, who, _: house.service.operations.page(who), owned=False),
     (Code, "started"): Call(Scope.WRITE, lambda house, who, _: house.service.code.started(who, {}), owned=False),
     (Code, "found_again"): Call(
         Scope.WRITE, lambda house, who, _: house.service.code.found_again(who, "x"), owned=False
@@ -180,11 +183,27 @@ ELSEWHERE: Final = frozenset(
         (Webhooks, "delivery"),  # these three send something, or need something that was sent: tests/events
         (Webhooks, "test"),
         (Webhooks, "redeliver"),
+        (Operations, "begin"),  # these go on by themselves: test_operations.py
+        (Operations, "get"),
+        (Operations, "cancel"),
         (Approvals, "approve"),  # test_approvals.py: who may approve
     }
 )
 UNASKED: Final = frozenset(
-    {"answer", "on", "read", "exhaust", "refresh", "authenticate", "first", "row", "seal", "close", "when"}
+    {
+        "answer",
+        "on",
+        "read",
+        "exhaust",
+        "refresh",
+        "settle_agent",
+        "authenticate",
+        "first",
+        "row",
+        "seal",
+        "close",
+        "when",
+    }
 )
 """They take no principal: who calls them runs a node, holds the key, or comes with a proof of another kind."""
 ROLES: Final = (*Role, "a writer", "a runner", "nobody")

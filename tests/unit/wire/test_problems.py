@@ -87,7 +87,15 @@ def test_a_place_in_the_text_is_told() -> None:
 def test_a_store_that_broke_says_what_it_knows() -> None:
     problem = problem_json(StoreUnavailable("the disk is gone"), "zh")
     assert (problem["status"], problem["code"], problem["detail"]) == (503, "store_unavailable", "the disk is gone")
-    assert (problem["hint"], problem["position"]) == ("", None)
+    assert ("horae doctor" in problem["hint"], problem["position"]) == (True, None)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ANSWERS if issubclass(kind, StoreError)])
+def test_whatever_is_wrong_with_a_store_there_is_a_hint_in_both_languages(kind: type[HoraeError]) -> None:
+    english, chinese = problem_json(_an_error(kind), "en"), problem_json(_an_error(kind), "zh")
+    assert english["code"] == chinese["code"]
+    assert english["hint"]
+    assert english["hint"] != chinese["hint"] != ""
 
 
 def test_an_error_of_another_package_has_the_answer_of_what_it_is() -> None:

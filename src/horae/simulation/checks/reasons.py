@@ -167,6 +167,7 @@ _JUSTIFIED: Final[dict[Reason, Callable[[Case], bool]]] = {
     Reason.QUARANTINED: _quarantined,
     Reason.EXCLUDED: _never,
     Reason.QUOTA: _never,
+    Reason.AGENT_QUOTA: _never,
     Reason.TARGET_UNKNOWN: _never,
     Reason.NO_ANSWER: _never,
     Reason.AWAITING_APPROVAL: _never,

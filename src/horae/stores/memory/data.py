@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from ...errors import StoreError
 from ...model.change import Change, Facts
 from ...model.entry import CLAIMABLE, Entry, Stand
-from ...model.lane import DEFAULT_LIMIT, LaneUse, owner_lane
+from ...model.lane import DEFAULT_LIMIT, LaneUse, also_barred_as, owner_lane
 from ...model.reason import Reason
 from ...model.record import Writing
 from ...model.refusals import refuse
@@ -91,7 +91,7 @@ class Data:
             self.entries.of_task(task_id),
             self.runs.live(task_id),
             self._lanes_of(task) if lanes else (),
-            self.barred.get(task.owner),
+            self.barred.get(task.owner) or self.barred.get(also_barred_as(task.owner, task.lane)),
         )
 
     def _lanes_of(self, task: Task) -> tuple[LaneUse, ...]:

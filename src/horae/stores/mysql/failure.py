@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from ...errors import Refusal, StoreDamaged, StoreError, StoreFull, StoreUnavailable
+from ...errors import Refusal, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from ..refusals import refuse
 from .address import Address
 
@@ -57,7 +57,7 @@ def translated(error: BaseException) -> StoreError | None:
     if code in _DAMAGED:
         return StoreDamaged(f"The database is damaged: {said(error)}.")
     if code in _READ_ONLY:
-        return StoreUnavailable("The server takes no writes: it is read-only, or has become a replica.")
+        return StoreReadOnly("The server takes no writes: it is read-only, or has become a replica.")
     if code in _IN_THE_WAY:
         return StoreError(f"Others were in the way again and again, and nothing was kept: {said(error)}.")
     if code in _LOST:

@@ -7,7 +7,7 @@ from typing import Final
 
 import asyncpg
 
-from ...errors import Refusal, StoreDamaged, StoreError, StoreFull, StoreUnavailable
+from ...errors import Refusal, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from ..refusals import refuse
 from .address import Address
 
@@ -64,7 +64,7 @@ def translated(error: BaseException) -> StoreError | None:
     if isinstance(error, asyncpg.DataCorruptedError | asyncpg.IndexCorruptedError):
         return StoreDamaged(f"The database is damaged: {said(error)}.")
     if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
-        return StoreUnavailable("The server takes no writes: it is read-only, or has become a standby.")
+        return StoreReadOnly("The server takes no writes: it is read-only, or has become a standby.")
     if isinstance(error, asyncpg.DataError) or (
         isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError)
     ):

@@ -87,7 +87,7 @@ class Gathered:
         around = self.surroundings
         if around.quiet and task[9] is None:
             return new(Facts, (task, standing, entries, live, (), None, _NONE_MADE))
-        return Facts(task, standing, entries, live, around.lanes_of(task), around.barred.get(task.owner))
+        return Facts(task, standing, entries, live, around.lanes_of(task), around.barred(task))
 
     def entries_after(self, number: int, change: Change, entries: tuple[Entry, ...]) -> None:
         """What is on the agenda of a task now, for the next decision on it."""

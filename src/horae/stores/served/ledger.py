@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...model.change import Facts
 from ...model.ids import microseconds
-from ...model.lane import DEFAULT_LIMIT, LaneUse, owner_lane
+from ...model.lane import DEFAULT_LIMIT, LaneUse, also_barred_as, owner_lane
 from ...model.page import LARGEST_PAGE, Page
 from ...model.reason import Reason
 from ...model.route import DOORS
@@ -109,15 +109,18 @@ async def facts_of(link: Link, rows: Sequence[Row], *, with_lanes: bool = False)
 
 
 async def _barred(link: Link, gathered: Gathered) -> dict[str, Reason | None]:
-    owners = sorted({known.task.owner for known in gathered.known.values()})
-    rows = await link.query("owners", [], owners) if owners else []
+    tasks = [known.task for known in gathered.known.values()]
+    names = sorted({name for task in tasks for name in (task.owner, task.lane) if name is not None})
+    rows = await link.query("owners", [], names) if names else []
     return {name: REASONS[reason] for kind, name, reason in rows if kind == "barred"}
 
 
 def _plain_facts(gathered: Gathered, number: int, barred: dict[str, Reason | None]) -> Facts:
     known = gathered.known[number]
     entries = gathered.entries.get(number, ())
-    return Facts(known.task, known.standing, entries, known.live, barred=barred.get(known.task.owner))
+    task = known.task
+    reason = barred.get(task.owner) or barred.get(also_barred_as(task.owner, task.lane))
+    return Facts(task, known.standing, entries, known.live, barred=reason)
 
 
 async def _lanes(link: Link, facts: Facts) -> tuple[LaneUse, ...]:

@@ -1,4 +1,4 @@
-"""Lanes and barred owners, kept up to date while one transaction decides.
+"""Lanes, and who is barred, kept up to date while one transaction decides.
 
 Whoever may take or free a seat holds the row of that lane until the transaction ends, so two nodes never take the same
 seat. A task without a lane, whose owner has no limit, holds nothing.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ...model.lane import DEFAULT_LIMIT, LaneUse, owner_lane
+from ...model.lane import DEFAULT_LIMIT, LaneUse, also_barred_as, owner_lane
 from ...model.reason import Reason
 from ...model.task import Task
 from ..rows import REASONS
@@ -20,7 +20,7 @@ class Surroundings:
         self._lane_of_owner: dict[str, str | None] = {}
         self._limits: dict[str, int] = {}
         self._taken: dict[str, int] = {}
-        self.barred: dict[str, Reason | None] = {}
+        self._barred: dict[str, Reason | None] = {}
         self.quiet = True
         """Nobody sits in any lane, and nobody is barred."""
 
@@ -31,20 +31,20 @@ class Surroundings:
         self._lane_of_owner = {task.owner: None for task in tasks}
         wanted = {task.lane for task in tasks if task.lane is not None} | set(lanes)
         if not alone and self._lane_of_owner:
-            wanted |= await self._owners(link)
+            wanted |= await self._owners(link, {task.lane for task in tasks if task.lane is not None})
         if wanted:
             self.quiet = False
             await self.hold(link, wanted)
 
-    async def _owners(self, link: Link) -> set[str]:
+    async def _owners(self, link: Link, lanes: set[str]) -> set[str]:
         owners = {owner_lane(owner): owner for owner in self._lane_of_owner}
         found: set[str] = set()
-        for kind, name, reason in await link.query("owners", list(owners), list(self._lane_of_owner)):
+        for kind, name, reason in await link.query("owners", list(owners), [*self._lane_of_owner, *lanes]):
             if kind == "lane":
                 self._lane_of_owner[owners[name]] = name
                 found.add(name)
             else:
-                self.barred[name] = REASONS[reason]
+                self._barred[name] = REASONS[reason]
                 self.quiet = False
         return found
 
@@ -70,6 +70,9 @@ class Surroundings:
         if mine is None or mine == lane:
             return (self._use(lane),)
         return self._use(lane), self._use(mine)
+
+    def barred(self, task: Task) -> Reason | None:
+        return self._barred.get(task.owner) or self._barred.get(also_barred_as(task.owner, task.lane))
 
     def _use(self, lane: str) -> LaneUse:
         return LaneUse(lane, self._limits[lane], self._taken[lane])

@@ -7,17 +7,20 @@ from typing import Final
 
 import apsw
 
-from ...errors import StoreDamaged, StoreError, StoreFull, StoreUnavailable
+from ...errors import StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 
-_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_READ_ONLY: Final = frozenset({errno.EROFS})
 
 
 def translated(error: apsw.Error) -> StoreError:
     """The error of the store that says the same; the caller raises it from the original."""
-    if isinstance(error, apsw.FullError) or _no_space(error):
+    if isinstance(error, apsw.FullError) or _says(error, _NO_SPACE):
         return StoreFull(f"There is no space left for another write: {error}.")
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
         return StoreDamaged(f"The file is damaged, or is not a store of Horae: {error}.")
+    if isinstance(error, apsw.ReadOnlyError) or _says(error, _READ_ONLY):
+        return StoreReadOnly(f"The file takes no writes: {error}.")
     if isinstance(error, apsw.ConstraintError):
         return StoreError(f"The change contradicts what is stored, and nothing of it was kept: {error}.")
     if isinstance(error, apsw.IOError):
@@ -26,6 +29,6 @@ def translated(error: apsw.Error) -> StoreError:
     return StoreUnavailable(f"The file could not be read or written: {error}.")
 
 
-def _no_space(error: apsw.Error) -> bool:
-    """A file system without space answers some writes with an input or output error."""
-    return isinstance(error, apsw.IOError) and getattr(error, "system_errno", 0) in _NO_SPACE
+def _says(error: apsw.Error, why: frozenset[int]) -> bool:
+    """A file system without space, or one that was mounted anew, answers writes with an input or output error."""
+    return isinstance(error, apsw.IOError) and getattr(error, "system_errno", 0) in why

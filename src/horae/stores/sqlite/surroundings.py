@@ -1,4 +1,4 @@
-"""Lanes and barred owners, kept up to date while one request decides."""
+"""Lanes, and who is barred, kept up to date while one request decides."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 import apsw
 
-from ...model.lane import DEFAULT_LIMIT, LaneUse, owner_lane
+from ...model.lane import DEFAULT_LIMIT, LaneUse, also_barred_as, owner_lane
 from ...model.reason import Reason
 from ...model.task import Task
 from ..rows import REASONS
@@ -28,15 +28,15 @@ class Surroundings:
         self._lane_of_owner: dict[str, str | None] = {task.owner: None for task in tasks}
         self._limits: dict[str, int] = {}
         self._taken: dict[str, int] = {}
-        self.barred: dict[str, Reason | None] = {}
+        self._barred: dict[str, Reason | None] = {}
         self.quiet = True
         """Nobody sits in any lane, and nobody is barred."""
         if self._lane_of_owner:
             lanes = {task.lane for task in tasks if task.lane is not None}
             self._read_lanes(lanes)
             self.quiet = not lanes and not any(self._lane_of_owner.values())
-            for owner, reason in link.query(_BARRED, (named(self._lane_of_owner),)):
-                self.barred[owner] = REASONS[reason]
+            for name, reason in link.query(_BARRED, (named(self._lane_of_owner.keys() | lanes),)):
+                self._barred[name] = REASONS[reason]
                 self.quiet = False
 
     def _read_lanes(self, lanes: set[str]) -> None:
@@ -54,6 +54,9 @@ class Surroundings:
         if mine is None or mine == lane:
             return (self._use(lane),)
         return self._use(lane), self._use(mine)
+
+    def barred(self, task: Task) -> Reason | None:
+        return self._barred.get(task.owner) or self._barred.get(also_barred_as(task.owner, task.lane))
 
     def _use(self, lane: str) -> LaneUse:
         if lane not in self._limits:

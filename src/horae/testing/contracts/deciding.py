@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ...model.change import Change, Facts
 from ...model.entry import Entry
-from ...model.lane import DEFAULT_LIMIT, LaneUse, owner_lane
+from ...model.lane import DEFAULT_LIMIT, LaneUse, agent_lane, owner_lane
 from ...model.outcome import Settlement
 from ...model.reason import Reason
 from ...model.run import Run
@@ -100,6 +100,26 @@ class DecidingContract(Contract):
         assert (await facts_of(store, barred)).barred is Reason.OWNER_REVOKED
         await store.bar("barred", None)
         assert (await facts_of(store, barred)).barred is None
+
+    async def test_the_lane_of_an_agent_can_be_barred_and_no_other(self, store: WholeStore) -> None:
+        robots, own, shared = (
+            a_task(owner="ada", lane=agent_lane("ada", "robot")),
+            a_task(owner="ada", lane="ada/press"),
+            a_task(owner="bob", lane="ada"),
+        )
+        await store.join(a_node())
+        await keep(store, robots, own, shared)
+        await store.bar(agent_lane("ada", "robot"), Reason.AGENT_QUOTA)
+        await claim_all(store, decide=(notes := _Notes()).start)
+        assert notes.facts[robots.id].barred is Reason.AGENT_QUOTA
+        assert notes.facts[own.id].barred is None
+        assert (await facts_of(store, robots)).barred is Reason.AGENT_QUOTA
+        await store.bar("ada", Reason.OWNER_REVOKED)
+        assert (await facts_of(store, robots)).barred is Reason.OWNER_REVOKED
+        assert (await facts_of(store, shared)).barred is None, "a lane that is called like an owner"
+        await store.bar("ada", None)
+        await store.bar(agent_lane("ada", "robot"), None)
+        assert (await facts_of(store, robots)).barred is None
 
     async def test_two_runs_of_one_task_in_one_batch_see_each_other_end(self, store: WholeStore) -> None:
         task = a_task()

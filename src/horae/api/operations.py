@@ -1,0 +1,54 @@
+"""Operations: how far a wish for many is, and how it is called off."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..web.answers import answer
+from ..web.caller import Who
+from ..web.cursors import page_answer, read_cursor
+from ..web.guarded import resource
+from ..web.house import house_of
+from ..web.language import language
+from ..wire.operations import operation_json
+from .asked import Cursor, DryRun, Limit, acting
+from .told import told
+
+router: Final = resource("/v1/operations", "operations")
+
+OperationId = Annotated[str, Path(max_length=200, description="The id of an operation: `opn_…`.")]
+
+
+@router.get("", **told("list_operations", "Operations, newest first; kept for seven days", "OperationPage"))
+async def list_operations(request: Request, who: Who, *, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    said_in = language(request)
+    page = await house_of(request).service.operations.page(who, read_cursor(request, who, cursor), limit)
+    return page_answer(request, who, page, lambda operation: operation_json(operation, said_in))
+
+
+@router.get("/{operation_id}", **told("get_operation", "How far an operation is", "Operation", problems=(404,)))
+async def get_operation(request: Request, who: Who, operation_id: OperationId) -> Response:
+    operation = await house_of(request).service.operations.get(who, operation_id)
+    return answer(operation_json(operation, language(request)))
+
+
+@router.post(
+    "/{operation_id}/cancel",
+    **told(
+        "cancel_operation",
+        "It ends after the task that is under way; what was done stays done",
+        "Operation",
+        status=202,
+        problems=(404, 409),
+        once=True,
+    ),
+)
+async def cancel_operation(
+    request: Request, who: Who, operation_id: OperationId, *, dry_run: DryRun = False
+) -> Response:
+    operation = await acting(request, dry_run=dry_run).operations.cancel(who, operation_id)
+    return answer(operation_json(operation, language(request)), 202)

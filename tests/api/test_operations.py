@@ -1,0 +1,207 @@
+"""Wishes for many over HTTP: at once, or as an operation that can be looked at, called off, and repeated safely."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from horae.api.many_tasks import MOST_AT_ONCE
+from horae.web.house import WebSettings
+from tests.api.served import TASK, Api, Reply, served
+from tests.api.test_conventions import within
+from tests.api.test_document import validator
+
+ASYNC: Final = {"Prefer": "respond-async"}
+PAUSE: Final[dict[str, Any]] = {"action": "pause", "filter": {"text": "report"}, "arguments": {"note": "rain"}}
+SETTINGS: Final = WebSettings(rate_limit=None, engine=False)
+
+
+async def ended(api: Api, begun: Reply, who: str = "ada") -> dict[str, Any]:
+    async with asyncio.timeout(60):
+        while (found := (await api.get(begun.headers["location"], who=who)).json)["state"] == "running":
+            assert found["done"] <= (found["total"] or 0)
+    return dict(found)
+
+
+async def many(api: Api, number: int) -> None:
+    tasks = [{**TASK, "name": f"report {each}"} for each in range(number)]
+    assert (await api.post("/v1/tasks/bulk", {"tasks": tasks})).status == 201
+
+
+def holding(api: Api) -> tuple[asyncio.Event, asyncio.Event]:
+    """The first event tells that some task is being paused, the second lets it, and all that follow, go on."""
+    arrived, opened = asyncio.Event(), asyncio.Event()
+    pause: Callable[..., Any] = api.service.tasks.pause
+
+    async def held(*arguments: Any, **more: Any) -> Any:
+        arrived.set()
+        await opened.wait()
+        return await pause(*arguments, **more)
+
+    api.service.tasks.pause = held  # type: ignore[method-assign]
+    return arrived, opened
+
+
+def test_whoever_prefers_it_is_answered_at_once_and_looks_how_far_it_is() -> None:
+    async def check(api: Api) -> None:
+        document = (await api.get("/openapi.json", who=None)).json
+        await many(api, 3)
+        one = (await api.get("/v1/tasks/named/report%201")).json["id"]
+        await api.post(f"/v1/tasks/{one}/cancel")
+        arrived, opened = holding(api)
+        begun = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
+        assert begun.status == 202
+        assert begun.headers["preference-applied"] == "respond-async"
+        assert begun.headers["location"] == f"/v1/operations/{begun.json['id']}"
+        await arrived.wait()
+        going = await api.get(begun.headers["location"])
+        assert (going.json["state"], going.json["filter"]) == ("running", PAUSE["filter"])
+        second = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
+        assert (second.status, second.code) == (409, "operation_going")
+        opened.set()
+        over = await ended(api, begun)
+        assert (over["state"], over["total"], over["done"], over["refused"]) == ("finished", 3, 2, 1)
+        assert over["refusals"][0]["task_id"] == one
+        chinese = (await api.get(begun.headers["location"], headers={"Accept-Language": "zh"})).json
+        assert chinese["refusals"][0]["detail"] != over["refusals"][0]["detail"]
+        listed = (await api.get("/v1/operations")).json
+        assert [each["id"] for each in listed["items"]] == [over["id"]]
+        paths = document["paths"]
+        for path, method, status, said in (
+            ("/v1/tasks/actions", "post", "202", begun.json),
+            ("/v1/operations", "get", "200", listed),
+            ("/v1/operations/{operation_id}", "get", "200", over),
+        ):
+            content = paths[path][method]["responses"][status]["content"]["application/json"]
+            validator(document, content["schema"]).validate(said)
+        task = (await api.get("/v1/tasks?q=state:paused")).json["items"][0]
+        assert task["pause"]["note"] == "rain"
+
+    within(check)
+
+
+def test_many_go_on_after_the_answer_and_few_are_done_in_it() -> None:
+    async def check(api: Api) -> None:
+        await many(api, MOST_AT_ONCE)
+        done = await api.post("/v1/tasks/actions", PAUSE)
+        assert (done.status, done.json["done"]) == (200, MOST_AT_ONCE)
+        await many(api, 1)
+        tried = await api.post("/v1/tasks/actions?dry_run=true", PAUSE, headers=ASYNC)
+        assert (tried.status, tried.json["matched"]) == (200, MOST_AT_ONCE + 1)
+        assert (await api.get("/v1/operations")).json["items"] == []
+        begun = await api.post("/v1/tasks/actions", {**PAUSE, "action": "cancel", "arguments": {}})
+        assert begun.status == 202
+        assert "preference-applied" not in begun.headers
+        assert (await ended(api, begun))["done"] == MOST_AT_ONCE + 1
+
+    within(check)
+
+
+def test_what_is_wrong_with_the_wish_is_refused_and_begins_nothing() -> None:
+    async def check(api: Api) -> None:
+        await many(api, 1)
+        for wrong, code in (
+            ({**PAUSE, "action": "explode"}, "bad_choice"),
+            ({**PAUSE, "filter": {}}, "missing_field"),
+            ({**PAUSE, "filter": {"q": "colour:red"}}, "unknown_query_key"),
+            ({**PAUSE, "arguments": {"until": "soonish"}}, "unclear_moment"),
+            ({**PAUSE, "arguments": {"missed": "never"}}, "bad_choice"),
+            ({**PAUSE, "arguments": {"colour": "red"}}, "unknown_field"),
+        ):
+            refused = await api.post("/v1/tasks/actions", wrong, headers=ASYNC)
+            assert (refused.status, refused.code) == (422, code)
+        assert (await api.post("/v1/tasks/actions", PAUSE, who="vic", headers=ASYNC)).status == 403
+        assert (await api.get("/v1/operations", who="admin")).json["items"] == []
+
+    within(check)
+
+
+def test_a_pause_of_many_ends_when_it_was_said() -> None:
+    async def check(api: Api) -> None:
+        await many(api, 2)
+        wish = {**PAUSE, "arguments": {"until": "2099-01-01 09:00", "zone": "Asia/Tokyo"}}
+        assert (await api.post("/v1/tasks/actions", wish)).json["done"] == 2
+        for each in (await api.get("/v1/tasks")).json["items"]:
+            assert each["pause"]["until"] == "2099-01-01T09:00:00.000Z", "the zone of its schedule comes first"
+
+    within(check)
+
+
+def test_it_can_be_called_off() -> None:
+    async def check(api: Api) -> None:
+        await many(api, 3)
+        arrived, opened = holding(api)
+        begun = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
+        await arrived.wait()
+        path = f"{begun.headers['location']}/cancel"
+        tried = await api.post(f"{path}?dry_run=true")
+        assert (tried.status, tried.json["cancelling"]) == (202, True)
+        assert not (await api.get(begun.headers["location"])).json["cancelling"]
+        asked = await api.post(path)
+        assert (asked.status, asked.json["state"], asked.json["cancelling"]) == (202, "running", True)
+        opened.set()
+        over = await ended(api, begun)
+        assert (over["state"], over["done"], over["total"], over["cancelling"]) == ("cancelled", 1, 3, False)
+        again = await api.post(path)
+        assert (again.status, again.code) == (409, "operation_over")
+
+    within(check)
+
+
+def test_the_same_wish_with_the_same_key_is_one_operation() -> None:
+    async def check(api: Api) -> None:
+        await many(api, 2)
+        key = {"Idempotency-Key": "once", **ASYNC}
+        first = await api.post("/v1/tasks/actions", PAUSE, headers=key)
+        again = await api.post("/v1/tasks/actions", PAUSE, headers=key)
+        assert again.headers["idempotent-replayed"] == "true"
+        assert (again.status, again.json, again.headers["location"]) == (202, first.json, first.headers["location"])
+        await ended(api, first)
+        assert len((await api.get("/v1/operations")).json["items"]) == 1
+        other = await api.post("/v1/tasks/actions", {**PAUSE, "action": "resume"}, headers=key)
+        assert (other.status, other.code) == (422, "idempotency_key_reused")
+
+    within(check)
+
+
+def test_a_token_that_is_revoked_ends_what_was_begun_with_it() -> None:
+    async def check(api: Api) -> None:
+        await many(api, 3)
+        made = (await api.post("/v1/tokens", {"name": "second"})).json
+        api.tokens["second"] = made["text"]
+        arrived, opened = holding(api)
+        begun = await api.post("/v1/tasks/actions", PAUSE, who="second", headers=ASYNC)
+        await arrived.wait()
+        assert (await api.delete(f"/v1/tokens/{made['id']}")).status == 200
+        async with asyncio.timeout(60):
+            while (found := (await api.get(begun.headers["location"])).json)["problem"] is None:
+                assert found["state"] == "running"
+        opened.set()
+        over = await ended(api, begun)
+        assert (over["state"], over["problem"], over["done"]) == ("interrupted", "revoked", 1)
+
+    within(check)
+
+
+def test_a_server_that_is_begun_again_says_that_it_was_interrupted(tmp_path: Path) -> None:
+    async def play() -> None:
+        url = f"sqlite:///{tmp_path / 'horae.db'}"
+        async with served(url, SETTINGS) as api:
+            await many(api, 3)
+            arrived, opened = holding(api)
+            begun = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
+            await arrived.wait()
+            stopping = asyncio.ensure_future(api.service.operations.close())
+            opened.set()
+            await stopping
+            token = api.tokens["ada"]
+        async with served(url, SETTINGS) as api:
+            api.tokens["ada"] = token
+            over = (await api.get(begun.headers["location"])).json
+            assert (over["state"], over["done"], over["total"]) == ("interrupted", 1, 3)
+            again = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
+            assert (await ended(api, again))["done"] == 3
+
+    asyncio.run(play())

@@ -1,0 +1,130 @@
+"""One wish for many tasks at a server: one request, however many they are, and an operation where they are too many for one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from horae.client.bulk import RemoteBulk
+from horae.client.connection import Connection
+from horae.clock import SystemClock
+from horae.errors import Conflict
+from horae.ports.store import TaskFilter
+from tests.cli.remote.served import ServedCli
+
+MANY = 230
+
+
+class Counting(Connection):
+    """Notes what was asked."""
+
+    def __init__(self, cli: ServedCli) -> None:
+        super().__init__(cli.opened.url, cli.opened.tokens["local"], SystemClock())
+        self.asked: list[str] = []
+
+    async def ask(self, method: str, path: str, *more: Any, **others: Any) -> Any:
+        self.asked.append(f"{method} {path}")
+        return await super().ask(method, path, *more, **others)
+
+
+def _make(cli: ServedCli, number: int) -> None:
+    async def work() -> None:
+        connection = Counting(cli)
+        tasks = [{"name": f"task {each}", "when": "every 1h", "zone": "UTC", "say": "x"} for each in range(number)]
+        await connection.post("/v1/tasks/bulk", {"tasks": tasks})
+        await connection.close()
+
+    asyncio.run(work())
+
+
+def _pause(cli: ServedCli) -> list[str]:
+    async def work() -> list[str]:
+        connection = Counting(cli)
+        try:
+            seen: list[int] = []
+            bulk = RemoteBulk(connection, SystemClock())
+            report = await bulk.act(TaskFilter(text="task"), "pause", {"note": "rain"}, seen.append)
+            assert (report.matched, report.done, report.refused) == (await bulk.count(TaskFilter()),) * 2 + ((),)
+            assert seen == sorted(seen)
+            assert seen[-1] == report.matched
+            return connection.asked
+        finally:
+            await connection.close()
+
+    return asyncio.run(work())
+
+
+@pytest.mark.parametrize("number", [3, MANY])
+def test_one_request_does_it_and_many_are_followed(cli: ServedCli, number: int) -> None:
+    _make(cli, number)
+    asked = _pause(cli)
+    assert asked[0] == "POST /v1/tasks/actions"
+    assert asked[-1] == "GET /v1/tasks"
+    assert {each.rpartition("/")[0] for each in asked[1:-1]} == ({"GET /v1/operations"} if number == MANY else set())
+
+
+def test_the_command_line_does_many_at_a_server(cli: ServedCli) -> None:
+    _make(cli, MANY)
+    cli.on_file("cancel", "task 7")
+    done = cli("pause", "--all", "--until", "2099-01-01 09:00", "--yes", "--json")
+    assert done.code == 0, done.err
+    assert (done.json["matched"], done.json["done"]) == (MANY, MANY - 1)
+    assert [each["code"] for each in done.json["refused"]] == ["task_cancelled"]
+    paused = cli("ls", "--query", "state:paused task", "--json", "--limit", "1").json[0]
+    assert paused["pause"]["until"] == "2099-01-01T09:00:00.000Z"
+
+
+def test_what_ends_too_early_is_told(cli: ServedCli, monkeypatch: pytest.MonkeyPatch) -> None:
+    _make(cli, MANY)
+
+    async def work() -> None:
+        connection = Counting(cli)
+        once = connection.get
+
+        async def stopped(path: str, *more: Any) -> Any:
+            return {**await once(path, *more), "state": "interrupted", "done": 7}
+
+        monkeypatch.setattr(connection, "get", stopped)
+        try:
+            with pytest.raises(Conflict, match="7 of") as caught:
+                await RemoteBulk(connection, SystemClock()).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
+            assert caught.value.code == "operation_ended_early"
+        finally:
+            await connection.close()
+
+    asyncio.run(work())
+
+
+class _Waiting(SystemClock):
+    """Tells when somebody waits, and lets nobody go on."""
+
+    def __init__(self) -> None:
+        self.waits = asyncio.Event()
+
+    async def pause(self, seconds: float) -> None:
+        del seconds
+        self.waits.set()
+        await asyncio.Event().wait()
+
+
+def test_whoever_stops_waiting_stops_the_operation(cli: ServedCli) -> None:
+    _make(cli, MANY)
+
+    async def work() -> list[str]:
+        connection, clock = Counting(cli), _Waiting()
+        going = asyncio.ensure_future(
+            RemoteBulk(connection, clock).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
+        )
+        await clock.waits.wait()
+        going.cancel()
+        (ending,) = await asyncio.gather(going, return_exceptions=True)
+        assert isinstance(ending, asyncio.CancelledError)
+        await connection.close()
+        return connection.asked
+
+    first, last = asyncio.run(work())
+    assert first == "POST /v1/tasks/actions"
+    assert last.startswith("POST /v1/operations/opn_")
+    assert last.endswith("/cancel")

@@ -1,0 +1,394 @@
+"""Operations: how far they are, who sees them, how they end, and that nobody has two at a time; in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Final
+
+import pytest
+
+from horae.errors import StoreUnavailable
+from horae.model.operation import KEPT, MOST_REFUSALS, SILENCE, Operation, OperationState
+from horae.model.principal import Principal, Scope
+from horae.model.task import Task
+from horae.ports.store import TaskFilter
+from horae.service.bulk import Action
+from horae.service.operations import Operations, Order
+from horae.simulation.virtual import run_virtual
+
+from .stage import ADA, BOB, CHIEF, ROOT, House, code_of
+
+PAUSE: Final = Order("pause", {"q": "water"}, {"note": "rain"})
+RUN: Final = Order("run", {}, {})
+ALL: Final = TaskFilter()
+ROBOT: Final = Principal("ada", agent="robot")
+ABSENT: Final = "opn_" + "0" * 32
+Scene = Callable[[House], Awaitable[None]]
+
+
+def played(scene: Scene) -> None:
+    house = House()
+
+    async def play() -> None:
+        try:
+            await scene(house)
+        finally:
+            await house.service.operations.close()
+
+    run_virtual(play(), house.clock)
+
+
+async def nothing(_task: Task) -> None: ...
+
+
+def pausing(house: House, who: Principal = ADA) -> Action:
+    return lambda task: house.tasks.pause(who, task.id)
+
+
+def elsewhere(house: House) -> Operations:
+    """Another process on the same store."""
+    return Operations(house.store, house.tasks, house.service.audit, house.clock)
+
+
+async def ended(house: House, operation: Operation, who: Principal = ADA) -> Operation:
+    async with asyncio.timeout(60):
+        while (found := await house.service.operations.get(who, operation.id)).state is OperationState.RUNNING:
+            await house.clock.pause(0.1)
+    return found
+
+
+class Gate:
+    """Holds a task up, and tells when one has arrived."""
+
+    def __init__(self) -> None:
+        self.arrived = asyncio.Event()
+        self.opened = asyncio.Event()
+        self.passed: list[str] = []
+
+    async def __call__(self, task: Task) -> None:
+        self.arrived.set()
+        await self.opened.wait()
+        self.passed.append(task.name)
+
+
+async def garden(house: House, number: int = 3) -> list[Task]:
+    return [await house.add(name=f"water {each}") for each in range(number)]
+
+
+def test_every_task_has_its_turn_and_the_operation_says_so() -> None:
+    async def scene(house: House) -> None:
+        tasks = await garden(house)
+        await house.tasks.cancel(ADA, tasks[1].id)
+        begun = await house.service.operations.begin(ADA, PAUSE, ALL, pausing(house))
+        assert (begun.state, begun.total, begun.done) == ("running", None, 0)
+        assert (begun.action, begun.filter, begun.arguments) == PAUSE
+        over = await ended(house, begun)
+        assert (over.state, over.total, over.done, over.refused) == ("finished", 3, 2, 1)
+        (refusal,) = over.refusals
+        assert (refusal.task_id, refusal.task) == (tasks[1].id, "water 1")
+        assert refusal.en != refusal.zh
+        assert over.ended == over.updated
+        assert (over.problem, over.cancelling) == (None, False)
+        states = [(await house.tasks.get(ADA, each.id)).standing.state for each in tasks]
+        assert states == ["paused", "cancelled", "paused"]
+
+    played(scene)
+
+
+def test_only_the_first_refusals_are_kept_and_all_are_counted() -> None:
+    async def scene(house: House) -> None:
+        for each in await garden(house, MOST_REFUSALS + 5):
+            await house.tasks.cancel(ADA, each.id)
+        over = await ended(house, await house.service.operations.begin(ADA, PAUSE, ALL, pausing(house)))
+        assert (over.done, over.refused, len(over.refusals)) == (0, MOST_REFUSALS + 5, MOST_REFUSALS)
+
+    played(scene)
+
+
+def test_progress_is_told_while_it_goes_on() -> None:
+    async def scene(house: House) -> None:
+        await garden(house)
+        gate = Gate()
+
+        async def slowly(task: Task) -> None:
+            if task.name == "water 2":
+                await gate(task)
+
+        begun = await house.service.operations.begin(ADA, PAUSE, ALL, slowly)
+        await gate.arrived.wait()
+        await house.clock.pause(3)
+        seen = await house.service.operations.get(ADA, begun.id)
+        assert (seen.state, seen.total, seen.done) == ("running", 3, 2)
+        assert house.clock.now() - seen.updated <= timedelta(seconds=1)
+        await house.clock.pause(10 * SILENCE.total_seconds())
+        assert (await elsewhere(house).get(ADA, begun.id)).state == "running", "it lives, however long one task takes"
+        gate.opened.set()
+        assert (await ended(house, begun)).done == 3
+
+    played(scene)
+
+
+def test_an_owner_has_one_at_a_time_and_others_are_not_in_their_way() -> None:
+    async def scene(house: House) -> None:
+        await garden(house)
+        await house.add(who=BOB)
+        gate, operations = Gate(), house.service.operations
+        first = await operations.begin(ADA, PAUSE, ALL, gate)
+        await gate.arrived.wait()
+        for place in (operations, elsewhere(house)):
+            assert await code_of(place.begin(ADA, PAUSE, ALL, nothing)) == "operation_going"
+            assert await code_of(place.begin(ROBOT, PAUSE, ALL, nothing)) == "operation_going", "a guest of hers"
+        assert (await ended(house, await operations.begin(BOB, PAUSE, ALL, nothing), BOB)).done == 1
+        gate.opened.set()
+        await ended(house, first)
+        second = await operations.begin(ADA, PAUSE, ALL, nothing)
+        assert (await ended(house, second)).state == "finished"
+        assert [each.id for each in (await operations.page(ADA)).items] == [second.id, first.id]
+
+    played(scene)
+
+
+def test_of_two_who_begin_at_the_same_moment_one_does() -> None:
+    async def scene(house: House) -> None:
+        await garden(house)
+        gate = Gate()
+        begun = await asyncio.gather(
+            *(place.begin(ADA, PAUSE, ALL, gate) for place in (house.service.operations, elsewhere(house)) * 3),
+            return_exceptions=True,
+        )
+        gate.opened.set()
+        (only,) = [each for each in begun if isinstance(each, Operation)]
+        assert (await ended(house, only)).state == "finished"
+        assert len(gate.passed) == 3
+
+    played(scene)
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_cancelled_one_ends_after_the_task_that_is_under_way(*, here: bool) -> None:
+    async def scene(house: House) -> None:
+        await garden(house)
+        gate = Gate()
+        begun = await house.service.operations.begin(ADA, PAUSE, ALL, gate)
+        await gate.arrived.wait()
+        asked = await (house.service.operations if here else elsewhere(house)).cancel(ADA, begun.id)
+        assert (asked.state, asked.cancelling) == ("running", True)
+        await house.clock.pause(2)
+        gate.opened.set()
+        over = await ended(house, begun)
+        assert (over.state, over.total, over.done) == ("cancelled", 3, 1)
+        assert gate.passed == ["water 0"]
+        assert await code_of(house.service.operations.cancel(ADA, begun.id)) == "operation_over"
+
+    played(scene)
+
+
+def test_a_server_that_stops_lets_the_task_under_way_end_and_says_that_it_was_interrupted() -> None:
+    async def scene(house: House) -> None:
+        await garden(house)
+        gate, operations = Gate(), house.service.operations
+        begun = await operations.begin(ADA, PAUSE, ALL, gate)
+        await gate.arrived.wait()
+        closing = asyncio.ensure_future(operations.close())
+        await house.clock.pause(1)
+        gate.opened.set()
+        await closing
+        over = await elsewhere(house).get(ADA, begun.id)
+        assert (over.state, over.done, over.problem) == ("interrupted", 1, None)
+        assert gate.passed == ["water 0"]
+        assert (await elsewhere(house).begin(ADA, PAUSE, ALL, nothing)).state == "running"
+
+    played(scene)
+
+
+def test_a_task_that_does_not_end_keeps_no_server_from_stopping() -> None:
+    async def scene(house: House) -> None:
+        await garden(house)
+        gate, operations = Gate(), house.service.operations
+        begun = await operations.begin(ADA, PAUSE, ALL, gate)
+        await gate.arrived.wait()
+        async with asyncio.timeout(10):
+            await operations.close()
+        assert (await operations.get(ADA, begun.id)).state == "interrupted"
+
+    played(scene)
+
+
+def test_what_nobody_tells_of_any_more_was_interrupted_and_its_owner_may_begin_anew() -> None:
+    """As after a process that was killed: nobody was there to write that it is over."""
+
+    async def scene(house: House) -> None:
+        await garden(house)
+        dead = Operations(_Deaf(house.store), house.tasks, house.service.audit, house.clock)  # type: ignore[arg-type]
+        gate = Gate()
+        begun = await dead.begin(ADA, PAUSE, ALL, gate)
+        operations = house.service.operations
+        await house.clock.pause(SILENCE.total_seconds())
+        assert (await operations.get(ADA, begun.id)).state == "running"
+        assert await code_of(operations.begin(ADA, PAUSE, ALL, nothing)) == "operation_going"
+        await house.clock.pause(1)
+        over = await operations.get(ADA, begun.id)
+        assert (over.state, over.ended) == ("interrupted", begun.updated)
+        assert (await operations.page(ADA)).items == (over,)
+        assert await code_of(operations.cancel(ADA, begun.id)) == "operation_over"
+        assert (await ended(house, await operations.begin(ADA, PAUSE, ALL, nothing))).done == 3
+        await dead.close()
+
+    played(scene)
+
+
+class _Deaf:
+    """A store that keeps what is begun, and nothing of how it goes on."""
+
+    def __init__(self, store: object) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def put_record(self, *_: object, **__: object) -> bool:
+        raise StoreUnavailable("gone")
+
+
+def test_whoever_lost_the_right_meanwhile_does_nothing_more() -> None:
+    async def scene(house: House) -> None:
+        await garden(house)
+        gate = Gate()
+        answers = [True, False]
+
+        async def allowed() -> bool:
+            return answers.pop(0)
+
+        begun = await house.service.operations.begin(ADA, PAUSE, ALL, gate, allowed)
+        await house.clock.pause(2.5)
+        gate.opened.set()
+        over = await ended(house, begun)
+        assert (over.state, over.problem, over.done) == ("interrupted", "revoked", 1)
+
+    played(scene)
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"), [(StoreUnavailable("away"), "store_error"), (KeyError(), "internal_error")]
+)
+def test_what_breaks_is_told(error: Exception, problem: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(house: House) -> None:
+        await garden(house)
+
+        async def breaking(task: Task) -> None:
+            if task.name == "water 1":
+                raise error
+
+        over = await ended(house, await house.service.operations.begin(ADA, PAUSE, ALL, breaking))
+        assert (over.state, over.problem, over.done) == ("interrupted", problem, 1)
+        assert over.id in caplog.text
+
+    played(scene)
+
+
+def test_more_than_a_few_at_once_wait_for_their_turn() -> None:
+    async def scene(house: House) -> None:
+        people = [Principal(f"owner{number}") for number in range(6)]
+        gate, operations = Gate(), house.service.operations
+        for who in people:
+            await house.add(who=who, name=who.owner)
+        begun = [await operations.begin(who, PAUSE, ALL, gate) for who in people]
+        await house.clock.pause(2)
+        waiting = [await operations.get(ROOT, each.id) for each in begun]
+        assert [each.total for each in waiting] == [1, 1, 1, 1, None, None]
+        gate.opened.set()
+        over = [await ended(house, each, ROOT) for each in begun]
+        assert [each.done for each in over] == [1] * 6
+
+    played(scene)
+
+
+def test_nobody_sees_or_ends_what_is_somebody_elses() -> None:
+    async def scene(house: House) -> None:
+        await garden(house)
+        gate, operations = Gate(), house.service.operations
+        begun = await operations.begin(ADA, PAUSE, ALL, gate)
+        for who in (BOB, ROBOT):
+            assert (await operations.page(who)).items == ()
+            for ask in (operations.get, operations.cancel):
+                for name in (begun.id, ABSENT, "", "\N{BELL}", "x" * 1000):
+                    assert await code_of(ask(who, name)) == "no_such_operation"
+        assert [each.id for each in (await operations.page(ROOT)).items] == [begun.id]
+        assert (await operations.cancel(ROOT, begun.id)).cancelling
+        gate.opened.set()
+        await ended(house, begun)
+        its = await operations.begin(ROBOT, PAUSE, ALL, nothing)
+        assert (await ended(house, its, ROBOT)).total == 0, "a guest has none of these"
+        assert [each.id for each in (await operations.page(ROBOT)).items] == [its.id]
+        assert len((await operations.page(ADA)).items) == 2, "its owner sees what it does"
+
+    played(scene)
+
+
+def test_who_may_begin_it_may_end_it() -> None:
+    async def scene(house: House) -> None:
+        operations = house.service.operations
+        rights = {"viewer": {Scope.READ}, "writer": {Scope.READ, Scope.WRITE}, "runner": {Scope.READ, Scope.RUN}}
+        people = {name: Principal("ada", scopes=frozenset(scopes)) for name, scopes in rights.items()}
+        for order, may in ((PAUSE, "writer"), (RUN, "runner")):
+            for name, who in people.items():
+                if name != may:
+                    assert await code_of(operations.begin(who, order, ALL, nothing)) == "not_allowed"
+            gate = Gate()
+            await garden(house, 1)
+            begun = await operations.begin(people[may], order, ALL, gate)
+            for name, who in people.items():
+                if name != may:
+                    assert await code_of(operations.cancel(who, begun.id)) == "not_allowed"
+                assert (await operations.get(who, begun.id)).id == begun.id
+            assert (await operations.cancel(people[may], begun.id)).cancelling
+            gate.opened.set()
+            await ended(house, begun)
+        assert await code_of(operations.get(Principal("ada", scopes=frozenset()), ABSENT)) == "not_allowed"
+
+    played(scene)
+
+
+def test_who_began_and_who_ended_it_is_in_the_audit_trail() -> None:
+    async def scene(house: House) -> None:
+        gate, operations = Gate(), house.service.operations
+        await garden(house, 2)
+        begun = await operations.begin(CHIEF, PAUSE, ALL, gate)
+        await gate.arrived.wait()
+        await operations.cancel(CHIEF, begun.id)
+        rows = (await house.service.audit.page(CHIEF)).items
+        assert [(row.action, row.subject) for row in rows] == [
+            ("operation.cancel", begun.id),
+            ("operation.begin", begun.id),
+        ]
+
+    played(scene)
+
+
+def test_they_are_forgotten_after_a_week() -> None:
+    async def scene(house: House) -> None:
+        over = await ended(house, await house.service.operations.begin(ADA, PAUSE, ALL, nothing))
+        await house.store.drop_expired(house.clock.now() + KEPT - timedelta(minutes=1), 100)
+        assert (await house.service.operations.get(ADA, over.id)).state == "finished"
+        assert await house.store.drop_expired(house.clock.now() + KEPT + timedelta(minutes=1), 100) == 2
+        assert await code_of(house.service.operations.get(ADA, over.id)) == "no_such_operation"
+        assert (await house.service.operations.begin(ADA, PAUSE, ALL, nothing)).state == "running"
+
+    played(scene)
+
+
+def test_pages_go_on_where_they_ended() -> None:
+    async def scene(house: House) -> None:
+        operations = house.service.operations
+        made = []
+        for _ in range(3):
+            made.append((await ended(house, await operations.begin(ADA, PAUSE, ALL, nothing))).id)
+            await house.clock.pause(1)
+        first = await operations.page(ADA, limit=2)
+        rest = await operations.page(ADA, first.after, 2)
+        assert [each.id for each in (*first.items, *rest.items)] == made[::-1]
+        assert await code_of(operations.page(ADA, limit=0)) == "bad_page"
+
+    played(scene)

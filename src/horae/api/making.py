@@ -16,17 +16,18 @@ from ..schedule import Schedule
 from ..schedule.warnings import ScheduleWarning
 from ..service.previews import understand
 from ..service.wishes import Wish
-from ..web.answers import answer
+from ..web.answers import encoded, written
 from ..web.bodies import json_body
 from ..web.conditions import as_expected
 from ..web.house import house_of
 from ..web.language import language
 from ..web.once import kept_for
 from ..wire.agenda import agenda_json
-from ..wire.receipts import receipt_json
+from ..wire.receipts import receipt_more
 from ..wire.tasks import read_task
 from .asked import acting, zone_of
 from .linking import link_to_first
+from .task_texts import task_text
 
 
 class Order(NamedTuple):
@@ -77,13 +78,15 @@ class Maker:
         self._expected(found)
 
     def _told(self, facts: Facts, order: Order) -> Response:
-        shape = receipt_json(facts, order.now, order.warnings, language(self._request), dry_run=self._dry_run)
+        said_in = language(self._request)
+        more = receipt_more(facts, order.now, order.warnings, said_in, dry_run=self._dry_run)
         if "agenda" in self._include:
-            shape["agenda"] = agenda_json(facts)
+            more["agenda"] = agenda_json(facts)
+        text = b"%s,%s" % (task_text(facts, said_in)[:-1], encoded(more)[1:])
         if self._dry_run:
-            return answer(shape)
+            return written(text)
         link_to_first(self._request, facts)
-        return answer(shape, 200 if self._was_there else 201, {"Location": f"/v1/tasks/{facts.task.id}"})
+        return written(text, 200 if self._was_there else 201, {"Location": f"/v1/tasks/{facts.task.id}"})
 
 
 async def ordered(request: Request, who: Principal, **fixed: Any) -> Order:

@@ -21,7 +21,12 @@ def encoded(value: Any) -> bytes:
 
 
 def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(encoded(value), status, dict(headers) if headers else None, JSON)
+    return written(encoded(value), status, headers)
+
+
+def written(text: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Of what is JSON already."""
+    return Response(text, status, dict(headers) if headers else None, JSON)
 
 
 def nothing() -> Response:

@@ -33,8 +33,14 @@ def receipt_json(
     *,
     dry_run: bool = False,
 ) -> dict[str, Any]:
+    return task_json(facts, language) | receipt_more(facts, now, warnings, language, dry_run=dry_run)
+
+
+def receipt_more(
+    facts: Facts, now: datetime, warnings: Sequence[ScheduleWarning], language: Language, *, dry_run: bool
+) -> dict[str, Any]:
+    """What a receipt says beside the task itself."""
     return {
-        **task_json(facts, language),
         "next_runs": _next_runs(facts, now),
         "warnings": warnings_json([each for each in warnings if each.code not in _NOT_SAID], language),
         "dry_run": dry_run,

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
@@ -29,8 +29,11 @@ _LEFT_OUT: Final = (
 _PROGRAMS: Final = ("sh", "chown", "chmod")
 
 
-def lay_out(root: Path, wanted: Iterable[str]) -> None:
+def lay_out(root: Path, wanted: Collection[str]) -> None:
     """`root` becomes the root of a small system with Python in /usr/local, in which these requirements are fulfilled."""
+    for each in wanted:
+        # Of what they require in turn, something may be for other systems; they themselves must be here.
+        distribution(Requirement(each).name)
     for folder in ("usr/local/bin", "usr/local/lib", "usr/bin", "etc", "tmp", "root"):
         (root / folder).mkdir(parents=True)
     (root / "tmp").chmod(0o1777)

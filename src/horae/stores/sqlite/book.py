@@ -40,6 +40,7 @@ _SET_LANE: Final = sql("set_lane")
 _BAR: Final = sql("bar")
 _UNBAR: Final = sql("unbar")
 _MANY: Final = 64
+_FEW: Final = 50
 
 
 class SQLiteBook:
@@ -108,7 +109,9 @@ class SQLiteBook:
         return await self._readers.at_once(lambda link: _facts(link, self._seen, one_by_key(link, owner, key), None))
 
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
-        return await self._readers.do(lambda link: read_tasks(link, self._seen, wanted, after, limit))
+        # Where nothing else has to fit, the page is the next few rows of an index.
+        read = self._readers.at_once if limit <= _FEW and wanted == TaskFilter(wanted.owner) else self._readers.do
+        return await read(lambda link: read_tasks(link, self._seen, wanted, after, limit))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
         run = await self._readers.at_once(lambda link: read_run(link, run_id))

@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEERS_READY := $(VENV)/.peers-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types contracts check coverage pytest simulation faults soak bench conformance format clean
+.PHONY: help up test lint types contracts check coverage pytest simulation faults soak soak-api bench conformance format clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ faults: $(READY) ## Of the tests: real processes, kill -9, a full disk, lost pow
 # each minute, a million at most) say how; what it prints at the end includes the seed that repeats it.
 soak: $(READY) ## Nodes on a real server, under load and chance faults, for SOAK_MINUTES; then the verdict
 	@$(BIN)/python -m tests.cluster.soak
+
+# SOAK_API_REQUESTS (1,000,000) and SOAK_API_SEED (by chance) say how.
+soak-api: $(READY) ## A million requests by chance to a real server: all are answered, none with 5xx, and its memory stays flat
+	@$(BIN)/python -m tests.api.soak
 
 bench: $(READY) ## Measure against peers, side by side in one run
 	@$(BIN)/python -m bench

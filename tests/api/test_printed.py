@@ -12,9 +12,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, Final
-from urllib.request import Request, urlopen
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -58,9 +59,13 @@ def labelled(lines: Iterator[str], label: str, word: str) -> str:
 
 
 def asked(made: dict[str, Any], url: str, path: str, token: str) -> dict[str, Any]:
-    request = Request(f"{url}/v1/tasks/{made['id']}/{path}", headers={"Authorization": f"Bearer {token}"})
-    with urlopen(request, timeout=_ENOUGH) as answer:
-        found: dict[str, Any] = json.load(answer)
+    place, head = urlsplit(url).netloc, {"Authorization": f"Bearer {token}"}
+    line = HTTPConnection(place, timeout=_ENOUGH)
+    try:
+        line.request("GET", f"/v1/tasks/{made['id']}/{path}", headers=head)
+        found: dict[str, Any] = json.load(line.getresponse())
+    finally:
+        line.close()
     return found
 
 

@@ -7,10 +7,11 @@ from typing import Final
 
 from tests.api.soak import soak
 
-WARM: Final = 0.5
-"""What is remembered on purpose, and SQLite's pages, take some thousand requests to fill."""
-MOST_GROWTH: Final = 0.05
-REQUESTS: Final = 20_000
+WARM: Final = 0.4
+"""What is remembered on purpose was filled before; threads, routes and SQLite's pages take some thousand requests."""
+MOST_GROWTH: Final = 0.03
+"""Of the last four thousand requests: what keeps a kilobyte of each is found here, and what keeps less by `make soak-api`."""
+REQUESTS: Final = 7_000
 SEED: Final = 20_261_116
 
 
@@ -21,4 +22,4 @@ def test_many_requests_by_chance_are_all_answered_and_leave_memory_flat(tmp_path
     assert verdict.streams > 0
     # Whoever sends nonsense alone shows nothing: all the usual answers are among these.
     assert {200, 201, 400, 401, 403, 404, 409, 422} <= verdict.statuses.keys()
-    assert verdict.growth <= MOST_GROWTH, verdict.memory
+    assert verdict.growth <= MOST_GROWTH, verdict.course

@@ -26,7 +26,7 @@ _BETWEEN: Final = 4
 """What stands between a header's name and its value, and behind it."""
 
 
-class _HeadTooLarge(Exception):
+class _HeadTooLargeError(Exception):
     """Raised to the parser, which then reads no further."""
 
 
@@ -67,7 +67,7 @@ class BoundedProtocol(HttpToolsProtocol):
         size = len(self.url) + sum(map(len, chain.from_iterable(self.headers))) + _BETWEEN * len(self.headers)
         if size > LARGEST_HEAD:
             self._too_large = True
-            raise _HeadTooLarge
+            raise _HeadTooLargeError
         self._reading = False
         self._in_time()
         self._end = self.loop.call_later(LONGEST_BODY, self.transport.close)

@@ -250,6 +250,39 @@ def test_an_address_may_not_be_that_long_either_and_what_is_not_too_large_is_ans
     within(check)
 
 
+@pytest.mark.parametrize("begins", [b"0\r\n", b"0\r\nX-A: ", b"1;a="], ids=["many headers", "one header", "a chunk's"])
+def test_headers_that_never_end_behind_a_body_are_cut_off(begins: bytes) -> None:
+    """Nobody has looked at a token yet, and all of them would be kept."""
+    head = b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    more = b"X-B: " + b"b" * 59_993 + b"\r\n" if begins == b"0\r\n" else b"b" * 60_000
+
+    async def check(api: Api) -> None:
+        _, writer = await asyncio.open_connection("127.0.0.1", int(api.base.rsplit(":", 1)[1]))
+        writer.write(head + begins)
+        with pytest.raises(ConnectionError):
+            for _ in range(200):
+                writer.write(more)
+                await writer.drain()
+        writer.close()
+        assert (await api.get("/healthz", who=None)).status == 200
+
+    within(check)
+
+
+def test_a_body_in_many_small_pieces_with_a_header_behind_it_is_read() -> None:
+    async def check(api: Api) -> None:
+        body = json.dumps({**TASK, "payload": {"text": "x" * 40_000}}).encode()
+        pieces = b"".join(b"1;a=b\r\n%c\r\n" % each for each in body)
+        head = (
+            f"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api.tokens['ada']}\r\n"
+            "Content-Type: application/json\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        ).encode()
+        answer = await _raw(api, head + pieces + b"0\r\nX-A: behind\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 201 "), answer[:300]
+
+    within(check)
+
+
 async def _raw(api: Api, sent: bytes) -> bytes:
     """All that comes back, until the other side has nothing more to say."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(api.base.rsplit(":", 1)[1]))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from horae.api.many_tasks import MOST_AT_ONCE
 from horae.web.house import WebSettings
 from tests.api.served import TASK, Api, Reply, served
@@ -205,3 +207,39 @@ def test_a_server_that_is_begun_again_says_that_it_was_interrupted(tmp_path: Pat
             assert (await ended(api, again))["done"] == 3
 
     asyncio.run(play())
+
+
+def test_what_could_not_be_done_to_any_task_is_refused_at_once() -> None:
+    async def check(api: Api) -> None:
+        await many(api, 1)
+        for more in (
+            {"filter": {"q": "\ud800"}},
+            {"filter": {"label": ["\ud800=x"]}},
+            {"filter": {"text": "x" * 201}},
+            {"filter": {"state": ["active"] * 101}},
+            {"filter": {"state": "active," * 1_000 + "active"}},
+            {"arguments": {"zone": "Nowhere/Land"}},
+            {"action": "skip", "arguments": {"number": "two"}},
+            {"action": "skip", "arguments": {"number": 10**30}},
+        ):
+            for headers in ({}, ASYNC):
+                reply = await api.post("/v1/tasks/actions", {**PAUSE, **more}, headers=headers)
+                assert reply.status == 422, (more, headers, reply.text)
+        assert (await api.get("/v1/operations")).json["items"] == []
+
+    within(check)
+
+
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
+def test_an_operation_keeps_of_a_note_what_a_task_does(url: str, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with served(url.format(tmp_path), SETTINGS) as api:
+            await many(api, 1)
+            for note in ("\ud800", "x" * 100_000):
+                begun = await api.post("/v1/tasks/actions", {**PAUSE, "arguments": {"note": note}}, headers=ASYNC)
+                assert begun.status == 202, begun.text
+                over = await ended(api, begun)
+                assert (over["state"], over["done"]) == ("finished", 1)
+                assert len(over["arguments"]["note"]) <= 500
+
+    asyncio.run(check())

@@ -8,10 +8,13 @@ from typing import Any, Final
 from starlette.requests import Request
 
 from ..errors import NotAuthenticated
+from ..lifecycle.control import MOST_SKIPS
+from ..model.checks import check_number
 from ..model.policy import MISSED_MODES
 from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..model.task import Task
+from ..schedule.zones import find_zone
 from ..service.bulk import Action
 from ..service.moments import coming_moment
 from ..service.operation_work import Permission
@@ -57,6 +60,9 @@ def deed_of(request: Request, who: Principal, tasks: Tasks, said: Mapping[str, A
     note, mode = text_or_none("note", arguments.get("note")) or "", _mode(arguments)
     until = text_or_none("until", arguments.get("until"))
     home = text_or_none("zone", arguments.get("zone")) or zone_of(request, who)
+    find_zone(home)
+    number = 1 if arguments.get("number") is None else arguments["number"]
+    check_number("number", number, 0, MOST_SKIPS)
     now = house_of(request).clock.now()
     if until is not None:
         coming_moment(until, home, now)
@@ -69,7 +75,7 @@ def deed_of(request: Request, who: Principal, tasks: Tasks, said: Mapping[str, A
         "pause": pause,
         "resume": lambda task: tasks.resume(who, task.id, mode),
         "run": lambda task: tasks.run_now(who, task.id),
-        "skip": lambda task: tasks.skip_next(who, task.id, arguments.get("number", 1)),
+        "skip": lambda task: tasks.skip_next(who, task.id, number),
         "cancel": lambda task: tasks.cancel(who, task.id),
         "delete": lambda task: tasks.delete(who, task.id),
     }

@@ -17,6 +17,7 @@ from ..model.refusals import refuse
 from ..model.task import Task
 from ..ports.store import TaskFilter
 from ..service.operations import Order, scope_for
+from ..service.query import LONGEST
 from ..service.tasks import Tasks
 from ..service.wishes import Wish
 from ..web.answers import answer
@@ -39,6 +40,8 @@ from .told import told
 router: Final = resource("/v1/tasks", "tasks")
 MOST_AT_ONCE: Final = 200
 """More than so many go on after the answer."""
+_MOST_TEXTS: Final = 100
+"""Of one condition: what is asked for is kept with the operation, and written with each of its notes."""
 _ACTING: Final = told(
     "act_on_tasks",
     "Pause, resume, run, skip, cancel or delete every task that fits a filter",
@@ -156,4 +159,7 @@ def _texts(name: str, value: object) -> list[str] | None:
     listed = [value] if isinstance(value, str) else value
     if listed is not None and not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
         raise refuse("bad_policy", name=f"filter.{name}", value=value, wanted="text, or list of texts")
+    if listed is not None and (len(listed) > _MOST_TEXTS or any(len(each) > LONGEST for each in listed)):
+        wanted = f"at most {_MOST_TEXTS} texts of {LONGEST} characters"
+        raise refuse("bad_policy", name=f"filter.{name}", value=f"{len(listed)} texts", wanted=wanted)
     return listed

@@ -39,6 +39,11 @@ class Interpreter:
             sys.setswitchinterval(_SOON)
             self._switch = switch, sys.getswitchinterval()
 
+    def settled(self) -> None:
+        """For a process that will live long: all that is there now is there to stay, and need not be looked at again."""
+        gc.collect()
+        gc.freeze()
+
     def closed(self) -> None:
         self._apps -= 1
         if self._apps:

@@ -11,6 +11,7 @@ from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState
 from ..ports.store import TaskFilter
 from ..service.bulk import Bulk, BulkReport
+from ..service.finding import Counted
 from ..service.query_filters import narrowed_tasks
 from ..wire.overview import bulk_json
 from . import words
@@ -102,9 +103,9 @@ def do_to_many(out: Out, wanted: Said, title: Words, doing: Doing, *, always_ask
     if not any(query) and not wanted["all"]:
         # Conditions that say nothing, such as a query of spaces, would mean everything.
         raise refuse("no_task_named")
-    matched = at_work(out, lambda app: _counted(app, query)) if is_there(out) else 0
+    matched, more = at_work(out, lambda app: _counted(app, query)) if is_there(out) else Counted(0)
     if matched > (0 if always_asks else MOST_UNASKED):
-        out.confirm(words.TO_MANY, deed=title, number=matched)
+        out.confirm(words.TO_MANY, deed=title, number=f"{matched}+" if more else matched)
     report = BulkReport(0, 0)
     if matched:
         with out.progress(title, matched) as bar:
@@ -120,12 +121,12 @@ async def _done(app: Workplace, query: TaskFilter, doing: Doing, progress: Calla
     return await bulk.act(query, doing.action, {**doing.arguments, **zone}, progress)
 
 
-async def _counted(app: Workplace, query: TaskFilter) -> int:
+async def _counted(app: Workplace, query: TaskFilter) -> Counted:
     async def nothing(_task: Task) -> None: ...
 
     bulk = app.service.bulk
     if isinstance(bulk, Bulk):
-        return (await bulk.each(app.who, query, nothing, dry_run=True)).matched
+        return Counted((await bulk.each(app.who, query, nothing, dry_run=True)).matched)
     return await bulk.count(query)
 
 

@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 
+from ..app.interpreter import interpreter
 from ..clock import SystemClock
 from ..errors import HoraeError
 from .failure import Manner, end_with, environment_language
@@ -61,6 +62,8 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
             serving(app, door) as address,
         ):
             await greet(order, service, url, address)
+            interpreter.opened()
+            interpreter.settled()
             file = SameFile(url)
             # With an engine beside us, that one looks, and tells of it.
             losing = None if order.engine else asyncio.ensure_future(stop_when_lost(order.out, clock, file, stop))

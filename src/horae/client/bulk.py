@@ -12,6 +12,7 @@ from ..errors import HoraeError, Refusal, Sentence
 from ..model.operation import Operation, OperationState
 from ..ports.store import TaskFilter
 from ..service.bulk import BulkReport, Refused
+from ..service.finding import Counted
 from ..wire.operations import read_operation
 from ..wire.overview import glimpse
 from .connection import Connection, segment
@@ -30,12 +31,11 @@ class RemoteBulk:
         self._connection = connection
         self._clock = clock
 
-    async def count(self, wanted: TaskFilter) -> int:
-        """How many fit, as far as a server counts."""
+    async def count(self, wanted: TaskFilter) -> Counted:
+        """How many fit, as far as a server counts, and whether there are more."""
         asked = [*asked_for(wanted), ("count", "estimated"), ("fields", "id"), ("limit", "1")]
-        return await understood(
-            self._connection, lambda said: int(said["count"]), await self._connection.get("/v1/tasks", asked)
-        )
+        said = await self._connection.get("/v1/tasks", asked)
+        return await understood(self._connection, lambda said: Counted(int(said["count"]), bool(said["more"])), said)
 
     async def act(
         self, wanted: TaskFilter, action: str, arguments: Mapping[str, Any], progress: Progress

@@ -196,6 +196,7 @@ def _note(paused: str | None) -> list[tuple[str, str]]:
 def asked_for(wanted: TaskFilter) -> list[tuple[str, str]]:
     """A filter as parameters of an address."""
     said = [(name, getattr(wanted, name)) for name in ("owner", "name", "lane", "text", "kind", "prefix")]
-    asked = [(name, value) for name, value in said if value]
+    # What is empty is a condition too: that of an owner without a name fits nothing, and without it all would.
+    asked = [(name, value) for name, value in said if value is not None]
     asked += [("state", state.value) for state in sorted(wanted.states or ())]
     return asked + [("label", f"{name}={value}") for name, value in wanted.labels]

@@ -65,7 +65,7 @@ class Writes:
             await store.write_records((Writing(record), Writing(record, replacing=1, dropped=True)))
         except HoraeError as error:
             self._problem = error
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it was, nothing was written
             self._problem = StoreUnavailable(str(error))
         else:
             self._problem = None

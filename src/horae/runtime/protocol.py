@@ -25,6 +25,9 @@ _TOO_LARGE: Final = (
 _BETWEEN: Final = 4
 """What stands between a header's name and its value, and behind it."""
 
+_AROUND: Final = 32
+"""What may stand around each piece of a body that does not say its length beforehand."""
+
 
 class _HeadTooLargeError(Exception):
     """Raised to the parser, which then reads no further."""
@@ -36,6 +39,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._head = 0
+        self._understood = 0
         self._reading = True
         self._too_large = False
         self._end: asyncio.TimerHandle | None = None
@@ -51,8 +55,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._head += len(data)
         super().data_received(data)
-        if self._reading and self._head > LARGEST_HEAD and not self.transport.is_closing():
+        if self.transport.is_closing() or self._head - self._understood <= LARGEST_HEAD:
+            return
+        if self._reading:
             self._refuse()
+        else:
+            # Headers behind a body are kept like those before it. What was answered by now was answered.
+            self.transport.close()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -69,12 +78,17 @@ class BoundedProtocol(HttpToolsProtocol):
             self._too_large = True
             raise _HeadTooLargeError
         self._reading = False
+        self._understood = self._head
         self._in_time()
         self._end = self.loop.call_later(LONGEST_BODY, self.transport.close)
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        self._understood += len(body) + _AROUND
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
-        self._head = 0
+        self._head = self._understood = 0
         self._in_time()
         super().on_message_complete()
 

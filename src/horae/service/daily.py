@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -75,6 +76,7 @@ class _Day:
         self.date = now.astimezone(UTC).date()
         self._store = store
         self._known: dict[str | None, Counts] = {}
+        self._added_up: dict[str | None, Counter[str]] = {}
 
     async def has_reached(self, owner: Owner, most: int, agent: str | None = None) -> bool:
         """Nobody has more than all together have."""
@@ -84,15 +86,22 @@ class _Day:
         """Those that may have reached it: of all owners together, agents of that name have."""
         if most is None:
             return set()
-        names = {name for _, name in await self._counts(None) if name.startswith(AGENT)}
-        found = {name.removeprefix(AGENT) for name in names}
-        return {agent for agent in found if await self._runs(None, agent) >= most}
+        return {agent for agent, number in (await self._runs_of_agents(None)).items() if number >= most}
 
     async def _runs(self, owner: str | None, agent: str | None) -> int:
-        counts = await self._counts(owner)
         if agent is None:
-            return lateness_in(counts, _ANY).counted
-        return sum(number for (_, name), number in counts.items() if name == AGENT + agent)
+            return lateness_in(await self._counts(owner), _ANY).counted
+        return (await self._runs_of_agents(owner))[agent]
+
+    async def _runs_of_agents(self, owner: str | None) -> Counter[str]:
+        """Added up once: there may be hundreds of agents, and hundreds of owners to look at."""
+        if owner not in self._added_up:
+            found: Counter[str] = Counter()
+            for (_, name), number in (await self._counts(owner)).items():
+                if name.startswith(AGENT):
+                    found[name.removeprefix(AGENT)] += number
+            self._added_up[owner] = found
+        return self._added_up[owner]
 
     async def _counts(self, owner: str | None) -> Counts:
         if owner not in self._known:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from ..clock import Clock
@@ -13,6 +14,7 @@ from ..errors import HoraeError, Refusal
 from ..model.operation import (
     MOST_REFUSALS,
     OPERATION,
+    SILENCE,
     Operation,
     OperationState,
     TurnedDown,
@@ -29,6 +31,8 @@ LOG: Final = logging.getLogger("horae")
 Permission: TypeAlias = Callable[[], Awaitable[bool]]
 """Whether whoever asked for it still may: asked again and again while it goes on."""
 _BETWEEN_NOTES: Final = 1.0
+_GIVEN_UP: Final = SILENCE - timedelta(seconds=3)
+"""Whoever could not write for so long is taken for dead by everybody, and the next one may begin: it must not go on."""
 _TRIES: Final = 20
 REVOKED: Final = "revoked"
 BROKEN: Final = "internal_error"
@@ -84,7 +88,7 @@ class Carrying:
     async def _count(self) -> None:
         total = 0
         after: str | None = None
-        while self._ending is None:
+        while not self._is_over():
             page = await self._work.tasks.page(self._work.who, self._work.wanted, after, LARGEST_PAGE)
             total, after = total + len(page.items), page.after
             await self._clock.pause(0)
@@ -93,23 +97,30 @@ class Carrying:
                 return
 
     async def _act(self) -> None:
-        if self._ending is not None:
+        if self._is_over():
             return
         async for refused in in_turn(self._work.tasks, self._work.who, self._work.wanted, self._work.action):
             self.operation = _counted(self.operation, refused)
             # Requests come first, also where a store answers without letting anybody else have their turn.
             await self._clock.pause(0)
-            if self._ending is not None:
+            if self._is_over():
                 return
 
     async def _note(self) -> None:
         """A sign of life, and a look at whether it may go on; a store that is away for a moment changes nothing."""
         while True:
             await self._clock.pause(_BETWEEN_NOTES)
+            if self._is_over():
+                return
             with suppress(HoraeError):
                 if not await self._work.allowed():
                     self.end(OperationState.INTERRUPTED, REVOKED)
                 await self._write()
+
+    def _is_over(self) -> bool:
+        if self._clock.now() - self.operation.updated > _GIVEN_UP:
+            self.end(OperationState.INTERRUPTED)
+        return self._ending is not None
 
     async def _conclude(self) -> None:
         state = self._ending or OperationState.INTERRUPTED

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from ..clock import Clock
 from ..model.ids import ENTROPY, named
+from ..model.limits import NOTE_CHARACTERS, shortened
 from ..model.operation import (
     KEPT,
     OPERATION,
@@ -28,7 +29,7 @@ from ..ports.records import Records
 from ..ports.store import TaskFilter
 from .audit import Audit
 from .bulk import Action, Listing
-from .checks import check_page
+from .checks import check_page, check_wanted
 from .operation_refusals import refuse
 from .operation_work import Carrying, Permission, Work
 from .webhook_checks import might_be
@@ -47,6 +48,13 @@ class Order(NamedTuple):
     action: str
     filter: Mapping[str, Any]
     arguments: Mapping[str, Any]
+
+
+def _in_short(order: Order) -> Order:
+    """It is written again with every note: texts as long as a task would keep them, the longest."""
+    said = order.arguments.items()
+    short = {name: shortened(text, NOTE_CHARACTERS) if isinstance(text, str) else text for name, text in said}
+    return order._replace(arguments=short)
 
 
 def scope_for(action: object) -> Scope:
@@ -81,9 +89,10 @@ class Operations:
     ) -> Operation:
         """It is written down, and then goes on by itself; refused while another one of this owner's does."""
         who.must(scope_for(order.action))
+        check_wanted(wanted)
         now = self._clock.now()
         name = named("opn", now, self._entropy(ENTROPY))
-        operation = Operation(name, who.owner, who.agent, *order, created=now, updated=now)
+        operation = Operation(name, who.owner, who.agent, *_in_short(order), created=now, updated=now)
         row = self._audit.row(who, "operation.begin", name, {"action": order.action})
         for _ in range(_TRIES):
             seat = await self._records.get_record(SEAT, who.owner)

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any, Final
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from ..errors import Refusal
 from .refusals import refuse
@@ -24,12 +24,16 @@ async def raw_body(request: Request) -> bytes:
     said = request.headers.get("content-length", "0")
     if said.isdecimal() and int(said[:12]) > LARGEST:
         raise refuse("body_too_large", most=LARGEST)
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        size, more = size + len(parts[-1]), message.get("more_body", False)
         if size > LARGEST:
             raise refuse("body_too_large", most=LARGEST)
-        parts.append(part)
     body = b"".join(parts)
     request.scope["state"]["body"] = body
     return body

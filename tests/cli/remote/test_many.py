@@ -12,6 +12,7 @@ from horae.client.connection import Connection
 from horae.clock import SystemClock
 from horae.errors import Conflict
 from horae.ports.store import TaskFilter
+from horae.service import finding
 from tests.cli.remote.served import ServedCli
 
 MANY = 230
@@ -46,7 +47,7 @@ def _pause(cli: ServedCli) -> list[str]:
             seen: list[int] = []
             bulk = RemoteBulk(connection, SystemClock())
             report = await bulk.act(TaskFilter(text="task"), "pause", {"note": "rain"}, seen.append)
-            assert (report.matched, report.done, report.refused) == (await bulk.count(TaskFilter()),) * 2 + ((),)
+            assert (report.matched, report.done, report.refused) == ((await bulk.count(TaskFilter())).number,) * 2 + ((),)
             assert seen == sorted(seen)
             assert seen[-1] == report.matched
             return connection.asked
@@ -95,6 +96,26 @@ def test_what_ends_too_early_is_told(cli: ServedCli, monkeypatch: pytest.MonkeyP
             await connection.close()
 
     asyncio.run(work())
+
+
+def test_who_removes_more_than_a_server_counts_is_told_that_there_are_more(
+    cli: ServedCli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _make(cli, 25)
+    # The server of these tests lives in this process.
+    monkeypatch.setattr(finding, "COUNTED_UP_TO", 10)
+    monkeypatch.setattr(finding, "LARGEST_PAGE", 10)
+    asked = cli("rm", "--text", "task")
+    assert asked.code != 0
+    assert "10+" in asked.err
+    assert "25" in cli("rm", "--all").err, "what is counted anyway is told exactly"
+
+
+def test_a_condition_that_is_empty_is_one_at_a_server_too(cli: ServedCli) -> None:
+    _make(cli, 2)
+    done = cli("pause", "--owner", "", "--state", "active", "--yes", "--json")
+    assert (done.json["matched"], done.json["done"]) == (0, 0)
+    assert cli("ls", "--query", "state:paused", "--json").json == []
 
 
 class _Waiting(SystemClock):

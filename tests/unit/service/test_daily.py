@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from horae.model.account import owner_from, owner_record
 from horae.model.principal import AGENT_QUOTAS, Principal, Role
+from horae.model.tally import AGENT, hour_of
 from horae.model.task import Task
 from horae.ports.store import RunFilter
 from horae.testing.factories import HOUR, MINUTE
@@ -115,5 +118,38 @@ def test_an_admin_s_agent_has_the_limit_of_agents() -> None:
         assert owner_from(owner_record(owner))._replace(version=owner.version) == owner
         house.later(MINUTE)
         assert await house.service.daily.enforce(house.clock.now()) == 0
+
+    played(scene)
+
+
+class _Looked(dict[tuple[int, str], int]):
+    """Counts that tell how often somebody went through all of them."""
+
+    times = 0
+
+    def items(self) -> Any:
+        _Looked.times += 1
+        return super().items()
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        _Looked.times += 1
+        return super().__iter__()
+
+
+def test_hundreds_of_agents_and_owners_are_added_up_once() -> None:
+    """Else a minute's look would take as long as agents by agents by owners: nobody is served meanwhile."""
+
+    async def scene(house: House) -> None:
+        for number in range(5):
+            await house.member(f"owner-{number}")
+        everybody = _Looked({(hour_of(house.clock.now()), f"{AGENT}robot-{number}"): 501 for number in range(50)})
+
+        async def counts(owner: str | None, _hours: object) -> Mapping[tuple[int, str], int]:
+            return everybody if owner is None else {}
+
+        house.store.counts = counts  # type: ignore[method-assign,assignment]  # as if so many had run
+        _Looked.times = 0
+        assert await house.service.daily.enforce(house.clock.now()) == 0
+        assert 0 < _Looked.times <= 10, "not once for each agent of each owner"
 
     played(scene)

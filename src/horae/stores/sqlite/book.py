@@ -22,7 +22,7 @@ from ..rows import node_from
 from .answers import Share
 from .beside import write_beside
 from .gather import everything_of, one_by_id, one_by_key, these
-from .ledger import read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
+from .ledger import glance_at_run, read_latest, read_run, read_runs, read_stranded, read_tasks, read_upcoming
 from .link import Link, Row
 from .pending import Pending
 from .readers import Readers
@@ -114,7 +114,10 @@ class SQLiteBook:
         return await read(lambda link: read_tasks(link, self._seen, wanted, after, limit))
 
     async def run(self, run_id: str, owner: str | None) -> Run | None:
-        run = await self._readers.at_once(lambda link: read_run(link, run_id))
+        run = await self._readers.at_once(lambda link: glance_at_run(link, run_id))
+        if run is None:
+            # It may stand among a million of one instant: nobody else waits for that.
+            run = await self._readers.do(lambda link: read_run(link, run_id))
         return run if run is not None and owner in (None, run.owner) else None
 
     async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:

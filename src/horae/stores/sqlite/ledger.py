@@ -35,6 +35,7 @@ _NEWEST: Final = sql("latest")
 _RUN_LIVE: Final = sql("run_live")
 _RUN_STRAY: Final = sql("run_stray")
 _RUN_AT: Final = sql("run_at")
+_RUN_AMONG_FEW: Final = sql("run_among_few")
 _RUNS_PAGE: Final = sql("runs_page")
 _RUNS_PAGE_OF_TASK: Final = sql("runs_page_of_task")
 _RUNS_PAGE_OF_OWNER: Final = sql("runs_page_of_owner")
@@ -143,12 +144,21 @@ def _facts_of(link: Link, seen: Familiar, rows: Sequence[Row]) -> tuple[Facts, .
     return tuple([facts._replace(lanes=()) if facts.lanes else facts for facts in found])
 
 
-def read_run(link: Link, run_id: str) -> Run | None:
+def glance_at_run(link: Link, run_id: str) -> Run | None:
+    """One that goes on, or stands among the first of its instant; None: whoever wants to know must look at all of them."""
     for statement in (_RUN_LIVE, _RUN_STRAY):
         for row in link.query(statement, (run_id,)):
             return run_from(row, row[RUN_WIDTH])
+    return _run_at(link, _RUN_AMONG_FEW, run_id)
+
+
+def read_run(link: Link, run_id: str) -> Run | None:
+    return glance_at_run(link, run_id) or _run_at(link, _RUN_AT, run_id)
+
+
+def _run_at(link: Link, statement: str, run_id: str) -> Run | None:
     instants = instants_in(run_id)
-    rows = [] if instants is None else link.query(_RUN_AT, (*instants, run_id))
+    rows = [] if instants is None else link.query(statement, (*instants, run_id))
     return run_from(rows[0], rows[0][RUN_WIDTH]) if rows else None
 
 

@@ -105,6 +105,12 @@ WHERE runs.stray = 1 AND runs.id = ?
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_by_plan JOIN tasks ON tasks.seq = runs.task
 WHERE runs.planned BETWEEN ? AND ? AND runs.id = ?
 
+-- name: run_among_few
+-- Of one instant there may be a million: this looks at the first of them only.
+SELECT {run_columns}, tasks.id FROM runs JOIN tasks ON tasks.seq = runs.task
+WHERE runs.seq IN (SELECT few.seq FROM runs AS few INDEXED BY runs_by_plan WHERE few.planned BETWEEN ? AND ? LIMIT 256)
+  AND runs.id = ?
+
 -- name: runs_page
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_by_plan JOIN tasks ON tasks.seq = runs.task
 WHERE {run_filter} ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit

@@ -82,7 +82,8 @@ def _step(server: PostgresServer, sizes: Sizes, rate: int, add: Callable[..., fl
     server.drop_database(url)
     late, used = told["late"], (told["busy"], told["served"])
     cores, effort = (tuple(each / by for each in used) for by in (seconds, max(told["begun"], 1)))
-    return Step(rate, late, many - len(late), cores, effort, logged / many)
+    # What comes again every ten seconds may have begun once more than was asked for.
+    return Step(rate, late, max(many - len(late), 0), cores, effort, logged / many)
 
 
 def _line(step: Step) -> tuple[str, ...]:

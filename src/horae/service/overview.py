@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -81,22 +82,31 @@ class Overviews:
         counts = await book.counts(scope, [NO_HOUR, *range(hour - _HOURS, hour + 1)])
         upcoming = await book.upcoming(scope, _SHOWN)
         # One by one: many that somebody has paused must not hide the one that has given up.
-        failed = await book.tasks(TaskFilter(scope, frozenset({TaskState.FAILED})), limit=_SHOWN)
-        paused = await book.tasks(TaskFilter(scope, frozenset({TaskState.PAUSED})), limit=_LOOKED_AT)
+        states = {state: counts.get((NO_HOUR, STATE + state), 0) for state in TaskState}
+        failed = await self._those(scope, TaskState.FAILED, states, _SHOWN)
+        paused = await self._those(scope, TaskState.PAUSED, states, _LOOKED_AT)
         stranded = await book.stranded(scope, _SHOWN)
         running = await book.runs(RunFilter(scope, states=LIVE), limit=_SHOWN)
         return Overview(
             now,
-            {state: counts.get((NO_HOUR, STATE + state), 0) for state in TaskState},
+            states,
             _outcomes(counts),
             lateness_in(counts, ON_TIME),
             await book.waiting(scope, now),
             running.items,
             upcoming,
-            needs_of((*failed.items, *stranded, *paused.items, *upcoming), now)[:_MOST_NEEDS],
+            needs_of((*failed, *stranded, *paused, *upcoming), now)[:_MOST_NEEDS],
             await book.lanes() if scope is None else (),
             await book.nodes() if scope is None else (),
         )
+
+    async def _those(
+        self, scope: str | None, state: TaskState, counted: Mapping[TaskState, int], most: int
+    ) -> tuple[Facts, ...]:
+        """An owner who has none would be looked for among everybody's."""
+        if not counted[state]:
+            return ()
+        return (await self._book.tasks(TaskFilter(scope, frozenset({state})), limit=most)).items
 
 
 def _outcomes(counts: Counts) -> dict[str, int]:

@@ -46,8 +46,7 @@ class House:
 
 
 def house_of(request: Request) -> House:
-    # By its short name: it is asked for half a dozen times in each request.
-    found: House = request.scope["app"].state._state["house"]  # noqa: SLF001
+    found: House = request.app.state.house
     return found
 
 

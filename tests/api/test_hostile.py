@@ -260,9 +260,7 @@ def test_headers_that_never_end_behind_a_body_are_cut_off(begins: bytes) -> None
         _, writer = await asyncio.open_connection("127.0.0.1", int(api.base.rsplit(":", 1)[1]))
         writer.write(head + begins)
         with pytest.raises(ConnectionError):
-            for _ in range(200):
-                writer.write(more)
-                await writer.drain()
+            await _sent(writer, more, 200)
         writer.close()
         assert (await api.get("/healthz", who=None)).status == 200
 
@@ -281,6 +279,12 @@ def test_a_body_in_many_small_pieces_with_a_header_behind_it_is_read() -> None:
         assert answer.startswith(b"HTTP/1.1 201 "), answer[:300]
 
     within(check)
+
+
+async def _sent(writer: asyncio.StreamWriter, more: bytes, times: int) -> None:
+    for _ in range(times):
+        writer.write(more)
+        await writer.drain()
 
 
 async def _raw(api: Api, sent: bytes) -> bytes:

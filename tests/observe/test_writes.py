@@ -66,6 +66,9 @@ def test_however_many_ask_it_is_tried_now_and_then() -> None:
         clock.advance(0.2)
         assert await writes.problem(store, PATIENCE) is None, "and so is its end"
         assert store.tries == 3
+        store.error = RuntimeError("whatever a driver thinks of")
+        clock.advance(GOOD_FOR)
+        assert isinstance(await writes.problem(store, PATIENCE), StoreUnavailable)
         store.error = OSError("the cable")
         clock.advance(GOOD_FOR)
         assert isinstance(await writes.problem(store, PATIENCE), StoreUnavailable)

@@ -33,6 +33,8 @@ _CHINESE_UNITS: Final = (
     *zip("秒分天周", "smdw", strict=True),
 )
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_LONGEST: Final = 200
+"""Characters: what is longer is no moment, and to find that out would take as long as somebody likes."""
 
 
 class Stretch(NamedTuple):
@@ -53,7 +55,7 @@ def asked_stretch(text: str | datetime, zone: str, now: datetime) -> Stretch:
             raise refuse("naive_instant", value=text)
         return Stretch(text.astimezone(UTC), text.astimezone(UTC))
     try:
-        found = _read(text, zone, now)
+        found = _read(text, zone, now) if len(text) <= _LONGEST else None
     except OverflowError:
         found = None
     if found is None or found.first.year == MINYEAR or found.last.year == MAXYEAR:

@@ -110,7 +110,7 @@ class Carrying:
         """A sign of life, and a look at whether it may go on; a store that is away for a moment changes nothing."""
         while True:
             await self._clock.pause(_BETWEEN_NOTES)
-            if self._is_over():
+            if self._is_given_up():
                 return
             with suppress(HoraeError):
                 if not await self._work.allowed():
@@ -118,9 +118,13 @@ class Carrying:
                 await self._write()
 
     def _is_over(self) -> bool:
-        if self._clock.now() - self.operation.updated > _GIVEN_UP:
+        return self._is_given_up() or self._ending is not None
+
+    def _is_given_up(self) -> bool:
+        silent = self._clock.now() - self.operation.updated > _GIVEN_UP
+        if silent:
             self.end(OperationState.INTERRUPTED)
-        return self._ending is not None
+        return silent
 
     async def _conclude(self) -> None:
         state = self._ending or OperationState.INTERRUPTED

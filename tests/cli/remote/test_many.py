@@ -47,7 +47,9 @@ def _pause(cli: ServedCli) -> list[str]:
             seen: list[int] = []
             bulk = RemoteBulk(connection, SystemClock())
             report = await bulk.act(TaskFilter(text="task"), "pause", {"note": "rain"}, seen.append)
-            assert (report.matched, report.done, report.refused) == ((await bulk.count(TaskFilter())).number,) * 2 + ((),)
+            assert (report.matched, report.done, report.refused) == ((await bulk.count(TaskFilter())).number,) * 2 + (
+                (),
+            )
             assert seen == sorted(seen)
             assert seen[-1] == report.matched
             return connection.asked

@@ -127,6 +127,7 @@ def test_so_long_ago_is_a_moment(text: str, length: timedelta) -> None:
         "前",
         "5m from now",
         "-1:00",
+        "5m" * 100 + " ago",  # so many minutes, and at this length nobody is given their time
     ],
 )
 def test_what_is_no_moment_is_refused_with_examples(text: str) -> None:

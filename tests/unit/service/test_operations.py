@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -390,5 +390,39 @@ def test_pages_go_on_where_they_ended() -> None:
         rest = await operations.page(ADA, first.after, 2)
         assert [each.id for each in (*first.items, *rest.items)] == made[::-1]
         assert await code_of(operations.page(ADA, limit=0)) == "bad_page"
+
+    played(scene)
+
+
+def test_who_is_taken_for_dead_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owner was told that it is over, and may have begun something else."""
+
+    async def scene(house: House) -> None:
+        await garden(house, 20)
+        passed: list[str] = []
+
+        async def slowly(task: Task) -> None:
+            passed.append(task.name)
+            await house.clock.pause(2)
+
+        first = await house.service.operations.begin(ADA, PAUSE, ALL, slowly)
+        answers, put = asyncio.Event(), house.store.put_record
+
+        async def held(*given: Any, **named: Any) -> bool:
+            await answers.wait()
+            return await put(*given, **named)
+
+        monkeypatch.setattr(house.store, "put_record", held)
+        await house.clock.pause(SILENCE.total_seconds() + 1)
+        there = elsewhere(house)
+        assert (await there.get(ADA, first.id)).state is OperationState.INTERRUPTED
+        seen = len(passed)
+        second = await there.begin(ADA, RUN, ALL, nothing)
+        answers.set()
+        await house.clock.pause(10)
+        assert len(passed) == seen < 20
+        assert (await there.get(ADA, first.id)).state is OperationState.INTERRUPTED
+        assert (await ended(house, second)).state is OperationState.FINISHED
+        await there.close()
 
     played(scene)

@@ -1,0 +1,61 @@
+"""An operation as a record: what comes back is what went in, and silence is an end."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from horae.model.operation import (
+    KEPT,
+    SILENCE,
+    Operation,
+    OperationState,
+    TurnedDown,
+    operation_from,
+    operation_record,
+    seat_of,
+    sitting,
+)
+
+NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
+FIRST = Operation("opn_1", "ada", None, "pause", {"state": ["active"]}, {"note": "x"}, NOON, NOON)
+LAST = FIRST._replace(
+    agent="robot",
+    state=OperationState.CANCELLED,
+    total=3,
+    done=1,
+    refused=2,
+    refusals=(TurnedDown("tsk_1", "report", "no_right", "No.", "不行。"),),
+    cancelling=True,
+    ended=NOON + timedelta(minutes=1),
+    problem="token_revoked",
+    version=7,
+)
+
+
+@pytest.mark.parametrize("operation", [FIRST, LAST])
+def test_what_comes_back_is_what_went_in(operation: Operation) -> None:
+    record = operation_record(operation)
+    assert operation_from(record) == operation
+    assert (record.owner, record.expires) == ("ada", NOON + KEPT)
+
+
+def test_half_a_letter_stays_an_escape() -> None:
+    record = operation_record(FIRST._replace(filter={"text": "\ud800"}))
+    assert record.body.encode()
+    assert operation_from(record).filter == {"text": "\ud800"}
+
+
+def test_who_is_silent_for_too_long_was_interrupted() -> None:
+    assert FIRST.as_of(NOON + SILENCE) is FIRST
+    after = FIRST.as_of(NOON + SILENCE + timedelta(microseconds=1))
+    assert (after.state, after.ended) == (OperationState.INTERRUPTED, NOON)
+    assert LAST.as_of(NOON + timedelta(days=1)) is LAST
+
+
+def test_an_owner_has_one_seat() -> None:
+    first = seat_of(FIRST, None)
+    assert (first.record.key, first.replacing, sitting(first.record)) == ("ada", None, "opn_1")
+    second = seat_of(FIRST._replace(id="opn_2"), first.record)
+    assert (second.record.key, second.replacing, sitting(second.record)) == ("ada", first.record.version, "opn_2")

@@ -59,10 +59,15 @@ _VARIES: Final = {"x-request-id", "date", "ratelimit"}
 
 
 async def _asked(
-    app: FastAPI, method: str, path: str, token: str | None, body: bytes = b""
+    app: FastAPI, method: str, path: str, token: str | None, body: bytes = b"", accept: bytes = b"*/*"
 ) -> tuple[int, Mapping[str, str], Any]:
     plain, _, query = path.partition("?")
-    head = [(b"host", b"horae"), (b"content-type", b"application/json"), (b"x-request-id", b"same")]
+    head = [
+        (b"host", b"horae"),
+        (b"content-type", b"application/json"),
+        (b"x-request-id", b"same"),
+        (b"accept", accept),
+    ]
     told: list[dict[str, Any]] = []
     scope = {
         "type": "http",
@@ -125,6 +130,19 @@ def test_what_is_asked_is_answered_alike_on_both_ways(method: str) -> None:
                 body = b'{"unknown": 1}' if method == "POST" else b""
                 answers = [await _asked(app, method, asked, who, body) for app in (short, long)]
                 assert answers[0] == answers[1], (method, asked, who)
+        await service.store.close()
+
+    asyncio.run(compare())
+
+
+def test_a_stream_that_is_refused_when_it_begins_is_refused_alike() -> None:
+    async def compare() -> None:
+        service, _ = await _made()
+        agent = (await service.tokens.make(LOCAL, owner="ada", name="robot", agent="robot"))[1]
+        for accept in (b"text/event-stream", b"application/x-ndjson"):
+            answers = [await _asked(app, "GET", "/v1/events", agent, accept=accept) for app in _apps(service)]
+            assert answers[0] == answers[1]
+            assert answers[0][0] == 403
         await service.store.close()
 
     asyncio.run(compare())

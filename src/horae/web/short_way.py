@@ -11,10 +11,11 @@ from typing import Final, NamedTuple
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Match, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import HoraeError
 from .guarded import Guarded
+from .plain import Bound
 from .problems import on_refusal, on_status
 
 _SAMPLE: Final = "0"
@@ -59,14 +60,7 @@ class ShortWay:
             await self._app(scope, receive, send)
             return
         scope["route"] = found
-        request = Request(scope, receive, send)
-        try:
-            response = await found.answered(request, bound)
-        except HoraeError as error:
-            response = await on_refusal(request, error)
-        except HTTPException as error:
-            response = await on_status(request, error)
-        await response(scope, receive, send)
+        await _answer(found, bound, scope, receive, send)
 
     def _route(self, scope: Scope) -> Guarded | None:
         method, path = scope["method"], scope["path"]
@@ -79,6 +73,26 @@ class ShortWay:
             return None
         scope["path_params"] = {} if found.parameter is None else {found.parameter: last}
         return found.route
+
+
+async def _answer(route: Guarded, bound: Bound, scope: Scope, receive: Receive, send: Send) -> None:
+    """A stream may be refused when it begins, and not only before: until something was sent, that is an answer too."""
+    begun = False
+
+    async def sent(message: Message) -> None:
+        nonlocal begun
+        begun = True
+        await send(message)
+
+    request = Request(scope, receive, send)
+    try:
+        response = await route.answered(request, bound)
+        await response(scope, receive, sent)
+    except (HoraeError, HTTPException) as error:
+        if begun:
+            raise
+        told = await (on_refusal(request, error) if isinstance(error, HoraeError) else on_status(request, error))
+        await told(scope, receive, send)
 
 
 def _first_to_match(routes: Sequence[BaseRoute], method: str, path: str) -> BaseRoute | None:

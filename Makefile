@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS_READY := $(VENV)/.peers-ready
 
+# Hundreds of tests start processes of their own: where nobody may keep compiled modules, each compiles all of them again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help up test lint types contracts check coverage pytest simulation faults soak soak-api bench conformance format clean
 

@@ -8,6 +8,9 @@ from typing import Final, NamedTuple
 from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal, Sentence, UnknownStore
 
 _LONGEST_FACT: Final = 80
+_LONGEST_LIST: Final = 400
+_LIST: Final = "allowed"
+"""What we ourselves name as possible: whoever mistyped a word needs to see all of it."""
 
 
 class Entry(NamedTuple):
@@ -423,7 +426,10 @@ def refuse(code: str, **facts: object) -> Refusal:
 
 def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
     """The refusal that an entry of any catalogue describes, with these facts in its sentences."""
-    told = {name: _shorten(_spelled(fact)) for name, fact in facts.items()}
+    told = {
+        name: _shorten(_spelled(fact), _LONGEST_LIST if name == _LIST else _LONGEST_FACT)
+        for name, fact in facts.items()
+    }
     return entry.kind(
         code,
         {
@@ -442,9 +448,7 @@ def _spelled(fact: object) -> str:
         return type(fact).__name__
 
 
-def _shorten(fact: str) -> str:
+def _shorten(fact: str, most: int) -> str:
     """Hostile input must not come back as a ten-kilobyte message, nor move the cursor of a terminal."""
-    printable = "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: _LONGEST_FACT + 1]
-    )
-    return printable if len(printable) <= _LONGEST_FACT else printable[: _LONGEST_FACT - 1] + "…"
+    printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: most + 1])
+    return printable if len(printable) <= most else printable[: most - 1] + "…"

@@ -66,14 +66,14 @@ def _insert(link: Link, writings: Sequence[Writing]) -> Writing | None:
     values: list[Any] = []
     for (kind, key, owner, body, _, expires), _, _ in writings:
         values += (kind, key, owner, body, expiry(expires))
-    return _missing(writings, link.insert_rows(_INSERT_MANY, values))
+    return _missing(writings, link.write_telling(_INSERT_MANY, values))
 
 
 def _drop(link: Link, writings: Sequence[Writing]) -> Writing | None:
     values: list[Any] = []
     for record, replacing, _ in writings:
         values += (record.kind, record.key, replacing)
-    return _missing(writings, link.insert_rows(_DROP_MANY, values))
+    return _missing(writings, link.write_telling(_DROP_MANY, values))
 
 
 def _update(link: Link, writings: Sequence[Writing]) -> Writing | None:

@@ -70,7 +70,7 @@ class Link:
             self.statements += 1
             self._cursor.execute(text, values[start:end])
 
-    def insert_rows(self, bulk: Bulk, values: list[Any]) -> list[Row]:
+    def write_telling(self, bulk: Bulk, values: list[Any]) -> list[Row]:
         """The same of a statement that says what it has written."""
         return [row for text, start, end in bulk.parts(len(values)) for row in self.query(text, values[start:end])]
 

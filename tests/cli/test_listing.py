@@ -30,6 +30,13 @@ def test_looking_at_a_store_that_is_not_there_makes_none(cli: Cli) -> None:
     assert not cli.path.exists()
 
 
+def test_an_empty_store_is_told_apart_from_a_filter_that_nothing_fits(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "x", "--name", "only")
+    assert cli("rm", "only", "--yes").code == 0
+    assert "no tasks yet" in cli("ls").err
+    assert "no task fits" in cli("ls", "--state", "paused").err
+
+
 def test_the_list_says_when_last_next_and_state(cli: Cli) -> None:
     failures(cli.path)
     done = cli("ls")

@@ -64,7 +64,7 @@ def ls(
     else:
         listed = at_work(out, lambda app: _listed(app, query, sort, None if everything else limit, after))
     if listed is None or not listed.tasks:
-        _tell_none(out, filtered=query != TaskFilter() or listed is not None)
+        _tell_none(out, filtered=query != TaskFilter() or after is not None)
     elif out.json:
         out.data([_json(out, listed, facts) for facts in listed.tasks])
     elif out.quiet:

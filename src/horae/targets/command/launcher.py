@@ -92,8 +92,10 @@ def _carry(order: Order, channel: int, node: int) -> bytes:
         _become(order, channel, me)
     _tell(channel, b"started %d" % command)
     _let_go_of_streams()
-    status = Watch(command, channel, node, order.grace).until_over()
-    _sweep(command)
+    try:
+        status = Watch(command, channel, node, order.grace).until_over()
+    finally:
+        _sweep(command)
     if os.WIFSIGNALED(status):
         return b"signal %d" % os.WTERMSIG(status)
     return b"exit %d" % os.WEXITSTATUS(status)
@@ -163,7 +165,7 @@ class Watch:
 
     def _notice(self, found: set[int]) -> None:
         if self._channel in found:
-            if os.read(self._channel, 64):
+            if _heard(self._channel):
                 self._stop()
             else:
                 self._leave(self._channel)
@@ -298,6 +300,13 @@ def _without_fail(deed: Callable[[bytes], None], path: bytes) -> None:
 def _read_all(number: int) -> bytes:
     with open(number, "rb") as file:
         return file.read()
+
+
+def _heard(channel: int) -> bytes:
+    try:
+        return os.read(channel, 64)
+    except ConnectionError:  # the node is gone, and had not read what it was told
+        return b""
 
 
 def _tell(channel: int, word: bytes) -> None:

@@ -46,7 +46,8 @@ async def open_targets(
     def open_one(name: str, kind: TargetKind) -> Any:
         settings = kinds.settings_of(name)
         if name == "http" and key is not None:
-            settings = {_CALLBACK_KEY: key, **settings}
+            # Whoever takes the answers knows the key of the deployment alone: a token made with another opens nothing.
+            settings = {**settings, _CALLBACK_KEY: key}
         return kind.open(Tools(clock, service.secrets, settings, publish))
 
     return dict(usable(kinds, open_one))

@@ -74,12 +74,14 @@ def _networks(value: Any) -> Networks:
 def _callback(settings: Mapping[str, Any]) -> Callback | None:
     if "callback_url" not in settings:
         return None
-    key = settings.get("callback_key")
-    if not isinstance(key, str) or len(key) < _SHORTEST_KEY:
-        raise refuse("http_bad_setting", name="callback_key", wanted=f"a text of at least {_SHORTEST_KEY} characters")
     url = parse_url(settings["callback_url"])
     if "?" in url.target:
         raise refuse("http_bad_setting", name="callback_url", wanted="a URL without a query")
+    if "callback_key" not in settings:
+        return None  # the key is the deployment's: a node has it, who only looks at a task's target has not
+    key = settings["callback_key"]
+    if not isinstance(key, str) or len(key) < _SHORTEST_KEY:
+        raise refuse("http_bad_setting", name="callback_key", wanted=f"a text of at least {_SHORTEST_KEY} characters")
     return Callback(url.text.rstrip("/"), key)
 
 

@@ -123,7 +123,7 @@ def test_what_could_never_work_is_refused(change: dict[str, Any], code: str) -> 
         ({"connect_timeout": "soon"}, "http_bad_setting"),
         ({"connect_timeout": float("nan")}, "http_bad_setting"),
         ({"connect_timeout": True}, "http_bad_setting"),
-        ({"callback_url": "https://horae.example"}, "http_bad_setting"),
+        ({"callback_url": "ftp://horae.example"}, "url_scheme"),
         ({"callback_url": "https://horae.example", "callback_key": "hunter2"}, "http_bad_setting"),
         ({"callback_url": "ftp://horae.example", "callback_key": "k" * 32}, "url_scheme"),
         ({"callback_url": "https://horae.example/?x", "callback_key": "k" * 32}, "http_bad_setting"),

@@ -1,0 +1,37 @@
+"""Somebody who said 202 reports later, with the token that came with the call."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from horae import Horae, NotFound
+from horae.model.run import RunState
+
+
+@pytest.mark.parametrize("own", [{}, {"callback_key": "k" * 32}], ids=["usual", "with a key of its own"])
+def test_the_token_that_was_sent_is_the_one_that_is_accepted(own: dict[str, str]) -> None:
+    asked: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+
+    async def accept(request: web.Request) -> web.Response:
+        asked.put_nowait((request.headers["Horae-Run"], request.headers["Horae-Callback-Token"]))
+        return web.Response(status=202)
+
+    async def scene() -> None:
+        site = web.Application()
+        site.router.add_post("/", accept)
+        http = {"allow_networks": ["127.0.0.0/8"], "callback_url": "https://horae.example", **own}
+        app = Horae("memory://", targets={"http": http})
+        async with TestServer(site) as server, app:
+            task = await app.schedule({"http": str(server.make_url("/"))}, "now")
+            run, token = await asked.get()
+            with pytest.raises(NotFound):
+                await app.answer(run, "another", result="forged")
+            await app.answer(run, token, result={"rows": 7})
+            ended = await task.wait("10s")
+            assert (ended.id, ended.state, ended.value) == (run, RunState.SUCCEEDED, {"rows": 7})
+
+    asyncio.run(asyncio.wait_for(scene(), 30))

@@ -111,6 +111,18 @@ def test_the_occurrence_of_a_past_instant_is_made_up_for(cli: Cli) -> None:
     assert cli("run", "embed", "--as-of", "yesterday 03:30").code == 6
 
 
+@NODE
+def test_an_instant_is_named_as_lists_show_it(cli: Cli) -> None:
+    """A beat that began between two seconds is shown without its fraction; of a whole day it is the last, not all of them."""
+    every = '{"kind":"every","interval":"PT6H","start":"2026-01-01T00:00:00.480699Z","zone":"UTC"}'
+    assert cli("add", every, "--function", "embed", "--name", "embed").code == 0
+    for named, hour in (("yesterday 12:00", 12), ("yesterday 06:00:00", 6), ("yesterday", 18)):
+        done = cli("run", "embed", "--as-of", named, "--wait", "--json")
+        assert done.code == 0, done.err
+        assert done.json["planned"][11:] == f"{hour:02}:00:00.480699Z"
+    assert cli("run", "embed", "--as-of", "yesterday 06:00:00.0").code == 6
+
+
 def test_backfill_counts_first(cli: Cli) -> None:
     cli("add", "0 * * * *", "--say", "tick", "--zone", "UTC")
     tried = cli("backfill", "tick", "--from", "yesterday 01:00", "--to", "yesterday 10:00", "--dry-run", "--json").json

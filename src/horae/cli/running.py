@@ -18,6 +18,7 @@ from ..model.run import Origin, Run, RunState
 from ..model.task import Task, past_of
 from ..ports.store import RunFilter
 from ..schedule import count
+from ..service.ledger import occurrence_meant
 from ..service.moments import asked_stretch
 from ..service.wishes import read_duration
 from ..wire.runs import run_json
@@ -89,9 +90,9 @@ async def _queue(app: Workplace, name: str, as_of: str | None) -> Queued:
     if as_of is None:
         name = await app.service.tasks.run_now(app.who, facts.task.id)
         return Queued(name, facts.task, zone, await app.anybody())
-    at = asked_stretch(as_of, zone, app.clock.now())
-    after = await app.service.tasks.backfill(app.who, facts.task.id, at.first, at.last, again=True)
-    name = _backfilled(after, at.first, at.last)
+    at = occurrence_meant(facts, as_of, zone, app.clock.now())
+    after = await app.service.tasks.backfill(app.who, facts.task.id, at, at, again=True)
+    name = _backfilled(after, at, at)
     return Queued(name, facts.task, zone, await app.anybody())
 
 

@@ -116,6 +116,17 @@ def _might_be_missed(runs: Sequence[Run]) -> bool:
     return any(run.reason in _NOTHING_RAN or run.span is not None or run.started is not None for run in runs)
 
 
+def occurrence_meant(facts: Facts, at: str, zone: str, now: datetime) -> datetime:
+    """The one occurrence that somebody names as `why` would read it, whether or not it has a row; an instant that is none
+    of the task's own stays what it is."""
+    stretch = asked_stretch(at, facts.task.schedule.zone or zone, now)
+    whole = stretch._replace(last=stretch.first + _meant(at) - MICROSECOND)
+    planned = _planned_in(facts, stretch, now)
+    if planned is None and stretch.exact and whole.last > stretch.first:
+        planned = _planned_in(facts, whole, now)
+    return stretch.first if planned is None else planned
+
+
 def _planned_in(facts: Facts, stretch: Stretch, now: datetime) -> datetime | None:
     task = facts.task
     planned = iterate(task.schedule, stretch.first - MICROSECOND, past_of(task, facts.standing), until=stretch.last)

@@ -15,6 +15,7 @@ from ..model.route import is_route
 from ..model.run import Run, RunState
 from ..model.task import Pause, past_of
 from ..schedule import next  # noqa: A004 - the product's own question
+from ..schedule.preview import fires_in
 from .pile import MICROSECOND, without_repeat
 
 _NO_OCCURRENCE: Final = (EntryKind.RESUME, EntryKind.DEADLINE)
@@ -107,7 +108,7 @@ def _from_rows(facts: Facts, rows: tuple[Run, ...]) -> Explanation:
         answer = _ran(run, run.started, rows)
     for entry in facts.entries:
         if entry.kind is EntryKind.RETRY and (entry.planned, entry.origin) == (run.planned, run.origin):
-            again = entry.due.isoformat()
+            again = _when(facts, entry.due)
             return answer._replace(
                 english=f"{answer.english} It is tried again at {again}.",
                 chinese=f"{answer.chinese}将于 {again} 再次尝试。",
@@ -131,9 +132,9 @@ def _ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
 def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime) -> Explanation:
     pause = facts.standing.pause
     if pause is not None and entry.stand is Stand.ASLEEP and _lasts(pause, at):
-        return _paused(pause)
+        return _paused(facts, pause)
     if at > now or entry.due > now:
-        return _told(Verdict.PENDING, _both(max(at, entry.due).isoformat()))
+        return _told(Verdict.PENDING, _both(_when(facts, max(at, entry.due))))
     if entry.stand in CLAIMABLE:
         return _told(Verdict.OVERDUE)
     return _told(Verdict.WAITING, _waits_for(entry))
@@ -152,20 +153,20 @@ def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
     """No row and no entry is about this very instant: it lies in a range, in a pile, in the future, or nowhere."""
     task, standing = facts.task, facts.standing
     if at < task.created:
-        return _told(Verdict.NOT_CREATED, _both(task.created.isoformat()))
+        return _told(Verdict.NOT_CREATED, _both(_when(facts, task.created)))
     if standing.ended is not None and at >= standing.ended:
         return _told(Verdict.OVER, _both(standing.state.value), reason=standing.reason)
     following = next(without_repeat(task.schedule), at - MICROSECOND, past_of(task, standing))
     if following != at:
         if following is None:
             return _told(Verdict.NOT_PLANNED, ("there is none after it", "之后也没有"))
-        later = following.isoformat()
+        later = _when(facts, following)
         return _told(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
     for entry in facts.entries:
         if _leads_to(entry, at):
             return _from_entry(facts, entry, at, now)
     if at > now:
-        return _told(Verdict.PENDING, _both(at.isoformat()))
+        return _told(Verdict.PENDING, _both(_when(facts, at)))
     return _told(Verdict.FORGOTTEN)
 
 
@@ -180,9 +181,16 @@ def _lasts(pause: Pause, at: datetime) -> bool:
     return pause.until is None or at < pause.until
 
 
-def _paused(pause: Pause) -> Explanation:
+def _paused(facts: Facts, pause: Pause) -> Explanation:
     note = f" ({pause.note})" if pause.note else ""
-    return _told(Verdict.PAUSED, _both(pause.since.isoformat() + note), reason=Reason.PAUSED)
+    return _told(Verdict.PAUSED, _both(_when(facts, pause.since) + note), reason=Reason.PAUSED)
+
+
+def _when(facts: Facts, at: datetime) -> str:
+    """As people read it: on the clock of the task, with its offset, and no finer than it has to be."""
+    local = fires_in(facts.task.schedule.zone or "UTC", [at])[0].local
+    text = local.isoformat(" ", "seconds" if local.second or local.microsecond else "minutes")
+    return f"{text[:-6]} {text[-6:]}"
 
 
 def _both(text: str) -> tuple[str, str]:

@@ -134,18 +134,18 @@ def retry_only() -> World:
             Verdict.OVERDUE,
             "It is due and has not been claimed yet: no engine is running, or all are busy.",
         ),
-        (paused, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
-        (paused, hour(15), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
-        (paused, hour(17), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00 (holiday)."),
-        (paused_until, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01T12:30:00+00:00."),
-        (paused_until, hour(14), Verdict.PENDING, "It is still to come: 2026-03-01T14:00:00+00:00."),
-        (going, hour(14), Verdict.PENDING, "It is still to come: 2026-03-01T14:00:00+00:00."),
-        (going, hour(18), Verdict.PENDING, "It is still to come: 2026-03-01T18:00:00+00:00."),
+        (paused, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01 12:30 +00:00 (holiday)."),
+        (paused, hour(15), Verdict.PAUSED, "The task has been paused since 2026-03-01 12:30 +00:00 (holiday)."),
+        (paused, hour(17), Verdict.PAUSED, "The task has been paused since 2026-03-01 12:30 +00:00 (holiday)."),
+        (paused_until, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01 12:30 +00:00."),
+        (paused_until, hour(14), Verdict.PENDING, "It is still to come: 2026-03-01 14:00 +00:00."),
+        (going, hour(14), Verdict.PENDING, "It is still to come: 2026-03-01 14:00 +00:00."),
+        (going, hour(18), Verdict.PENDING, "It is still to come: 2026-03-01 18:00 +00:00."),
         (overdue, hour(13), Verdict.OVERDUE, "It is due and has not been claimed yet: no engine is running, or all are busy."),
         (overdue, hour(15), Verdict.OVERDUE, "It is due and has not been claimed yet: no engine is running, or all are busy."),
-        (overdue, hour(13.5), Verdict.NOT_PLANNED, "The schedule has no occurrence then; the nearest later one is 2026-03-01T14:00:00+00:00."),
-        (held, hour(14.5), Verdict.NOT_PLANNED, "The schedule has no occurrence then; the nearest later one is 2026-03-01T15:00:00+00:00."),
-        (overdue, hour(11), Verdict.NOT_CREATED, "The task was created only at 2026-03-01T12:00:00+00:00."),
+        (overdue, hour(13.5), Verdict.NOT_PLANNED, "The schedule has no occurrence then; the nearest later one is 2026-03-01 14:00 +00:00."),
+        (held, hour(14.5), Verdict.NOT_PLANNED, "The schedule has no occurrence then; the nearest later one is 2026-03-01 15:00 +00:00."),
+        (overdue, hour(11), Verdict.NOT_CREATED, "The task was created only at 2026-03-01 12:00 +00:00."),
         (completed, hour(14), Verdict.OVER, "The task is completed, so nothing of it starts any more."),
         (cancelled, hour(14), Verdict.OVER, "The task is cancelled, so nothing of it starts any more."),
         (cancelled, hour(13), Verdict.SKIPPED, "It was not run. It was cancelled."),
@@ -168,7 +168,7 @@ def test_nothing_is_planned_any_more() -> None:
 
 def test_what_counts_from_the_end_can_only_estimate() -> None:
     world = World(Every(interval=HOUR, since="end")).claim_at(hour(13))
-    assert why(world, hour(14)).english == "It is still to come: 2026-03-01T14:00:00+00:00."
+    assert why(world, hour(14)).english == "It is still to come: 2026-03-01 14:00 +00:00."
 
 
 def test_the_rows_that_the_answer_rests_on() -> None:
@@ -186,8 +186,8 @@ def test_a_retry_that_is_still_to_come() -> None:
     world.fail(retry_after=MINUTE)
     answer = why(world, hour(13))
     assert answer.verdict is Verdict.RAN
-    assert answer.english.endswith("The target ran and failed. It is tried again at 2026-03-01T13:01:00+00:00.")
-    assert answer.chinese.endswith("将于 2026-03-01T13:01:00+00:00 再次尝试。")
+    assert answer.english.endswith("The target ran and failed. It is tried again at 2026-03-01 13:01 +00:00.")
+    assert answer.chinese.endswith("将于 2026-03-01 13:01 +00:00 再次尝试。")
 
 
 def test_what_never_started_is_tried_again_too() -> None:
@@ -201,7 +201,7 @@ def test_what_never_started_is_tried_again_too() -> None:
 def test_it_was_planned_with_jitter() -> None:
     world = World(Every(interval=HOUR, jitter=40 * MINUTE)).at(hour(13))
     assert world.next is not None
-    assert why(world, hour(13)).english == f"It is still to come: {world.next.due.isoformat()}."
+    assert why(world, hour(13)).english == f"It is still to come: {world.next.due:%Y-%m-%d %H:%M:%S} +00:00."
 
 
 def test_the_reason_is_there_for_programs_too() -> None:
@@ -221,3 +221,9 @@ def test_a_deadline_and_the_end_of_a_pause_are_no_occurrences() -> None:
 
 def test_every_verdict_has_its_sentences() -> None:
     assert set(_SENTENCES) == set(Verdict)
+
+
+def test_times_are_on_the_clock_of_the_task() -> None:
+    world = World(Every(interval=HOUR, zone="Asia/Shanghai")).at(hour(13))
+    assert why(world, hour(14)).english == "It is still to come: 2026-03-01 22:00 +08:00."
+    assert why(world, hour(11)).chinese == "任务在 2026-03-01 20:00 +08:00 才创建。"

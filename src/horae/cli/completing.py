@@ -139,13 +139,14 @@ def _commands(root: Any, here: Any) -> Iterator[tuple[str, str]]:
 
 
 def _values(here: Any, parameter: Any, begun: str, out: Out) -> Iterator[tuple[str, str]]:
-    """An option is known by its name; an argument by its own, or by that of its command where many have one like it."""
+    """Known by its own name, or with that of its command where others have one like it."""
     if parameter is None:
         return
     if parameter.param_type_name == "argument":
         names = [f"{here.name} {parameter.name}", parameter.name]
     else:
-        names = [name.removeprefix("--") for name in parameter.opts]
+        plain = [name.removeprefix("--") for name in parameter.opts]
+        names = [*(f"{here.name} {name}" for name in plain), *plain]
     known = next((_KNOWN[name] for name in names if name in _KNOWN), None)
     if known is not None:
         yield from known(begun, out)
@@ -159,10 +160,15 @@ def _zones(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
 
 
 def _states(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
-    from ..model.run import RunState  # noqa: PLC0415
     from ..model.task import TaskState  # noqa: PLC0415
 
-    yield from ((name, "") for name in dict.fromkeys([*TaskState, *RunState]))
+    yield from ((name, "") for name in TaskState)
+
+
+def _run_states(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
+    from ..model.run import RunState  # noqa: PLC0415
+
+    yield from ((name, "") for name in RunState)
 
 
 def _tasks(begun: str, out: Out) -> Iterator[tuple[str, str]]:
@@ -254,6 +260,7 @@ _KNOWN: Final[dict[str, _Answers]] = {
     "role": _one_of("admin", "member", "viewer"),
     "zone": _zones,
     "state": _states,
+    "runs state": _run_states,
     "shell": _one_of(*SCRIPTS),
     "format": _one_of("auto", "jsonl", "crontab", "nanoclaw", "openclaw"),
     "kind": _one_of("http", "command", "function", "event"),

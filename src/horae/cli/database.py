@@ -54,6 +54,8 @@ def backup(out: Out, path: Path = _PATH) -> None:
     here, there = existing_file(out), path.expanduser().absolute()
     if real_path(there) == real_path(here):
         raise refuse("same_file", path=there)
+    if not there.parent.is_dir():
+        raise refuse("unwritable_file", path=there, problem=f"{there.parent} is no folder")
     if there.exists():
         confirm_replacing(out, there)
 

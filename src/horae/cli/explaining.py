@@ -26,6 +26,7 @@ from .width import columns
 from .workplace import Workplace, at_work
 
 _WAITS = Piece("◐", "odd")
+_TO_COME = Piece("○", "dim")
 _NOT_RUN = Piece("⊘", "odd")
 
 
@@ -91,7 +92,9 @@ def _sign(found: Why) -> Piece:
     told = found.explanation
     if told.runs:
         return sign_of(told.runs[-1])
-    return _WAITS if told.verdict in (Verdict.PENDING, Verdict.WAITING) else _NOT_RUN
+    if told.verdict is Verdict.PENDING:
+        return _TO_COME
+    return _WAITS if told.verdict is Verdict.WAITING else _NOT_RUN
 
 
 def outage_line(out: Out, outage: Outage) -> str:

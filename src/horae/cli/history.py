@@ -135,7 +135,7 @@ def _row(out: Out, rows: Rows, run: Run) -> list[Cell]:
     zone = (task and task.schedule.zone) or rows.zone
     took = NOTHING if run.started is None or run.ended is None else fine(run.ended - run.started)
     return [
-        [sign_of(run), f" {state_of_run(run, out.language)}"],
+        [sign_of(run), f" {state_of_run(run, 'en' if out.plain else out.language)}"],
         run.task_id if task is None else task.name,
         planned_text(run, zone, out.language),
         NOTHING if run.lateness is None else f"+{fine(run.lateness)}",

@@ -150,7 +150,7 @@ def _row(out: Out, listed: Listed, facts: Facts) -> list[Cell]:
         when_cell(task.schedule, listed.zone, language),
         last_cell(listed.last.get(task.id), listed.missed[task.id], listed.now, language),
         next_cell(facts, listed.zone, listed.now, language),
-        state_cell(facts, language),
+        state_cell(facts, "en" if out.plain else language),
     ]
     return [*row, task.id] if out.plain else row
 

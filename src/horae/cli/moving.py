@@ -101,11 +101,11 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
     incoming = _read(path, kind, there, owner, system=system)
 
     async def take(app: Workplace) -> tuple[Plan, Taken]:
-        from .taking_over import Taken, plan_for, take_over  # noqa: PLC0415
+        from .taking_over import plan_for, take_over, would_take  # noqa: PLC0415
 
         plan = await plan_for(app, incoming, path)
         if dry_run:
-            return plan, Taken(left=len(incoming.runs))
+            return plan, would_take(incoming, plan, app.clock.now())
         with out.progress(words.IMPORTING, len(plan.found)) as bar:
             tell = bar.to if len(plan.found) >= _MANY else _nobody
             return plan, await take_over(app, incoming, plan, out.told(words.PAUSED_THERE), tell)

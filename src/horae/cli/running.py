@@ -31,7 +31,7 @@ from .pieces import Piece
 from .refusals import refuse
 from .runsof import failed_run_of, run_of
 from .showing_run import show_whole
-from .signs import fine, first_line, sign_of
+from .signs import fine, first_line, sign_of, state_word
 from .tailing import Tail, said_by, started
 from .workplace import Workplace, at_work
 
@@ -162,7 +162,7 @@ def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
         out.ids([ended.id])
     else:
         took = "–" if ended.started is None or ended.ended is None else fine(ended.ended - ended.started)
-        out.line((sign_of(ended), f" {out.told(words.ENDED, state=ended.state.value, took=took)}"))
+        out.line((sign_of(ended), f" {out.told(words.ENDED, state=state_word(ended.state, out.language), took=took)}"))
         show_whole(out, "", ended.error or "", "bad")
     if ended.state is not RunState.SUCCEEDED:
         raise refuse("awaited_run_failed", id=ended.id, state=ended.state.value, error=first_line(ended.error or ""))

@@ -53,9 +53,9 @@ def set_secret(
 
 def list_secrets(out: Out, owner: str | None = _OWNER) -> None:
     """List names, never values."""
-    from .workplace import at_work  # noqa: PLC0415
+    from .workplace import at_work, is_there  # noqa: PLC0415
 
-    names = at_work(out, lambda app: _names(app, owner))
+    names = at_work(out, lambda app: _names(app, owner)) if is_there(out) else []
     if out.json:
         out.data([_shape(each) for each in names])
     elif out.quiet:

@@ -56,7 +56,11 @@ def state_of_run(run: Run, language: Language) -> str:
         return words.MISSED.told(language, number=count_of(run))
     many = f" ×{count_of(run)}" if count_of(run) > 1 else ""
     why = f" ({run.reason.value})" if run.reason is not None and run.state is not RunState.FAILED else ""
-    return f"{run.state.value}{why}{many}"
+    return f"{state_word(run.state, language)}{why}{many}"
+
+
+def state_word(state: RunState | TaskState, language: Language) -> str:
+    return words.STATES[state].told(language)
 
 
 def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -> Cell:
@@ -85,14 +89,15 @@ def first_line(text: str) -> str:
 
 def state_cell(facts: Facts, language: Language) -> Cell:
     standing = facts.standing
+    state = state_word(standing.state, language)
     if standing.pause is not None:
         note = f": {first_line(standing.pause.note)}" if standing.pause.note else ""
-        return Piece(f"{standing.state.value}{note}", "odd")
+        return Piece(f"{state}{note}", "odd")
     if standing.state is TaskState.FAILED:
-        return Piece(standing.state.value, "bad")
+        return Piece(state, "bad")
     if standing.state is TaskState.ACTIVE and standing.failures:
         return Piece(words.FAILING.told(language, number=standing.failures), "bad")
-    return Piece(standing.state.value, "" if standing.state is TaskState.ACTIVE else "dim")
+    return Piece(state, "" if standing.state is TaskState.ACTIVE else "dim")
 
 
 def next_cell(facts: Facts, zone: str, now: datetime, language: Language) -> Cell:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
@@ -24,7 +24,8 @@ from .workplace import Workplace
 
 _ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 _AT_ONCE = 200
-_Made: TypeAlias = dict[tuple[str | None, str], Task]
+_Key: TypeAlias = tuple[str | None, str]
+_Made: TypeAlias = dict[_Key, Task]
 """By owner and key; without an owner too, for files that know of one key only once."""
 
 
@@ -114,13 +115,26 @@ async def _keep_group(app: Workplace, group: Group, lanes: set[str]) -> None:
         await app.service.lanes.limit(app.who, owner, 1)
 
 
+def would_take(incoming: Incoming, plan: Plan, now: datetime) -> Taken:
+    """What `take_over` will say that it took."""
+    keys = {each.wish.key for each in plan.found if each.wish.key is not None}
+    owned = {(each.wish.owner, each.wish.key) for each in plan.found if each.wish.key is not None}
+    runs = sum(map(len, _of_tasks(incoming.runs, owned | {(None, key) for key in keys}, now).values()))
+    return Taken(runs, len(incoming.runs) - runs, len(incoming.harvest.groups))
+
+
+def _of_tasks(runs: tuple[OldRun, ...], keys: Collection[_Key], now: datetime) -> dict[_Key, list[OldRun]]:
+    """What can be kept: runs that are over, of tasks that are taken."""
+    found: dict[_Key, list[OldRun]] = {}
+    for run in runs:
+        if (run.owner, run.key) in keys and run.past.status in _ENDS and _is_past(run, now):
+            found.setdefault((run.owner, run.key), []).append(run)
+    return found
+
+
 async def _keep_runs(app: Workplace, runs: tuple[OldRun, ...], tasks: _Made) -> int:
     """As rows that have ended. The same run has the same name, so that the second time nothing is written."""
-    of_task: dict[tuple[str | None, str], list[OldRun]] = {}
-    now = app.clock.now()
-    for run in runs:
-        if (run.owner, run.key) in tasks and run.past.status in _ENDS and _is_past(run, now):
-            of_task.setdefault((run.owner, run.key), []).append(run)
+    of_task = _of_tasks(runs, tasks, app.clock.now())
     for key, old in of_task.items():
         rows = [_row(tasks[key], each) for each in old]
         for start in range(0, len(rows), _AT_ONCE):

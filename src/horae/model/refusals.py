@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Final, NamedTuple
 
 from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal, Sentence, UnknownStore
 
+_DAY: Final = timedelta(days=1)
 _LONGEST_FACT: Final = 80
-_LONGEST_LIST: Final = 400
-_LIST: Final = "allowed"
-"""What we ourselves name as possible: whoever mistyped a word needs to see all of it."""
+_LONGEST_OF_OURS: Final = 600
+_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "problem"})
+"""What we ourselves say: every word that is possible, what is about to be done, what is wrong with a file. Cut, it would
+leave out the very part that somebody has to read before they answer."""
 
 
 class Entry(NamedTuple):
@@ -427,7 +430,7 @@ def refuse(code: str, **facts: object) -> Refusal:
 def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
     """The refusal that an entry of any catalogue describes, with these facts in its sentences."""
     told = {
-        name: _shorten(_spelled(fact), _LONGEST_LIST if name == _LIST else _LONGEST_FACT)
+        name: _shorten(_spelled(fact), _LONGEST_OF_OURS if name in _OURS else _LONGEST_FACT)
         for name, fact in facts.items()
     }
     return entry.kind(
@@ -441,6 +444,8 @@ def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
 
 
 def _spelled(fact: object) -> str:
+    if isinstance(fact, timedelta):  # as somebody would type it, not as Python prints it
+        return f"{fact.days}d" if not fact % _DAY else f"{fact.total_seconds():g}s"
     try:
         return str(fact)
     except (RecursionError, ValueError):

@@ -53,6 +53,9 @@ def test_commands_options_zones_and_states(deployment: Deployment) -> None:
     assert answered(deployment, "ls", "--sta") == ["--state"]
     assert answered(deployment, "next", "--zone", "Europe/Berl") == ["Europe/Berlin"]
     assert answered(deployment, "ls", "--state", "pa") == ["paused"]
+    assert answered(deployment, "ls", "--state", "") == ["active", "paused", "completed", "failed", "cancelled"]
+    assert {"timed_out", "lost"} < set(answered(deployment, "runs", "--state", ""))
+    assert answered(deployment, "runs", "--state", "pa") == []
     assert answered(deployment, "--store", "sqlite:///x.db", "simu") == ["simulate"]
 
 

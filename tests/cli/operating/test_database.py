@@ -55,6 +55,21 @@ def test_a_restore_brings_back_what_was_and_keeps_what_is(deployment: Deployment
     assert names(kept) == ["after", "before"]
 
 
+def test_what_a_restore_would_do_is_said_to_the_end(deployment: Deployment) -> None:
+    deployment.add(name="first", when="every 1h", say="x")
+    deployment.ok("db", "backup", "copy.db")
+    done = deployment.horae("db", "restore", "copy.db")
+    assert done.returncode == 2
+    assert f"{deployment.path}.before-restore" in done.stderr
+
+
+def test_a_backup_into_a_folder_that_is_not_there(deployment: Deployment) -> None:
+    deployment.add(name="first", when="every 1h", say="x")
+    done = deployment.horae("db", "backup", "nowhere/copy.db")
+    assert (done.returncode, "Errno" in done.stderr) == (6, False)
+    assert f"{deployment.folder}/nowhere is no folder" in done.stderr
+
+
 def test_a_restore_where_nothing_was(deployment: Deployment) -> None:
     deployment.add(name="only", when="every 1h", say="x")
     deployment.ok("db", "backup", "copy.db")
@@ -142,7 +157,7 @@ def test_upgrade_says_from_and_to(deployment: Deployment) -> None:
 
 
 def test_without_a_store_nothing_is_made(deployment: Deployment) -> None:
-    for arguments in (("db", "check"), ("db", "upgrade"), ("db", "backup", "copy.db"), ("export",), ("secret", "ls")):
+    for arguments in (("db", "check"), ("db", "upgrade"), ("db", "backup", "copy.db"), ("export",)):
         assert deployment.horae(*arguments).returncode == 3, arguments
     assert not deployment.path.exists()
     assert deployment.horae("db", "path", "--store", "memory://").returncode == 6

@@ -172,8 +172,10 @@ def test_a_crontab_is_taken_over_and_what_is_unclear_is_told(deployment: Deploym
 
 def test_nanoclaw_groups_become_records_and_lanes(deployment: Deployment) -> None:
     path = made(deployment.folder, TASK, runs=(RUN,), groups=(GROUP,))
+    tried = deployment.answer("import", str(path), "--zone", "UTC", "--dry-run")
     told = deployment.answer("import", str(path), "--zone", "UTC")
     assert told["groups"] > 0
+    assert tried["runs"] == told["runs"] == {"taken": 1, "left": 0}
     lanes = {lane.name: lane.limit for lane in deployment.inside(lambda app: app.store.lanes())}
     groups = deployment.inside(lambda app: app.store.records("group")).items
     assert len(groups) == told["groups"]

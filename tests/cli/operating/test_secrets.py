@@ -35,6 +35,11 @@ def test_nobody_there_to_ask(deployment: Deployment) -> None:
     assert deployment.horae("secret", "set", "bad name", "-", said="x").returncode == 6
 
 
+def test_where_nothing_is_yet_there_are_no_secrets(deployment: Deployment) -> None:
+    assert deployment.answer("secret", "ls") == []
+    assert not deployment.path.exists()
+
+
 def test_remove_and_rotate(deployment: Deployment) -> None:
     deployment.ok("secret", "set", "token", "-", said=VALUE)
     key = (deployment.folder / "horae.key").read_bytes()

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+from horae import parse
 from horae.cli.commands import ALIASES, COMMANDS, PANELS
 from horae.cli.main import app
+from horae.cli.topics import TOPICS
 from horae.wire.problems import Exit
 from tests.cli.driving import Cli
 from tests.cli.test_schemas import DAILY
@@ -20,6 +23,13 @@ from tests.cli.test_schemas import DAILY
 ROOT = Path(__file__).parents[2]
 MANUAL = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 HEAVY = ("asyncio", "apsw", "rich", "pydantic", "horae.app", "horae.schedule", "horae.service", "horae.stores")
+SHOWN = re.compile(r"^(?:now|once|every|calendar|window|cron|rrule) +(.+)$", re.MULTILINE)
+SCHEDULES = [
+    re.sub(r"\s*[((].*", "", text)
+    for said in TOPICS["schedules"]
+    for line in SHOWN.findall(said)
+    for text in line.split(" · ")
+]
 
 
 def command(name: str) -> Any:
@@ -32,6 +42,25 @@ def test_the_table_of_contents_says_what_the_command_says(name: str) -> None:
     found = command(name)
     assert found is not None
     assert found.help.splitlines()[0] == COMMANDS[name].does.en
+
+
+def test_a_topic_is_explained_in_both_languages(cli: Cli) -> None:
+    listed = cli("help").out
+    for topic in TOPICS:
+        assert f"horae help {topic}\n" in listed
+        assert cli("help", topic).out == TOPICS[topic].en
+        assert cli("help", topic, "--lang", "zh").out == TOPICS[topic].zh
+    assert {str(each.value) for each in Exit} <= set(re.findall(r"^\d+", TOPICS["exit-codes"].en, re.MULTILINE))
+    for said in re.findall(r"^\d+", TOPICS["exit-codes"].en, re.MULTILINE):
+        assert f"| `{said}` |" in MANUAL
+    assert "--missed" in cli("help", "resume").out
+    wrong = cli("help", "cooking")
+    assert (wrong.code, "schedules, zones" in wrong.err) == (6, True)
+
+
+@pytest.mark.parametrize("text", SCHEDULES)
+def test_every_schedule_that_help_shows_is_understood(text: str) -> None:
+    assert parse(text, zone="UTC", now=datetime(2026, 11, 16, tzinfo=UTC))
 
 
 @pytest.mark.parametrize("alias", ALIASES)

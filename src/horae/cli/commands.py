@@ -160,6 +160,13 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
     (
         Words("Meta", "其他"),
         {
+            "help": Command(
+                "helping",
+                Words(
+                    "Explain a topic: schedules, zones, queries, json, exit-codes; or a command.",
+                    "说明一个主题:schedules、zones、queries、json、exit-codes;或一个命令。",
+                ),
+            ),
             "completion": Command(
                 "completing",
                 Words(

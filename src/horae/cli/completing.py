@@ -262,6 +262,7 @@ _KNOWN: Final[dict[str, _Answers]] = {
     "state": _states,
     "runs state": _run_states,
     "shell": _one_of(*SCRIPTS),
+    "topic": _one_of("schedules", "zones", "queries", "json", "exit-codes"),
     "format": _one_of("auto", "jsonl", "crontab", "nanoclaw", "openclaw"),
     "kind": _one_of("http", "command", "function", "event"),
     "lang": _one_of("en", "zh"),

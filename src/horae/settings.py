@@ -375,13 +375,22 @@ def _checked(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
         elif name in _KNOWN and _KNOWN[name].kind == "list" and isinstance(value, list):
             found[name] = tuple(value)
         elif name in _KNOWN:
-            if not isinstance(value, str):
-                raise BadSettings(str(file), f"{name} must be a text, not {value!r}")
-            found[name] = value
+            found[name] = _as_text(file, name, value)
         else:
             known = ", ".join(path for path in _KNOWN if "." not in path)
             raise BadSettings(str(file), f"{name!r} is not a setting; the settings are {known}, and [targets.…]")
     return found
+
+
+def _as_text(file: Path, name: str, value: object) -> str:
+    """As a variable of the environment would say it: TOML has numbers and flags of its own, and people use them."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, int):
+        return str(value)
+    raise BadSettings(str(file), f"{name} must be a text, not {value!r}")
 
 
 WAKES: Final = ("precise", "poll")

@@ -87,6 +87,7 @@ def test_a_body_that_says_to_be_something_else_is_not_guessed_at() -> None:
 SCHEDULES: Final[list[Any]] = [
     "0 0 30 2 *",
     "* " * 5_000,
+    {"kind": "cron", "expression": "0 0 " + ",".join(["1"] * 5_000) + " * *"},
     "every 0s",
     "every -1s",
     "every NaN",

@@ -103,6 +103,13 @@ def test_a_file_says_lists_and_targets_as_tables(tmp_path: Path) -> None:
     assert settings.target("event") == {}
 
 
+def test_a_file_may_say_numbers_and_flags_as_toml_has_them(tmp_path: Path) -> None:
+    file = tmp_path / "horae.toml"
+    file.write_text("port = 4700\napi = false\nrate_limit = 30\n")
+    settings = read_settings({}, (file,))
+    assert [settings.value(name) for name in ("port", "api", "rate_limit")] == ["4700", "off", "30"]
+
+
 def test_a_variable_takes_the_place_of_what_a_file_says_of_a_target(tmp_path: Path) -> None:
     files = a_file(tmp_path, '[targets.command]\nallow = ["a"]\ndirectory = "/srv"\n')
     settings = read_settings({"HORAE_COMMAND_ALLOW": "b"}, files)
@@ -116,7 +123,7 @@ def test_a_variable_takes_the_place_of_what_a_file_says_of_a_target(tmp_path: Pa
     ("text", "problem"),
     [
         ('stor = "x"\n', "'stor' is not a setting; the settings are store, zone, wake"),
-        ("store = 5\n", "store must be a text"),
+        ("store = 5.5\n", "store must be a text"),
         ('zone = ["UTC"]\n', "zone must be a text"),
         ("[store]\na = 1\n", "store must be a text"),
         ("[engine]\nlease = 5\n", "'engine' is not a setting"),

@@ -14,6 +14,7 @@ from horae.model.principal import LOCAL
 from horae.model.task import Task
 from horae.ports.keeping import Keeping
 from horae.service import tail as tails
+from horae.service.tokens import CACHED_SECONDS
 from tests.api.served import Api
 
 from .stage import SECONDS, Frame, Reader, added, happens, many_happen, reading, served, slow_session
@@ -190,6 +191,11 @@ def test_a_token_that_is_revoked_ends_its_streams_and_no_others() -> None:
                 assert await other.details(1) == ["still here"]
 
     asyncio.run(run())
+
+
+def test_a_stream_ends_within_a_second_of_its_token() -> None:
+    """At worst a token was remembered just before it was revoked, and forgotten just after a look."""
+    assert CACHED_SECONDS + hearing.LOOK_SECONDS < 1
 
 
 def test_a_position_that_the_log_no_longer_has_is_told_and_the_rest_follows() -> None:

@@ -1,4 +1,4 @@
-"""Those who listen over HTTP: the one reader of the log, and once a second a look at all streams and their tokens."""
+"""Those who listen over HTTP: the one reader of the log, and every moment a look at all streams and their tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ..model.principal import Principal
 from ..service.service import Service
 from ..service.tail import Listener, Tail, Wanted
 
-LOOK_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 0.4
+"""With the half second for which a token is remembered, a stream ends within a second of its token."""
 HEARTBEAT: Final = 15.0
 STUCK: Final = 60.0
 """Seconds in which a reader has to take something; whoever takes nothing is let go."""

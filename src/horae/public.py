@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from .choices import Fold, Gap, Language
 from .clock import SystemClock
 from .schedule import Calendar, Cron, Every, Now, Once, RRule
-from .schedule.canonical import from_json
+from .schedule.canonical import from_wish
 from .schedule.evaluate import Occurrences, Question, answer, plain_question
 from .schedule.refusals import refuse
 from .schedule.text import read
@@ -39,7 +39,7 @@ def parse(
     if isinstance(text_or_mapping, Schedule):
         return text_or_mapping.with_defaults(_known_zone(zone))
     if isinstance(text_or_mapping, Mapping):
-        return from_json(text_or_mapping).with_defaults(_known_zone(zone))
+        return from_wish(text_or_mapping).with_defaults(_known_zone(zone))
     raise refuse("bad_input", value=type(text_or_mapping).__name__)
 
 

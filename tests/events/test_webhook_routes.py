@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from horae.clock import SystemClock
+from horae.model.principal import LOCAL, Scope
 from horae.outgoing.signing import verify
 from horae.service.watching import Watches, watch
 from tests.api.served import Api
@@ -46,6 +47,24 @@ def test_a_webhook_from_its_making_to_its_end() -> None:
             rows = [row["action"] for row in (await api.get("/v1/audit")).json["items"]]
             assert rows == [f"webhook.{each}" for each in ("remove", "rotate", "edit", "test", "create")]
             assert secret not in (await api.get("/v1/audit")).text
+
+    asyncio.run(run())
+
+
+def test_a_rehearsal_of_rotating_and_removing_is_refused_as_they_would_be_and_changes_nothing() -> None:
+    async def run() -> None:
+        async with served() as api, inbox() as box:
+            made = (await api.post("/v1/webhooks", {"url": f"{box.base}/a"})).json
+            path = f"/v1/webhooks/{made['id']}"
+            _, api.tokens["reader"] = await api.service.tokens.make(LOCAL, owner="ada", name="r", scopes=[Scope.READ])
+            rehearsed = await api.post(f"{path}/rotate?dry_run=true")
+            assert (rehearsed.status, rehearsed.json["secret"]) == (200, None)
+            assert (await api.delete(f"{path}?dry_run=true")).status == 204
+            for method, address in ((api.post, f"{path}/rotate"), (api.delete, path)):
+                assert (await method(f"{address}?dry_run=true", who="reader")).status == 403
+            assert (await api.get(path)).json["both_until"] is None
+            await api.post(f"{path}/test")
+            assert verify([made["secret"]], box.posts[0].headers, box.posts[0].body, SystemClock().now())
 
     asyncio.run(run())
 

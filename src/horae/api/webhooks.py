@@ -97,11 +97,7 @@ async def edit_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry
     "/{webhook_id}", **told("remove_webhook", "Remove a webhook and its secrets", None, status=204, problems=(404,))
 )
 async def remove_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
-    webhooks = acting(request, dry_run=dry_run).webhooks
-    if dry_run:
-        await webhooks.get(who, webhook_id)
-    else:
-        await webhooks.remove(who, webhook_id)
+    await acting(request, dry_run=dry_run).webhooks.remove(who, webhook_id)
     return nothing()
 
 
@@ -116,9 +112,9 @@ async def remove_webhook(request: Request, who: Who, webhook_id: WebhookId, *, d
     ),
 )
 @shows_once("secret")
-async def rotate_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Response:
-    webhook, secret = await house_of(request).service.webhooks.rotate(who, webhook_id)
-    return answer({**webhook_json(webhook), "secret": secret})
+async def rotate_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
+    webhook, secret = await acting(request, dry_run=dry_run).webhooks.rotate(who, webhook_id)
+    return answer({**webhook_json(webhook), "secret": None if dry_run else secret})
 
 
 @router.post(

@@ -86,7 +86,10 @@ def _lateness(out: Out, found: Overview) -> Cell:
 
 
 def _nodes(out: Out, found: Overview) -> Cell:
-    return str(len(found.nodes)) if found.nodes else Piece(out.told(words.NO_ENGINE), "odd")
+    """Which nodes there are is the operator's business; whether there is one is everybody's."""
+    if found.nodes:
+        return str(len(found.nodes))
+    return out.told(words.AN_ENGINE) if found.alive else Piece(out.told(words.NO_ENGINE), "odd")
 
 
 def _running_line(found: Overview, run: Run, names: Mapping[str, str]) -> Cell:

@@ -152,6 +152,7 @@ NONE_FIT: Final = Words("no task fits; horae ls shows all", "没有符合条件�
 NO_RUNS: Final = Words("no runs", "没有运行记录")
 NO_LINES: Final = Words("it said nothing", "没有输出")
 NO_EVENTS: Final = Words("no events", "没有事件")
+AN_ENGINE: Final = Words("an engine is running", "有引擎在运行")
 NO_ENGINE: Final = Words("no engine is running: horae up", "没有引擎在运行:horae up")
 
 # --- runs --------------------------------------------------------------------------------------------------------------

@@ -108,6 +108,20 @@ def show_moment(moment: Moment) -> str:
 # --- in ----------------------------------------------------------------------------------------------------------
 
 
+LONGEST_EXPRESSION: Final = 2_000  # every value of every field written out stays far below this
+
+
+def from_wish(mapping: Mapping[str, Any]) -> Schedule:
+    """As `from_json`, for what somebody asks for: its length is looked at before anything reads it.
+
+    What is kept already stays readable, however long it is.
+    """
+    expression = mapping.get("expression")
+    if isinstance(expression, str) and len(expression) > LONGEST_EXPRESSION:
+        raise refuse("too_long", LONGEST_EXPRESSION, length=len(expression), most=LONGEST_EXPRESSION)
+    return from_json(mapping)
+
+
 def from_json(mapping: Mapping[str, Any]) -> Schedule:
     """A schedule from its canonical mapping, or from a looser one that means the same."""
     kind = mapping.get("kind")

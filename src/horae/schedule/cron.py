@@ -15,7 +15,6 @@ from .wall import DaysAndTimes, TimesOfDay, periodic_offsets
 
 _EVERY_DAY: Final = frozenset(range(1, 32))
 _EVERY_MONTH: Final = frozenset(range(1, 13))
-LONGEST_EXPRESSION: Final = 2_000  # every value of every field written out stays far below this
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,6 @@ class Cron(Schedule):
 
     def __post_init__(self) -> None:
         require("expression", self.expression, str, "a cron expression")
-        if len(self.expression) > LONGEST_EXPRESSION:  # before anything looks at it
-            raise refuse("too_long", LONGEST_EXPRESSION, length=len(self.expression), most=LONGEST_EXPRESSION)
         plan(self.expression)
         object.__setattr__(self, "expression", normalize(self.expression))
         Schedule.__post_init__(self)

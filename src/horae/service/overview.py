@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..model.change import Facts
@@ -16,6 +16,8 @@ from ..model.route import is_route
 from ..model.run import LIVE, Run
 from ..model.tally import NO_HOUR, OUTCOME, STATE, Counts, Lateness, hour_of, lateness_in
 from ..model.task import PauseCause, TaskState
+from ..ports.agreed import agreed_lease
+from ..ports.records import Records
 from ..ports.store import Book, Node, RunFilter, TaskFilter, Waiting
 from .rights import refuse_agent
 
@@ -61,6 +63,8 @@ class Overview(NamedTuple):
     needs: tuple[Need, ...]
     lanes: tuple[LaneUse, ...]
     nodes: tuple[Node, ...]
+    alive: bool
+    """Whether some node lives, for those too who may not see which."""
 
     @property
     def on_time(self) -> float | None:
@@ -68,8 +72,12 @@ class Overview(NamedTuple):
         return self.lateness.on_time / self.lateness.counted if self.lateness.counted else None
 
 
+class Keeping(Book, Records, Protocol):
+    """What it asks of the store."""
+
+
 class Overviews:
-    def __init__(self, book: Book, clock: Clock) -> None:
+    def __init__(self, book: Keeping, clock: Clock) -> None:
         self._book = book
         self._clock = clock
 
@@ -87,6 +95,8 @@ class Overviews:
         paused = await self._those(scope, TaskState.PAUSED, states, _LOOKED_AT)
         stranded = await book.stranded(scope, _SHOWN)
         running = await book.runs(RunFilter(scope, states=LIVE), limit=_SHOWN)
+        nodes = await book.nodes()
+        lease = await agreed_lease(book)
         return Overview(
             now,
             states,
@@ -97,7 +107,8 @@ class Overviews:
             upcoming,
             needs_of((*failed, *stranded, *paused, *upcoming), now)[:_MOST_NEEDS],
             await book.lanes() if scope is None else (),
-            await book.nodes() if scope is None else (),
+            nodes if scope is None else (),
+            any(now - node.renewed <= lease for node in nodes),
         )
 
     async def _those(

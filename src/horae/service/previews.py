@@ -13,7 +13,7 @@ from ..errors import InvalidSchedule
 from ..model.checks import check_number
 from ..model.refusals import refuse
 from ..model.task import Standing, Task, past_of
-from ..schedule import Schedule, from_json, iterate
+from ..schedule import Schedule, from_wish, iterate
 from ..schedule.canonical import read_moment
 from ..schedule.instants import to_datetime
 from ..schedule.lint import lint
@@ -124,7 +124,7 @@ def _read(when: object, zone: str, now: datetime) -> tuple[Schedule, tuple[str, 
         return reading.schedule, reading.notes, reading.named_zone
     if isinstance(when, Mapping):
         shape: Mapping[str, Any] = when
-        return from_json(shape).with_defaults(zone), (), shape.get("zone") is not None
+        return from_wish(shape).with_defaults(zone), (), shape.get("zone") is not None
     raise refuse("bad_when", value=type(when).__name__)
 
 

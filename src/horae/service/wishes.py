@@ -22,7 +22,7 @@ from ..model.policy import (
 )
 from ..model.refusals import refuse
 from ..model.task import Target, Task
-from ..schedule import Once, Schedule, from_json
+from ..schedule import Once, Schedule, from_wish
 from ..schedule.durations import parse_duration
 from ..schedule.text import read
 
@@ -147,7 +147,7 @@ def read_when(when: When, zone: str | None, now: datetime) -> Schedule:
     if isinstance(when, Schedule):
         return when.with_defaults(zone)
     if isinstance(when, Mapping):
-        return from_json(when).with_defaults(zone)
+        return from_wish(when).with_defaults(zone)
     raise refuse("bad_when", value=type(when).__name__)
 
 

@@ -59,6 +59,7 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
         ],
         "lanes": [lane_json(lane) for lane in overview.lanes],
         "nodes": [node_json(node) for node in overview.nodes],
+        "alive": overview.alive,
     }
 
 
@@ -82,6 +83,7 @@ def read_overview(said: Mapping[str, Any]) -> Overview:
         tuple(_need(each) for each in said["needs_you"]),
         tuple(read_lane(each) for each in said["lanes"]),
         tuple(read_node(each) for each in said["nodes"]),
+        said.get("alive", bool(said["nodes"])),
     )
 
 

@@ -15,7 +15,7 @@ from horae.model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
 from horae.ports.store import TaskFilter, Waiting
 from horae.service.overview import NeedKind, needs_of
 from horae.service.wishes import Options
-from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_task, an_entry
+from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_entry
 
 from .stage import ADA, BOB, ROOT, House, played
 
@@ -28,6 +28,18 @@ def test_an_empty_house_is_quiet() -> None:
         assert set(seen.tasks.values()) == {0}
         assert (seen.outcomes, seen.on_time, seen.waiting, seen.needs) == ({}, None, Waiting(), ())
         assert (seen.running, seen.upcoming, seen.lanes, seen.nodes) == ((), (), (), ())
+
+    played(scene)
+
+
+def test_whether_an_engine_lives_is_told_to_everybody_and_which_to_admins_alone() -> None:
+    async def scene(house: House) -> None:
+        assert not (await house.service.overview.now(ADA)).alive
+        await house.store.join(a_node(renewed=house.clock.now()))
+        seen = await house.service.overview.now(ADA)
+        assert (seen.alive, seen.nodes) == (True, ())
+        house.later(HOUR)
+        assert not (await house.service.overview.now(ADA)).alive, "it has not renewed its lease for an hour"
 
     played(scene)
 

@@ -241,6 +241,16 @@ def test_a_head_that_comes_whole_and_is_too_large_is_refused(large: str, before:
     within(check)
 
 
+@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/whoami", "/scheduled-tasks"])
+def test_two_tokens_in_one_head_are_none(path: str) -> None:
+    async def check(api: Api) -> None:
+        both = "".join(f"Authorization: Bearer {api.tokens[who]}\r\n" for who in ("ada", "bob"))
+        answer = await _raw(api, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{both}\r\n".encode())
+        assert answer.startswith(b"HTTP/1.1 401 ")
+
+    within(check)
+
+
 def test_an_address_may_not_be_that_long_either_and_what_is_not_too_large_is_answered() -> None:
     async def check(api: Api) -> None:
         end = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"

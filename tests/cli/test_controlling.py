@@ -161,3 +161,11 @@ def test_a_refusal_keeps_nobody_else_from_their_turn(cli: Cli) -> None:
 def test_either_a_task_or_a_filter(cli: Cli, arguments: list[str], code: str) -> None:
     done = cli(*arguments, "--json")
     assert (done.code, done.problem["code"]) == (2, code)
+
+
+def test_an_edit_says_both_schedules_in_words(cli: Cli) -> None:
+    cli("add", "0 9 * * *", "--say", "x", "--name", "x", "--zone", "UTC")
+    told = cli("edit", "x", "--when", "every day at 08:30", "--dry-run")
+    assert "  ~ when: every day at 09:00, UTC (cron 0 9 * * *) → every day at 08:30, UTC\n" in told.out
+    changed = cli("edit", "x", "--when", "every day at 08:30", "--dry-run", "--json").json["changed"]
+    assert changed["when"]["from"]["kind"] == "cron"

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from ..model.change import Facts
+from ..schedule.describe import sentence
 from ..schedule.preview import fires_in
 from ..service.edits import Edited
 from ..wire.moments import local, utc
@@ -106,7 +107,10 @@ def _tell(out: Out, done: Edited, now: datetime, *, dry_run: bool) -> None:
 def show_changes(out: Out, done: Edited, now: datetime) -> None:
     """Field by field, and the fires that go and come."""
     for name, change in changed_fields(done).items():
-        out.line(("  ~ ", f"{name}: ", Piece(json_text(change["from"]), "dim"), " → ", json_text(change["to"])))
+        before, after = json_text(change["from"]), json_text(change["to"])
+        if name == "when":
+            before, after = (sentence(each.schedule, out.language) for each in (done.before, done.after))
+        out.line(("  ~ ", f"{name}: ", Piece(before, "dim"), " → ", after))
     lines = ((words.GONE, "-", done.fires.removed, done.before), (words.NEW, "+", done.fires.added, done.after))
     for label, sign, instants, task in lines:
         for number, fire in enumerate(fires_in(task.schedule.zone or "UTC", instants[:5])):

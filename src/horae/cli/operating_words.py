@@ -247,13 +247,13 @@ WAITS_FOR_NODE: Final = Words("{number} are due and no running node can run them
 WAITS_FOR_NODE_FIX: Final = Words(
     "horae up FILE.py, with the file that has their functions", "horae up 文件.py,使用包含其函数的文件"
 )
-NODES: Final = Words("{number} nodes are running", "{number} 个节点正在运行")
+NODES: Final = Words("Nodes that are running: {number}", "{number} 个节点正在运行")
 NO_NODES: Final = Words("No engine is running, so nothing fires", "没有引擎在运行,任何任务都不会触发")
 STALE_NODES: Final = Words("{number} nodes are gone without a word: {names}", "{number} 个节点未告别就消失了:{names}")
 STALE_FIX: Final = Words(
     "the next engine that starts recovers what they carried: horae up", "下一个启动的引擎会接手:horae up"
 )
-LANES_FINE: Final = Words("{number} lanes, none closed", "{number} 个通道,均未关闭")
+LANES_FINE: Final = Words("Lanes: {number}, none closed", "{number} 个通道,均未关闭")
 LANES_CLOSED: Final = Words("Lanes with limit 0 start nothing: {names}", "上限为 0 的通道不会启动任何任务:{names}")
 TASKS_FINE: Final = Words("{number} tasks, none needs you", "{number} 个任务,均无需处理")
 TASKS_FAILED: Final = Words("{number} tasks have given up: {names}", "{number} 个任务已放弃:{names}")

@@ -75,3 +75,14 @@ def test_a_wrong_token_is_not_taken_for_none() -> None:
         assert answer.status == 401
 
     played(scene)
+
+
+def test_to_an_agent_it_says_only_whether_it_runs() -> None:
+    async def scene(here: Stage) -> None:
+        await here.node()
+        await made(here)
+        answer = await (await here.agent_of("ada")).get(PATH)
+        assert (answer.status, answer.body["healthy"]) == (200, True)
+        assert answer.body["scheduler"]["tasksInQueue"] == []
+
+    played(scene)

@@ -27,11 +27,12 @@ _UNTOLD: Final[dict[str, Any]] = {"queueSize": None, "nextExecution": None, "tas
 
 @router.get("/api/health/scheduler", **told("scheduler_health", "Whether the scheduler runs", "SchedulerHealth"))
 async def scheduler_health(request: Request) -> Response:
-    """Without a token it says only whether it runs: how much there is to do, and when, is for those whose it is."""
+    """Without a token it says only whether it runs: how much there is to do, and when, is for those whose it is, and
+    not for their agents."""
     service = house_of(request).service
     who = await caller(request) if "authorization" in request.headers else None
     running = await _is_running(service)
-    queue = _UNTOLD if who is None else await _queue(service, who)
+    queue = _UNTOLD if who is None or who.agent is not None else await _queue(service, who)
     return answer({"healthy": running, "scheduler": {"isRunning": running, **queue}})
 
 

@@ -72,7 +72,10 @@ class MemoryBook:
     async def tasks(self, wanted: TaskFilter, after: str | None = None, limit: int = 100) -> Page[Facts]:
         with self._data.lock:
             start = None if after is None else (int(after), "~")
-            ids = (each for _, each in self._data.numbers.order.upwards(start))
+            order = self._data.numbers.order
+            if wanted.labels:
+                order = self._data.tasks.labels.rarest(wanted.owner, wanted.labels)
+            ids = (each for _, each in order.upwards(start))
             everything = (self._data.facts(each, lanes=False) for each in ids)
             found = (facts for facts in everything if facts is not None and _is_wanted(facts, wanted))
             return _page(found, limit, lambda facts: str(self._data.numbers[facts.task.id]))

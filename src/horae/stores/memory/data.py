@@ -31,9 +31,9 @@ class Data:
     def __init__(self) -> None:
         self._transaction = Transaction()
         self.lock = self._transaction.lock
-        self.tasks = Tasks(self._transaction)
-        self.standings: Table[str, Standing] = Table(self._transaction)
         self.numbers = Numbers(self._transaction)
+        self.tasks = Tasks(self._transaction, self.numbers)
+        self.standings: Table[str, Standing] = Table(self._transaction)
         self.entries = Entries(self._transaction, self.numbers)
         self.runs = Runs(self._transaction)
         self.events = Events(self._transaction)

@@ -12,6 +12,7 @@ from .data import Data
 
 def doubts(data: Data) -> Iterator[str]:
     yield from _orphans(data)
+    yield from _labels(data)
     yield from _seats(data)
     yield from _forgotten_tasks(data)
     yield from _counts(data)
@@ -27,6 +28,12 @@ def _orphans(data: Data) -> Iterator[str]:
     for task in data.tasks:
         if task.id not in data.standings:
             yield f"The task {task.id} has no standing."
+
+
+def _labels(data: Data) -> Iterator[str]:
+    there = {(owner, label, task.id) for task in data.tasks for label in task.labels for owner in (None, task.owner)}
+    for task_id in sorted({task_id for *_, task_id in there ^ data.tasks.labels.all_told()}):
+        yield f"The task {task_id} is not found by the labels that it has."
 
 
 def _seats(data: Data) -> Iterator[str]:

@@ -1,30 +1,11 @@
-"""The tasks, by their ids, their natural keys, and the order in which they were added."""
+"""The tasks, by their ids, their natural keys, their labels, and the order in which they were added."""
 
 from __future__ import annotations
 
 from ...model.task import Task
+from .labels import Labels
 from .ordered import Ordered
 from .table import Table, Transaction
-
-
-class Tasks(Table[str, Task]):
-    def __init__(self, transaction: Transaction) -> None:
-        super().__init__(transaction)
-        self.order: Ordered[str] = Ordered()
-        self._by_key: dict[tuple[str, str], str] = {}
-
-    def with_key(self, owner: str, key: str) -> str | None:
-        return self._by_key.get((owner, key))
-
-    def indexed(self, before: Task | None, after: Task | None) -> None:
-        if before is not None and before.key is not None:
-            del self._by_key[before.owner, before.key]
-        if after is not None and after.key is not None:
-            self._by_key[after.owner, after.key] = after.id
-        if before is None and after is not None:
-            self.order.add(after.id)
-        elif after is None and before is not None:
-            self.order.remove(before.id)
 
 
 class Numbers(Table[str, int]):
@@ -45,3 +26,29 @@ class Numbers(Table[str, int]):
             self.order.remove((before, self._ids[before]))
         if after is not None:
             self.order.add((after, self._ids[after]))
+
+
+class Tasks(Table[str, Task]):
+    def __init__(self, transaction: Transaction, numbers: Numbers) -> None:
+        super().__init__(transaction)
+        self.labels = Labels()
+        self._numbers = numbers
+        self.order: Ordered[str] = Ordered()
+        self._by_key: dict[tuple[str, str], str] = {}
+
+    def with_key(self, owner: str, key: str) -> str | None:
+        return self._by_key.get((owner, key))
+
+    def indexed(self, before: Task | None, after: Task | None) -> None:
+        if before is not None and before.key is not None:
+            del self._by_key[before.owner, before.key]
+        if after is not None and after.key is not None:
+            self._by_key[after.owner, after.key] = after.id
+        if before is not None:
+            self.labels.forget(self._numbers[before.id], before)
+        if after is not None:
+            self.labels.note(self._numbers[after.id], after)
+        if before is None and after is not None:
+            self.order.add(after.id)
+        elif after is None and before is not None:
+            self.order.remove(before.id)

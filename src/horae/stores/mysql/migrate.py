@@ -18,8 +18,8 @@ from .failure import code_of
 from .server import Server, one_row, refuse_what_will_not_do
 
 _WAIT_SECONDS: Final = 60
-_THERE_ALREADY: Final = frozenset({1060, 1061})
-"""A column, or an index: of a step that was taken and not noted."""
+_DONE_ALREADY: Final = frozenset({1060, 1061, 1091})
+"""A column or an index is there, or is gone: of a step that was taken and not noted."""
 
 
 async def bring_up_to_date(connection: Any, server: Server, address: Address) -> None:
@@ -95,7 +95,7 @@ async def _execute(connection: Any, statement: str) -> None:
     try:
         await connection.query(statement)
     except Exception as error:
-        if code_of(error) not in _THERE_ALREADY:
+        if code_of(error) not in _DONE_ALREADY:
             raise
 
 

@@ -13,17 +13,13 @@ from ...model.page import LARGEST_PAGE, Page
 from ...model.reason import Reason
 from ...model.route import DOORS
 from ...model.run import LIVE, Run, RunState
-from ...model.task import TaskState
 from ...ports.store import RunFilter, TaskFilter
 from ..familiar import Familiar
 from ..rows import REASONS, RUN_WIDTH, Row, run_from
 from ..run_names import instants_in
-from ..texts import encode
 from .gather import Gathered
 from .link import Link
-
-_TROUBLED_TASKS: Final = frozenset({TaskState.PAUSED, TaskState.FAILED})
-_TROUBLED_RUNS: Final = frozenset(RunState) - LIVE - {RunState.SUCCEEDED}
+from .task_pages import task_rows
 
 _ROWS_EACH: Final = 300
 """What it costs to look at all runs of one task, measured in rows of an index that are only passed by."""
@@ -32,22 +28,7 @@ _LATEST: Final = 2**63 - 1
 
 async def read_tasks(link: Link, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
     size = min(limit, LARGEST_PAGE)
-    states = None if wanted.states is None else sorted(str(state) for state in wanted.states)
-    values = (
-        int(after or 0),
-        size + 1,
-        states,
-        wanted.owner,
-        wanted.name,
-        wanted.lane,
-        wanted.kind,
-        wanted.text,
-        wanted.prefix,
-        encode(wanted.labels),
-    )
-    troubled = wanted.states is not None and wanted.states <= _TROUBLED_TASKS
-    statement = "tasks_page_in_trouble" if troubled and wanted.name is None else "tasks_page"
-    rows = await link.query(statement, *values)
+    rows = await task_rows(link, wanted, int(after or 0), size + 1)
     return Page(await facts_of(link, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
 
 
@@ -173,8 +154,12 @@ async def _page_of_ledger(link: Link, wanted: RunFilter, size: int, values: tupl
         return await link.query("runs_page_of_task", *values, wanted.task_id)
     if wanted.owner is not None and not await _is_large(link, wanted.owner, size, _ROWS_EACH):
         return await link.query("runs_page_of_owner", *values)
-    troubled = wanted.states is not None and wanted.states <= _TROUBLED_RUNS | LIVE
-    return await link.query("runs_page_in_trouble" if troubled else "runs_page", *values)
+    if wanted.states is None or RunState.SUCCEEDED in wanted.states:
+        return await link.query("runs_page", *values)
+    rows: list[Row] = []
+    for state in wanted.states - LIVE:
+        rows += await link.query("runs_page_in_state", *values, str(state))
+    return rows
 
 
 def _order(run: Run) -> tuple[int, int, str]:

@@ -53,7 +53,8 @@ async def _fold(link: Link) -> None:
 async def _doubts(link: Link) -> tuple[str, ...]:
     found: list[str] = []
     for name, tell in _QUESTIONS:
-        found += [tell(*row) for row in await link.query(name)]
+        # A task may be told of once for each of its labels.
+        found += dict.fromkeys(tell(*row) for row in await link.query(name))
     return tuple(found)
 
 
@@ -64,6 +65,7 @@ def _questions() -> Iterator[tuple[str, Callable[..., str]]]:
     )
     yield "orphan_runs", lambda run_id, task: f"The run {run_id} belongs to task number {task}, which is not there."
     yield "tasks_without_standing", lambda task_id: f"The task {task_id} has no standing."
+    yield "mislabelled_tasks", lambda task_id: f"The task {task_id} is not found by the labels that it has."
     yield (
         "wrong_seats",
         lambda lane, taken, sitting: f"The lane {lane} counts {taken} seats taken, but {sitting} live runs sit in it.",

@@ -14,6 +14,7 @@ _INTEGRITY: Final = sql("integrity")
 _ORPHAN_ENTRIES: Final = sql("orphan_entries")
 _ORPHAN_RUNS: Final = sql("orphan_runs")
 _WITHOUT_STANDING: Final = sql("tasks_without_standing")
+_MISLABELLED: Final = sql("mislabelled_tasks")
 _WRONG_SEATS: Final = sql("wrong_seats")
 _FORGOTTEN: Final = sql("forgotten_tasks")
 _MISCOUNTED_STATES: Final = sql("miscounted_states")
@@ -35,6 +36,8 @@ def _contradictions(link: Link) -> Iterator[str]:
         yield f"The run {run_id} belongs to task number {task}, which is not there."
     for (task_id,) in link.query(_WITHOUT_STANDING):
         yield f"The task {task_id} has no standing."
+    for task_id in dict.fromkeys(task_id for (task_id,) in link.query(_MISLABELLED)):
+        yield f"The task {task_id} is not found by the labels that it has."
     for lane, taken, sitting in link.query(_WRONG_SEATS):
         yield f"The lane {lane} counts {taken} seats taken, but {sitting} live runs sit in it."
     for (task_id,) in link.query(_FORGOTTEN):

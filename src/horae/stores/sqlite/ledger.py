@@ -10,7 +10,6 @@ from ...model.ids import microseconds
 from ...model.page import LARGEST_PAGE, Page
 from ...model.route import DOORS
 from ...model.run import LIVE, Run, RunState
-from ...model.task import TaskState
 from ...ports.store import RunFilter, TaskFilter
 from ..familiar import Familiar
 from ..rows import RUN_WIDTH, run_from
@@ -20,12 +19,8 @@ from .gather import Gathered
 from .link import Link, Row
 from .statements import sql
 from .surroundings import named
+from .task_pages import task_rows
 
-_TASKS_PAGE: Final = sql("tasks_page")
-_TASKS_PAGE_OF_OWNER: Final = sql("tasks_page_of_owner")
-_TASKS_PAGE_OF_NAME: Final = sql("tasks_page_of_name")
-_TASKS_PAGE_OF_PREFIX: Final = sql("tasks_page_of_prefix")
-_TASKS_PAGE_IN_TROUBLE: Final = sql("tasks_page_in_trouble")
 _UPCOMING: Final = sql("upcoming")
 _UPCOMING_READY: Final = sql("upcoming_ready")
 _UPCOMING_OF_OWNER: Final = sql("upcoming_of_owner")
@@ -42,8 +37,6 @@ _RUNS_PAGE_OF_OWNER: Final = sql("runs_page_of_owner")
 _RUNS_PAGE_LIVE: Final = sql("runs_page_live")
 _RUNS_PAGE_IN_TROUBLE: Final = sql("runs_page_in_trouble")
 
-_TROUBLED_TASKS: Final = frozenset({TaskState.PAUSED, TaskState.FAILED})
-_TROUBLED_RUNS: Final = frozenset(RunState) - LIVE - {RunState.SUCCEEDED}
 
 _ROWS_EACH: Final = 300
 """What it costs to look at all runs of one task, measured in rows of an index that are only passed by."""
@@ -53,43 +46,8 @@ _LATEST: Final = 2**63 - 1
 
 def read_tasks(link: Link, seen: Familiar, wanted: TaskFilter, after: str | None, limit: int) -> Page[Facts]:
     size = min(limit, LARGEST_PAGE)
-    bindings: dict[str, Any] = {
-        "after": int(after or 0),
-        "states": None if wanted.states is None else encode(sorted(wanted.states)),
-        "name": wanted.name,
-        "lane": wanted.lane,
-        "labels": encode(wanted.labels),
-        "owner": wanted.owner,
-        "kind": wanted.kind,
-        "text": wanted.text,
-        "prefix": wanted.prefix,
-        "limit": size + 1,
-    }
-    rows = _page_in_trouble(link, wanted, bindings) if _is_troubled(wanted) else link.query(_page_of(wanted), bindings)
+    rows = task_rows(link, wanted, int(after or 0), size + 1)
     return Page(_facts_of(link, seen, rows[:size]), str(rows[size - 1][0]) if len(rows) > size else None)
-
-
-def _page_of(wanted: TaskFilter) -> str:
-    """By whichever index leaves the least to look at."""
-    if wanted.prefix is not None:
-        return _TASKS_PAGE_OF_PREFIX
-    if wanted.name is not None:
-        return _TASKS_PAGE_OF_NAME
-    return _TASKS_PAGE if wanted.owner is None else _TASKS_PAGE_OF_OWNER
-
-
-def _is_troubled(wanted: TaskFilter) -> bool:
-    return (
-        wanted.name is None and wanted.prefix is None and wanted.states is not None and wanted.states <= _TROUBLED_TASKS
-    )
-
-
-def _page_in_trouble(link: Link, wanted: TaskFilter, bindings: dict[str, Any]) -> list[Row]:
-    """State by state, each in order by its index: there may be many of either."""
-    found = [
-        row for state in wanted.states or () for row in link.query(_TASKS_PAGE_IN_TROUBLE, bindings | {"state": state})
-    ]
-    return sorted(found)[: bindings["limit"]]
 
 
 def read_upcoming(link: Link, seen: Familiar, owner: str | None, limit: int) -> tuple[Facts, ...]:
@@ -177,20 +135,34 @@ def read_runs(link: Link, wanted: RunFilter, after: str | None, limit: int) -> P
     }
     if wanted.task_id is not None:
         bindings["task_id"] = wanted.task_id
-    rows = link.query(_runs_page_of(link, wanted, size), bindings)
+    rows = _run_rows(link, wanted, size, bindings)
     items = tuple(run_from(row, row[RUN_WIDTH]) for row in rows[:size])
     return Page(items, _key(items[-1]) if items and len(rows) > size else None)
 
 
-def _runs_page_of(link: Link, wanted: RunFilter, size: int) -> str:
+def _run_rows(link: Link, wanted: RunFilter, size: int, bindings: dict[str, Any]) -> list[Row]:
     """By whichever index leaves the least to look at."""
     if wanted.task_id is not None:
-        return _RUNS_PAGE_OF_TASK
+        return link.query(_RUNS_PAGE_OF_TASK, bindings)
     if wanted.states is not None and wanted.states <= LIVE:
-        return _RUNS_PAGE_LIVE
+        return link.query(_RUNS_PAGE_LIVE, bindings)
     if wanted.owner is not None and not _is_large(link, wanted.owner, size, _ROWS_EACH):
-        return _RUNS_PAGE_OF_OWNER
-    return _RUNS_PAGE_IN_TROUBLE if wanted.states is not None and wanted.states <= _TROUBLED_RUNS else _RUNS_PAGE
+        return link.query(_RUNS_PAGE_OF_OWNER, bindings)
+    if wanted.states is None or RunState.SUCCEEDED in wanted.states:
+        return link.query(_RUNS_PAGE, bindings)
+    return _state_by_state(link, wanted.states, bindings)
+
+
+def _state_by_state(link: Link, states: frozenset[RunState], bindings: dict[str, Any]) -> list[Row]:
+    """Each in order by its index; what goes on stands in another one."""
+    rows = link.query(_RUNS_PAGE_LIVE, bindings) if states & LIVE else []
+    for state in states - LIVE:
+        rows += link.query(_RUNS_PAGE_IN_TROUBLE, bindings | {"state": state})
+    return sorted(rows, key=_newness, reverse=True)[: bindings["limit"]] if len(states) > 1 else rows
+
+
+def _newness(row: Row) -> tuple[int, int, str]:
+    return row[5], row[7], row[1]
 
 
 def _key(run: Run) -> str:

@@ -24,7 +24,28 @@ CREATE INDEX tasks_by_owner ON tasks (owner);
 CREATE UNIQUE INDEX tasks_by_key ON tasks (owner, key) WHERE key IS NOT NULL;
 CREATE INDEX tasks_by_name ON tasks (name);
 
--- Where a task stands. Hot and small, and the only index is for what is over. `version` rises with every change of the
+-- Each label of each task, as it is written there: for everybody, and for one owner, in the order in which tasks were
+-- added. Triggers keep it in step, whoever writes the tasks: a transaction of somebody else, or a process of an older
+-- version.
+CREATE TABLE labels (
+  label TEXT NOT NULL,
+  task  INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  PRIMARY KEY (label, task)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX labels_of_owner ON labels (owner, label, task);
+CREATE TRIGGER tasks_labelled AFTER INSERT ON tasks WHEN new.labels <> '[]' BEGIN
+  INSERT INTO labels (label, task, owner) SELECT DISTINCT value, new.seq, new.owner FROM json_each(new.labels);
+END;
+CREATE TRIGGER tasks_relabelled AFTER UPDATE ON tasks WHEN new.labels <> old.labels OR new.owner <> old.owner BEGIN
+  DELETE FROM labels WHERE label IN (SELECT value FROM json_each(old.labels)) AND task = old.seq;
+  INSERT INTO labels (label, task, owner) SELECT DISTINCT value, new.seq, new.owner FROM json_each(new.labels);
+END;
+CREATE TRIGGER tasks_unlabelled AFTER DELETE ON tasks WHEN old.labels <> '[]' BEGIN
+  DELETE FROM labels WHERE label IN (SELECT value FROM json_each(old.labels)) AND task = old.seq;
+END;
+
+-- Where a task stands. Hot and small, and no index holds what goes on. `version` rises with every change of the
 -- definition, the standing, or a run that is live: who has read a task before sees in one number that it knows all of it.
 -- `live` are the numbers of the runs that go on, with commas between them: to look for them would take an index that
 -- every run enters and leaves.
@@ -48,6 +69,8 @@ CREATE TABLE standings (
 CREATE INDEX standings_over ON standings (ended) WHERE ended IS NOT NULL;
 -- Only what is rare: an ordinary run enters none of them.
 CREATE INDEX standings_in_trouble ON standings (state, task) WHERE state IN ('paused', 'failed');
+-- Only the last run of a task enters this one.
+CREATE INDEX standings_done ON standings (state, task) WHERE state IN ('completed', 'cancelled');
 
 -- The priority queue. `stand`: 0 timed, 1 ready, 2 held, 3 parked, 4 asleep.
 CREATE TABLE agenda (
@@ -120,7 +143,7 @@ CREATE UNIQUE INDEX runs_live ON runs (id) WHERE live = 1;
 CREATE UNIQUE INDEX runs_stray ON runs (id) WHERE stray = 1;
 CREATE INDEX runs_asked_to_end ON runs (node) WHERE live = 1 AND cancel IS NOT NULL;
 -- Whatever did not succeed: an ordinary run does not enter it.
-CREATE INDEX runs_in_trouble ON runs (planned, attempt, owner, state)
+CREATE INDEX runs_in_trouble ON runs (state, planned, attempt, owner)
 WHERE state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped');
 
 CREATE TABLE seats (

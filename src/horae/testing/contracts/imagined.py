@@ -76,6 +76,8 @@ policies: Final = st.builds(
     notify_after=st.sampled_from((0, 1, 2, 3)),
 )
 
+labels: Final = st.sampled_from((None, {"source": "import"}, {"source": "web", "room": "a"}, {"room": "a"}))
+
 drafts: Final = st.builds(
     Draft,
     owner=st.sampled_from(OWNERS),
@@ -86,7 +88,7 @@ drafts: Final = st.builds(
     policies=policies,
     key=st.sampled_from((None, None, None, *KEYS)),
     lane=st.sampled_from((None, None, "narrow", "wide")),
-    labels=st.sampled_from((None, {"source": "import"})),
+    labels=labels,
 )
 
 outcomes: Final[st.SearchStrategy[Outcome]] = st.one_of(

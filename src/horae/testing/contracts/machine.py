@@ -52,6 +52,7 @@ from .imagined import (
     OWNERS,
     backward_steps,
     drafts,
+    labels,
     numbers,
     outcomes,
     perhaps_notes,
@@ -420,12 +421,27 @@ class StoreMachine(RecordRules):
 
     @rule(
         owner=st.sampled_from((None, *OWNERS)),
-        states=st.sampled_from((None, frozenset({TaskState.ACTIVE}), frozenset({TaskState.PAUSED, TaskState.FAILED}))),
+        states=st.sampled_from(
+            (
+                None,
+                frozenset({TaskState.ACTIVE}),
+                frozenset({TaskState.PAUSED, TaskState.FAILED}),
+                frozenset({TaskState.CANCELLED, TaskState.COMPLETED}),
+            )
+        ),
         lane=st.sampled_from((None, "narrow")),
+        labels=labels,
         limit=st.integers(1, 5),
     )
-    def list_tasks(self, owner: str | None, states: frozenset[TaskState] | None, lane: str | None, limit: int) -> None:
-        wanted = TaskFilter(owner, states, None, lane)
+    def list_tasks(
+        self,
+        owner: str | None,
+        states: frozenset[TaskState] | None,
+        lane: str | None,
+        labels: dict[str, str] | None,
+        limit: int,
+    ) -> None:
+        wanted = TaskFilter(owner, states, None, lane, tuple(sorted((labels or {}).items())))
         self._ask(lambda side: all_pages(lambda after: side.store.tasks(wanted, after, limit)))
 
     @rule(

@@ -15,6 +15,7 @@ from .feed import FeedContract
 from .fencing import FencingContract
 from .glances import GlancesContract
 from .keys import KeysContract
+from .labels import LabelsContract
 from .lanes import LanesContract
 from .ledger import LedgerContract
 from .moving import MovingContract
@@ -38,6 +39,7 @@ class StoreContract(
     NodesContract,
     TasksContract,
     KeysContract,
+    LabelsContract,
     DeletingContract,
     LedgerContract,
     FeedContract,

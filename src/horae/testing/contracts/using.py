@@ -73,6 +73,7 @@ class UsingContract(Contract):
         facts = await facts_of(store, task)
         assert (facts.task, facts.entries, facts.live) == (task, (an_entry(task),), ())
         assert await store.find("ada", "report") == facts
+        assert (await store.tasks(TaskFilter("ada", labels=(("source", "orders"),)))).items == (facts,)
         assert await store.next_due() == NOON
         assert [each.event.task_id for each in await store.events(0)] == [task.id]
         assert await store.check() == ()

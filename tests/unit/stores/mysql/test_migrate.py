@@ -11,6 +11,7 @@ import pytest
 from horae.errors import UnusableStore
 from horae.ports.moving import Part
 from horae.ports.records import Record
+from horae.ports.store import TaskFilter
 from horae.stores.mysql import MySQLStore, migrate
 from horae.stores.mysql.address import Address
 from horae.stores.named_sql import read_steps
@@ -68,14 +69,21 @@ def test_what_an_older_version_wrote_is_brought_up_to_date(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = new_prefix(mariadb_server)
-    prefix, task = Address.parsed(url).prefix, a_task()
+    prefix, task = Address.parsed(url).prefix, a_task(labels=(("room", "a"), ("Straße", '"\\')))
+    label = "label VARCHAR(420), task BIGINT, owner VARCHAR(255)"
     old = Record("token", "old", "ada", '"kept"', 3)
 
     async def before(store: MySQLStore) -> None:
-        await store.add([a_new_task(task)])
+        # It knew of no labels beside the tasks, and this one would not write any without them.
+        mariadb_server.ask(f"CREATE TABLE {prefix}labels ({label})", database=DATABASE)
+        await store.add([a_new_task(task), a_new_task(a_task())])
+        mariadb_server.ask(f"DROP TABLE {prefix}labels", database=DATABASE)
 
     async def after(store: MySQLStore) -> None:
         assert (await facts_of(store, task)).task == task
+        for each in task.labels:
+            (found,) = (await store.tasks(TaskFilter(labels=(each,)))).items
+            assert found.task == task
         assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
         assert await store.drop_expired(NOON, 10) == 1
         assert (await store.records("token", "ada")).items == (old,)

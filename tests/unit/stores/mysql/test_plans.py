@@ -21,6 +21,7 @@ LOOKS_AT_EVERYTHING: Final = {
     "wrong_seats",
     "forgotten_tasks",
     "miscounted_states",
+    "mislabelled_tasks",
     "both_live_and_over",
     "stock",
     "tallies_page",
@@ -35,7 +36,7 @@ LISTS: Final = {
     if re.match(r"(tasks|runs)_page|upcoming|stranded|latest|waiting|counts|tasks_of_owner|crowded|drop_tallies", name)
 } - {"crowded_agendas"}
 """Pages that people read, and what is swept out: each is planned for what was asked."""
-GROWING: Final = {"tasks", "standings", "agenda", "runs", "events", "lines", "records", "remembered"}
+GROWING: Final = {"tasks", "labels", "standings", "agenda", "runs", "events", "lines", "records", "remembered"}
 HOT: Final = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS]
 ONLY_THE_HEAD: Final = {"old": {"events"}}
 """Where the first rows of an index, as many as a LIMIT says, are all that is read."""

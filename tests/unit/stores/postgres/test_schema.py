@@ -238,7 +238,7 @@ def test_a_node_that_is_at_work_outlives_an_upgrade(
 def test_what_an_older_version_wrote_is_brought_up_to_date(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url, task = new_schema(postgres_server), a_task()
+    url, task = new_schema(postgres_server), a_task(labels=(("room", "a"), ("Straße", '"\\')))
     steps = read_steps(ROOM)
     old = Record("token", "old", "ada", '"kept"', 3)
 
@@ -246,10 +246,13 @@ def test_what_an_older_version_wrote_is_brought_up_to_date(
         with monkeypatch.context() as as_it_was:
             as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
             async with opened(url) as store, connected(store) as connection:
-                await keep(store, task)
+                await keep(store, task, a_task())
                 await connection.execute("INSERT INTO records VALUES ('token', 'old', 'ada', '\"kept\"', 3)")
         async with opened(url) as store:
             assert (await facts_of(store, task)).task == task
+            for label in task.labels:
+                (found,) = (await store.tasks(TaskFilter(labels=(label,)))).items
+                assert found.task == task
             assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
             assert await store.drop_expired(NOON, 10) == 1
             assert (await store.records("token", "ada")).items == (old,)

@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
     async def scene(store: SQLiteStore) -> None:
         await a_running(store)
         await fill(store, "kitchen", a_task())
-        await keep(store, a_task(), due=NOON + SECOND)
+        await keep(store, a_task(labels=(("source", "test"), ("room", "a"))), due=NOON + SECOND)
         assert await store.check() == ()
 
     with_store(tmp_path, scene)
@@ -48,6 +48,9 @@ def doubts_after(path: Path, damage: str) -> tuple[str, ...]:
         ("UPDATE tallies SET number = 7 WHERE owner = 'ada'", ["7 tasks of ada are counted as state:active"]),
         ("DELETE FROM seats", ["lane kitchen counts 0 seats taken, but 1"]),
         ("INSERT INTO seats VALUES ('garden', 'run_1')", ["lane garden counts 1 seats taken, but 0"]),
+        ("DELETE FROM labels WHERE label LIKE '%room%'", ["is not found by the labels"]),
+        ("UPDATE labels SET owner = 'bob'", ["is not found by the labels"]),
+        ("INSERT INTO labels VALUES ('[]', 99, 'ada')", ["The task number 99 is not found by the labels"]),
         ("DELETE FROM agenda", ["is active, but nothing"]),
         ("UPDATE standings SET live = '77' WHERE live IS NOT NULL", ["which of its runs", "which of its runs"]),
     ],

@@ -22,6 +22,7 @@ LOOKS_AT_EVERYTHING = {
     "wrong_seats",
     "forgotten_tasks",
     "miscounted_tasks",
+    "mislabelled_tasks",
     "miscounted_states",
     "stock",
 }

@@ -20,6 +20,14 @@ from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task
 from tests.unit.stores.sqlite.opening import opened
 
 NEW_IN_THREE = ("TABLE tallies", "INDEX tasks_by_name", "INDEX standings_in_trouble", "INDEX runs_in_trouble")
+NEW_IN_EIGHT = (
+    "TRIGGER tasks_labelled",
+    "TRIGGER tasks_relabelled",
+    "TRIGGER tasks_unlabelled",
+    "TABLE labels",
+    "INDEX standings_done",
+)
+LABELS: tuple[tuple[tuple[str, str], ...], ...] = ((), (("room", "a"),), (("Straße", '"\\'), ("room", "a")))
 STATES = [*TaskState] * 3 + [TaskState.FAILED]
 
 
@@ -35,7 +43,7 @@ def as_schema_two_left_it(path: Path) -> None:
         if number <= 2:
             old.execute(script)
     with apsw.Connection(str(path)) as connection:
-        for each in NEW_IN_THREE:
+        for each in (*NEW_IN_EIGHT, *NEW_IN_THREE):
             connection.execute(f"DROP {each}")
         connection.execute("DROP INDEX tasks_by_owner; CREATE INDEX tasks_by_owner ON tasks (owner, id)")
         (nodes,) = [text for text in shape(old) if text.startswith("CREATE TABLE nodes")]
@@ -55,7 +63,10 @@ def old_file(tmp_path: Path) -> Path:
     async def play() -> None:
         async with opened(path) as store:
             changes = [
-                a_new_task(a_task(owner="bob" if place % 4 == 0 else "ada"), standing=Standing(state, ended=NOON))
+                a_new_task(
+                    a_task(owner="bob" if place % 4 == 0 else "ada", labels=LABELS[place % 3]),
+                    standing=Standing(state, ended=NOON),
+                )
                 for place, state in enumerate(STATES)
             ]
             await store.add(changes)
@@ -84,6 +95,10 @@ def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path) -> N
             await keep(store, a_task(), a_task())
             failed = await store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})))
             assert len(failed.items) == STATES.count(TaskState.FAILED)
+            for label, places in (("room", (1, 2)), ("Straße", (2,))):
+                (pair,) = [each for each in LABELS[2] if each[0] == label]
+                found = await store.tasks(TaskFilter(labels=(pair,)))
+                assert len(found.items) == sum(place % 3 in places for place in range(len(STATES)))
             gone = failed.items[0].task
             await store.change(gone.id, None, saying(a_new_task(gone)._replace(deleted=True)))
             counts = await store.counts(None, [NO_HOUR])
@@ -201,3 +216,23 @@ def test_the_hours_of_two_days_stay_in_the_file_and_no_more(tmp_path: Path) -> N
     rows = apsw.Connection(str(path)).execute("SELECT hour, name FROM tallies WHERE owner = '' AND hour > 0").fetchall()
     last = hour_of(NOON + (5 * 24 - 1) * HOUR)
     assert {hour for hour, name in rows if name == OUTCOME + "succeeded"} == set(range(last - KEPT_HOURS + 1, last + 1))
+
+
+def test_a_process_of_an_older_version_that_is_still_at_work_labels_what_it_writes(tmp_path: Path) -> None:
+    """It knows nothing of labels beside the tasks."""
+    path = tmp_path / "horae.db"
+    made, edited, gone = (a_task(labels=LABELS[1]) for _ in range(3))
+
+    async def play() -> None:
+        async with opened(path) as store:
+            await keep(store, made, edited, gone)
+            with apsw.Connection(str(path)) as connection:
+                connection.execute('UPDATE tasks SET labels = \'[["room","b"]]\' WHERE id = ?', (edited.id,))
+                connection.execute("DELETE FROM standings WHERE task = 3; DELETE FROM agenda WHERE task = 3")
+                connection.execute("DELETE FROM tasks WHERE seq = 3")
+            assert [each.task for each in (await store.tasks(TaskFilter(labels=LABELS[1]))).items] == [made]
+            (found,) = (await store.tasks(TaskFilter(labels=(("room", "b"),)))).items
+            assert found.task.id == edited.id
+            assert not [doubt for doubt in await store.check() if "labels" in doubt]
+
+    asyncio.run(play())

@@ -4,11 +4,41 @@
 SELECT tasks.seq, standings.version FROM @tasks AS tasks JOIN @standings AS standings ON standings.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
--- name: tasks_page_in_trouble
+-- name: tasks_page_in_state
 SELECT tasks.seq, standings.version
-FROM @standings AS standings JOIN @tasks AS tasks ON tasks.seq = standings.task
-WHERE standings.trouble IN ('paused', 'failed') AND standings.task > $1 AND {task_filter}
+FROM @standings AS standings STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = standings.task
+WHERE standings.trouble = $11 AND standings.task > $1 AND {task_filter}
 ORDER BY standings.task LIMIT $2
+
+-- name: tasks_page_of_label
+SELECT labelled.task, standings.version
+FROM @labels AS labelled STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = labelled.task
+STRAIGHT_JOIN @standings AS standings ON standings.task = labelled.task
+WHERE labelled.label = $11 AND labelled.task > $1 AND (NOT $4? OR labelled.owner = $4) AND {task_filter}
+ORDER BY labelled.task LIMIT $2
+
+-- name: tasks_with_label
+-- How many, up to a bound.
+SELECT COUNT(*) FROM (
+  SELECT 1 FROM @labels WHERE label = $1 AND (NOT $2? OR owner = $2) LIMIT $3
+) AS labelled
+
+-- name: tasks_of_owner_and_in_states
+SELECT
+  (
+    SELECT CAST(COALESCE(SUM(number), 0) AS SIGNED) FROM (
+      SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      UNION ALL
+      SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+    ) AS mine
+  ),
+  (
+    SELECT CAST(COALESCE(SUM(number), 0) AS SIGNED) FROM (
+      SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name IN ($2)
+      UNION ALL
+      SELECT number FROM @counted WHERE hour = 0 AND name IN ($2)
+    ) AS everybodys
+  )
 
 -- name: upcoming
 SELECT agenda.task, standings.version, agenda.due
@@ -132,9 +162,9 @@ SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks AS tasks ON tasks.
 WHERE {run_filter} AND (NOT $9? OR tasks.id = $9)
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
--- name: runs_page_in_trouble
+-- name: runs_page_in_state
 SELECT {run_columns}, tasks.id FROM @runs AS run STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = run.task
-WHERE run.trouble = 1 AND {run_filter} AND run.planned <= $1
+WHERE run.ended_as = $9 AND {run_filter} AND run.planned <= $1
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: set_lane

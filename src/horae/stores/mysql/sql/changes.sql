@@ -9,13 +9,16 @@ SELECT number FROM @task_numbers WHERE number >= LAST_INSERT_ID() ORDER BY numbe
 -- name: insert_tasks
 INSERT INTO @tasks (
   seq, id, owner, name, schedule, target_kind, target_spec, payload, policies, created, natural_key, lane, labels, version
-) VALUES {rows}
+) VALUES {rows};
+INSERT INTO @labels (label, task, owner) {labels_filter} AND tasks.seq IN ({column_1})
 
 -- name: update_task
 UPDATE @tasks SET
   id = $1, owner = $2, name = $3, schedule = $4, target_kind = $5, target_spec = $6, payload = $7, policies = $8,
   created = $9, natural_key = $10, lane = $11, labels = $12, version = $13
-WHERE seq = $14
+WHERE seq = $14;
+DELETE FROM @labels WHERE task = $14;
+INSERT INTO @labels (label, task, owner) {labels_filter} AND tasks.seq = $14
 
 -- name: insert_standings
 INSERT INTO @standings (
@@ -122,4 +125,5 @@ DELETE said FROM @going AS run STRAIGHT_JOIN @lines AS said ON said.run_id = run
 DELETE FROM @runs WHERE task = $1;
 DELETE FROM @going WHERE task = $1;
 DELETE FROM @standings WHERE task = $1;
+DELETE FROM @labels WHERE task = $1;
 DELETE FROM @tasks WHERE seq = $1

@@ -70,3 +70,14 @@ AND (NOT $5? OR run.owner = $5)
 AND (NOT $6? OR run.state IN ($6))
 AND (NOT $7? OR COALESCE(run.span_last, run.planned) >= $7)
 AND (NOT $8? OR COALESCE(run.span_first, run.planned) <= $8)
+
+-- name: labels_filter
+-- Each label of tasks, as it stands there; the same one twice is one.
+SELECT DISTINCT
+  CONCAT('[', JSON_QUOTE(label.name) COLLATE {collation}, ',', JSON_QUOTE(label.value) COLLATE {collation}, ']') AS label,
+  tasks.seq AS task, tasks.owner
+FROM @tasks AS tasks, JSON_TABLE(tasks.labels, '$[*]' COLUMNS (
+  name VARCHAR(200) CHARACTER SET utf8mb4 COLLATE {collation} PATH '$[0]',
+  value VARCHAR(200) CHARACTER SET utf8mb4 COLLATE {collation} PATH '$[1]'
+)) AS label
+WHERE tasks.labels <> '[]'

@@ -90,6 +90,7 @@ DELETE seats FROM @going AS run STRAIGHT_JOIN @seats AS seats ON seats.run_id = 
 DELETE FROM @going WHERE task IN ($1);
 DELETE FROM @agenda WHERE task IN ($1);
 DELETE FROM @standings WHERE task IN ($1);
+DELETE FROM @labels WHERE task IN ($1);
 DELETE FROM @tasks WHERE seq IN ($1)
 
 -- name: carry_in_runs

@@ -120,6 +120,14 @@ SELECT id, task FROM @going AS run WHERE NOT EXISTS (SELECT 1 FROM @tasks AS tas
 -- name: tasks_without_standing
 SELECT id FROM @tasks AS tasks WHERE NOT EXISTS (SELECT 1 FROM @standings AS s WHERE s.task = tasks.seq)
 
+-- name: mislabelled_tasks
+SELECT COALESCE(MIN(known.id), CONCAT('number ', told.task)) FROM (
+  SELECT label, task, owner, 1 AS way FROM @labels
+  UNION ALL
+  SELECT label, task, owner, -1 FROM ({labels_filter}) AS there
+) AS told LEFT JOIN @tasks AS known ON known.seq = told.task
+GROUP BY told.task, told.label, told.owner HAVING SUM(way) <> 0 ORDER BY told.task
+
 -- name: wrong_seats
 SELECT lane, CAST(SUM(taken) AS SIGNED), CAST(SUM(sitting) AS SIGNED) FROM (
   SELECT lane, COUNT(*) AS taken, 0 AS sitting FROM @seats GROUP BY lane

@@ -4,10 +4,41 @@
 SELECT tasks.seq, standings.version FROM @tasks JOIN @standings ON standings.task = tasks.seq
 WHERE {task_filter} ORDER BY tasks.seq LIMIT $2
 
--- name: tasks_page_in_trouble
+-- name: tasks_page_in_state
 SELECT tasks.seq, standings.version FROM @standings JOIN @tasks ON tasks.seq = standings.task
-WHERE standings.state IN ('paused', 'failed') AND standings.task > $1 AND {task_filter}
-ORDER BY standings.task LIMIT $2
+WHERE standings.state = $11 AND {task_filter} ORDER BY standings.task LIMIT $2
+
+-- name: tasks_page_of_label
+-- The order is said within, so that the planner goes by the label whatever it believes of how many have it.
+SELECT labelled.task, standings.version
+FROM (
+  SELECT task FROM @labels WHERE label = $11 AND task > $1 AND ($4::text IS NULL OR owner = $4) ORDER BY task
+) AS labelled
+JOIN @tasks ON tasks.seq = labelled.task JOIN @standings ON standings.task = labelled.task
+WHERE {task_filter} ORDER BY labelled.task LIMIT $2
+
+-- name: tasks_with_label
+-- How many, up to a bound.
+SELECT count(*) FROM (
+  SELECT 1 FROM @labels WHERE label = $1 AND ($2::text IS NULL OR owner = $2) LIMIT $3
+) AS labelled
+
+-- name: tasks_of_owner_and_in_states
+SELECT
+  (
+    SELECT coalesce(sum(number), 0)::bigint FROM (
+      SELECT number FROM @tallies WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+      UNION ALL
+      SELECT number FROM @counted WHERE hour = 0 AND owner = $1 AND name LIKE 'state:%'
+    ) AS mine
+  ),
+  (
+    SELECT coalesce(sum(number), 0)::bigint FROM (
+      SELECT number FROM @tallies WHERE hour = 0 AND owner = '' AND name = ANY ((SELECT $2::text::text[])::text[])
+      UNION ALL
+      SELECT number FROM @counted WHERE hour = 0 AND name = ANY ((SELECT $2::text::text[])::text[])
+    ) AS everybodys
+  )
 
 -- name: upcoming
 SELECT agenda.task, standings.version, agenda.due
@@ -122,9 +153,9 @@ SELECT {run_columns}, tasks.id FROM @going AS run JOIN @tasks ON tasks.seq = run
 WHERE {run_filter} AND ($9::text IS NULL OR tasks.id = $9)
 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4
 
--- name: runs_page_in_trouble
+-- name: runs_page_in_state
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks ON tasks.seq = run.task
-WHERE run.state <> 'succeeded' AND {run_filter} AND run.planned + 0 <= $1
+WHERE run.state = $9 AND run.state <> 'succeeded' AND {run_filter} AND run.planned + 0 <= $1
 ORDER BY run.planned + 0 DESC, run.attempt DESC, run.id DESC LIMIT $4
 
 -- name: set_lane

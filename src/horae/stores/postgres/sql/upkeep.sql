@@ -136,6 +136,15 @@ SELECT id, task FROM @going WHERE NOT EXISTS (SELECT 1 FROM @tasks WHERE tasks.s
 -- name: tasks_without_standing
 SELECT id FROM @tasks WHERE NOT EXISTS (SELECT 1 FROM @standings WHERE standings.task = tasks.seq)
 
+-- name: mislabelled_tasks
+SELECT coalesce(min(tasks.id), 'number ' || told.task) FROM (
+  SELECT label, task, owner, 1 AS way FROM @labels
+  UNION ALL
+  SELECT DISTINCT each.value::text, tasks.seq, tasks.owner, -1
+  FROM @tasks CROSS JOIN LATERAL json_array_elements(tasks.labels::json) AS each WHERE tasks.labels <> '[]'
+) AS told LEFT JOIN @tasks ON tasks.seq = told.task
+GROUP BY told.task, told.label, told.owner HAVING sum(way) <> 0 ORDER BY told.task
+
 -- name: wrong_seats
 SELECT lane, sum(taken)::bigint, sum(sitting)::bigint FROM (
   SELECT lane, count(*) AS taken, 0 AS sitting FROM @seats GROUP BY lane

@@ -22,11 +22,47 @@ FROM tasks INDEXED BY tasks_by_id JOIN standings ON standings.task = tasks.seq
 WHERE tasks.id >= :prefix AND tasks.id < :prefix || '~' AND tasks.seq > :after AND {task_filter}
 ORDER BY tasks.seq LIMIT :limit
 
+-- name: tasks_page_of_label
+SELECT tasks.seq, standings.version
+FROM labels NOT INDEXED CROSS JOIN tasks ON tasks.seq = labels.task JOIN standings ON standings.task = tasks.seq
+WHERE labels.label = :label AND labels.task > :after AND {task_filter} ORDER BY labels.task LIMIT :limit
+
+-- name: tasks_page_of_label_and_owner
+SELECT tasks.seq, standings.version
+FROM labels INDEXED BY labels_of_owner CROSS JOIN tasks ON tasks.seq = labels.task
+JOIN standings ON standings.task = tasks.seq
+WHERE labels.owner = :owner AND labels.label = :label AND labels.task > :after AND {task_filter}
+ORDER BY labels.task LIMIT :limit
+
+-- name: tasks_with_label
+-- How many, up to a bound.
+SELECT count(*) FROM (SELECT 1 FROM labels NOT INDEXED WHERE label = :label LIMIT :most)
+
+-- name: tasks_with_label_and_owner
+SELECT count(*) FROM (
+  SELECT 1 FROM labels INDEXED BY labels_of_owner WHERE owner = :owner AND label = :label LIMIT :most
+)
+
 -- name: tasks_page_in_trouble
 SELECT tasks.seq, standings.version
 FROM standings INDEXED BY standings_in_trouble CROSS JOIN tasks ON tasks.seq = standings.task
 WHERE standings.state IN ('paused', 'failed') AND standings.state = :state AND standings.task > :after AND {task_filter}
 ORDER BY standings.task LIMIT :limit
+
+-- name: tasks_page_done
+SELECT tasks.seq, standings.version
+FROM standings INDEXED BY standings_done CROSS JOIN tasks ON tasks.seq = standings.task
+WHERE standings.state IN ('completed', 'cancelled') AND standings.state = :state AND standings.task > :after
+  AND {task_filter}
+ORDER BY standings.task LIMIT :limit
+
+-- name: tasks_of_owner_and_in_states
+SELECT
+  (SELECT coalesce(sum(number), 0) FROM tallies WHERE hour = 0 AND owner = :owner AND name LIKE 'state:%'),
+  (
+    SELECT coalesce(sum(number), 0) FROM tallies
+    WHERE hour = 0 AND owner = '' AND name IN (SELECT 'state:' || value FROM json_each(:states))
+  )
 
 -- name: upcoming
 -- Of one owner too, where that is so large that enough is soon found among everybody's.
@@ -133,7 +169,7 @@ WHERE runs.live = 1 AND {run_filter} ORDER BY runs.planned DESC, runs.attempt DE
 
 -- name: runs_page_in_trouble
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_in_trouble JOIN tasks ON tasks.seq = runs.task
-WHERE runs.state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped') AND {run_filter}
+WHERE runs.state IN ('failed', 'timed_out', 'lost', 'cancelled', 'skipped') AND runs.state = :state AND {run_filter}
 ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit
 
 -- name: set_lane

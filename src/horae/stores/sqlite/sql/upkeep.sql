@@ -81,6 +81,14 @@ SELECT id, task FROM runs WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.seq 
 -- name: tasks_without_standing
 SELECT id FROM tasks WHERE NOT EXISTS (SELECT 1 FROM standings WHERE standings.task = tasks.seq)
 
+-- name: mislabelled_tasks
+SELECT coalesce(tasks.id, 'number ' || told.task) FROM (
+  SELECT label, task, owner, 1 AS way FROM labels
+  UNION ALL
+  SELECT DISTINCT label.value, tasks.seq, tasks.owner, -1 FROM tasks, json_each(tasks.labels) AS label
+) AS told LEFT JOIN tasks ON tasks.seq = told.task
+GROUP BY told.task, told.label, told.owner HAVING sum(way) <> 0 ORDER BY told.task
+
 -- name: wrong_seats
 SELECT lane, sum(taken), sum(sitting) FROM (
   SELECT lane, count(*) AS taken, 0 AS sitting FROM seats GROUP BY lane

@@ -1,0 +1,44 @@
+"""Which tasks have a label, for everybody and for one owner, in the order in which they were added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from ...model.task import Task
+from .ordered import Ordered
+
+Label: TypeAlias = tuple[str, str]
+Numbered: TypeAlias = tuple[int, str]
+"""The number and the id of a task."""
+
+_NOBODYS: Final[Ordered[Numbered]] = Ordered()
+
+
+class Labels:
+    def __init__(self) -> None:
+        self._tasks: dict[tuple[str | None, Label], Ordered[Numbered]] = {}
+
+    def rarest(self, owner: str | None, labels: tuple[Label, ...]) -> Ordered[Numbered]:
+        """The tasks that have the one of these labels that the fewest have."""
+        return min((self._tasks.get((owner, label), _NOBODYS) for label in labels), key=len)
+
+    def note(self, number: int, task: Task) -> None:
+        for key in _keys(task):
+            self._tasks.setdefault(key, Ordered()).add((number, task.id))
+
+    def forget(self, number: int, task: Task) -> None:
+        for key in _keys(task):
+            tasks = self._tasks[key]
+            tasks.remove((number, task.id))
+            if not len(tasks):
+                del self._tasks[key]
+
+    def all_told(self) -> set[tuple[str | None, Label, str]]:
+        return {(owner, label, each) for (owner, label), tasks in self._tasks.items() for _, each in tasks.upwards()}
+
+
+def _keys(task: Task) -> Iterator[tuple[str | None, Label]]:
+    for label in dict.fromkeys(task.labels):
+        yield None, label
+        yield task.owner, label

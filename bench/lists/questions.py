@@ -18,6 +18,7 @@ Question: TypeAlias = Callable[[Horae], Awaitable[Any]]
 
 _SMALL: Final = Principal(SMALL_OWNER)
 _LARGE: Final = Principal(LARGE_OWNER)
+_FAILED: Final = frozenset({TaskState.FAILED})
 _LATER: Final = "tsk_later"
 
 
@@ -82,9 +83,14 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "tasks, a page in the middle": _later_page,
     "tasks, active": tasks(_states(TaskState.ACTIVE)),
     "tasks, failed": tasks(_states(TaskState.FAILED)),
+    "tasks, failed, of a small owner": tasks(_states(TaskState.FAILED), _SMALL),
     "tasks, completed": tasks(_states(TaskState.COMPLETED)),
+    "tasks, cancelled, of which there are none": tasks(_states(TaskState.CANCELLED)),
     "tasks with a label that many have": tasks(TaskFilter(labels=(COMMON_LABEL,))),
     "tasks with a label that ten have": tasks(TaskFilter(labels=(RARE_LABEL,))),
+    "tasks with that label and one that all have": tasks(TaskFilter(labels=(RARE_LABEL, ("source", "api")))),
+    "tasks of a small owner with a label that many have": tasks(TaskFilter(labels=(COMMON_LABEL,)), _SMALL),
+    "tasks, failed, with a label that many have": tasks(TaskFilter(None, _FAILED, labels=(COMMON_LABEL,))),
     "tasks by name": tasks(TaskFilter(name="fetch report 000017")),
     "tasks by a text that many have": tasks(TaskFilter(text="report")),
     "tasks by a text that ten have": tasks(TaskFilter(text=RARE_TEXT)),

@@ -12,11 +12,16 @@ from horae.stores.memory import MemoryStore
 from horae.testing.contracts import JournalContract, RecordsContract, StoreContract, WholeStore
 from horae.testing.decisions import PlannedFailure
 
+from .defective_labels import LABELS_DEFECTS
 from .defective_moving import MOVING_DEFECTS
 from .defective_records import RECORDS_DEFECTS
 from .defective_stores import DEFECTS
 
-CASES = [(store, name) for store, names in (DEFECTS | MOVING_DEFECTS | RECORDS_DEFECTS).items() for name in names]
+CASES = [
+    (store, name)
+    for store, names in (DEFECTS | LABELS_DEFECTS | MOVING_DEFECTS | RECORDS_DEFECTS).items()
+    for name in names
+]
 
 
 class Contracts(StoreContract, RecordsContract, JournalContract):

@@ -121,6 +121,49 @@ def test_a_look_at_everything_is_noticed(postgres_server: PostgresServer) -> Non
     run(scene())
 
 
+PAGES = {
+    "tasks_page_of_label": (
+        '0, 101, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \'[["room","a"]]\', \'["room","a"]\'',
+        "labels_pkey",
+    ),
+    "tasks_page_in_state": (
+        "0, 101, '{completed}', NULL, NULL, NULL, NULL, NULL, NULL, '[]', 'completed'",
+        "standings_done",
+    ),
+    "runs_page_in_state": (f"{2**62}, 1, 'x', 101, NULL, '{{cancelled}}', NULL, NULL, 'cancelled'", "runs_in_trouble"),
+}
+"""What is asked, and the index that leads to it."""
+AS_LISTS_ARE_READ = "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on"
+RARE = """
+UPDATE tasks SET labels = '[["team","b"]]' WHERE seq % 2 = 0;
+UPDATE tasks SET labels = '[["room","a"],["team","b"]]' WHERE seq % 2000 = 0;
+UPDATE standings SET state = 'completed' WHERE task % 2000 = 0;
+UPDATE runs SET state = CASE WHEN planned % 2000 = 0 THEN 'cancelled' ELSE 'skipped' END WHERE planned % 2 = 0;
+"""
+
+
+@pytest.mark.parametrize("analysed", [False, True])
+def test_a_page_of_what_is_rare_goes_by_its_index(postgres_server: PostgresServer, analysed: bool) -> None:  # noqa: FBT001
+    async def scene() -> None:
+        url = new_schema(postgres_server)
+        async with opened(url) as store, connected(store) as connection:
+            await connection.execute(FILL.format(rows=ROWS) + RARE)
+            if analysed:
+                await connection.execute("ANALYZE")
+            link = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
+            for name, (values, index) in PAGES.items():
+                await link.execute(
+                    f"PREPARE p_{name} AS {qualified(named_sql.filled(name, KNOWN), store.address.schema)}"
+                )
+                await link.execute(AS_LISTS_ARE_READ)
+                told = json.loads(await link.fetchval(f"EXPLAIN (FORMAT json) EXECUTE p_{name}({values})"))[0]["Plan"]
+                assert index in {step.get("Index Name") for step in steps(told)}, (name, told)
+                assert not [each for each in costly(told) if each.startswith("all of")], (name, costly(told))
+            link.terminate()
+
+    run(scene())
+
+
 FILL = """
 INSERT INTO tasks SELECT n, 'tsk_' || n, 'owner ' || n % 50, 'name', '{{}}', 'function', '{{}}', '{{}}', '{{}}', n, NULL, NULL, '[]', 1
 FROM generate_series(1, {rows}) AS n;

@@ -1,0 +1,71 @@
+"""Stores that go wrong about labels, and the tests of the contract that must notice it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from horae.model.task import Task
+from horae.stores.memory import MemoryStore
+from horae.stores.memory.labels import Label, Labels, Numbered
+from horae.stores.memory.ordered import Ordered
+
+
+class _Kept(Labels):
+    """As they were when a task was first seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[str] = set()
+
+    def note(self, number: int, task: Task) -> None:
+        if task.id not in self._seen:
+            self._seen.add(task.id)
+            super().note(number, task)
+
+    def forget(self, number: int, task: Task) -> None:
+        """Nothing is forgotten."""
+
+
+class _Added(Labels):
+    def forget(self, number: int, task: Task) -> None:
+        """Nothing is forgotten."""
+
+
+class _FirstOfAll(Labels):
+    def rarest(self, owner: str | None, labels: tuple[Label, ...]) -> Ordered[Numbered]:
+        """Of one owner, what the first who had the label has."""
+        others = [each for (whose, label), each in self._tasks.items() if label == labels[0] and whose is not None]
+        return super().rarest(owner, labels) if owner is None or not others else others[0]
+
+
+class LabelsOnce(MemoryStore):
+    def __init__(self) -> None:
+        super().__init__()
+        self._data.tasks.labels = _Kept()
+
+
+class NeverUnlabels(MemoryStore):
+    def __init__(self) -> None:
+        super().__init__()
+        self._data.tasks.labels = _Added()
+
+
+class LooksAmongAnothersLabels(MemoryStore):
+    def __init__(self) -> None:
+        super().__init__()
+        self._data.tasks.labels = _FirstOfAll()
+
+
+LABELS_DEFECTS: Final[dict[type[MemoryStore], tuple[str, ...]]] = {
+    LabelsOnce: (
+        "test_an_edit_changes_by_which_labels_a_task_is_found",
+        "test_an_upsert_labels_too",
+        "test_what_is_carried_in_is_found_by_its_labels",
+    ),
+    NeverUnlabels: (
+        "test_a_deleted_task_is_found_by_no_label",
+        "test_what_retention_forgets_is_found_by_no_label",
+        "test_a_change_that_fails_leaves_the_labels_as_they_were",
+    ),
+    LooksAmongAnothersLabels: ("test_nobody_finds_by_a_label_what_is_anothers",),
+}

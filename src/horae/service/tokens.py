@@ -153,9 +153,10 @@ class Tokens:
 
     async def first(self) -> str | None:
         """The first token of a new deployment, for an owner `admin`; None where there was one before."""
+        # The owner is read first: whoever makes a token between these two looks has changed the owner as well.
+        known = await self._store.get_record(OWNER_KIND, FIRST_OWNER)
         if (await self._store.records(TOKEN_KIND, limit=1)).items:
             return None
-        known = await self._store.get_record(OWNER_KIND, FIRST_OWNER)
         owner = Owner(FIRST_OWNER, Role.ADMIN, self._clock.now()) if known is None else self._accounts.read(known)
         owner = owner._replace(role=Role.ADMIN, revoked=None)
         token, text = self._new(FIRST_OWNER, "first", SCOPES_OF[Role.ADMIN])

@@ -11,6 +11,7 @@ import pytest
 
 from horae import Horae
 from horae.app.horae import Item
+from horae.app.interpreter import Interpreter
 from horae.errors import InvalidSchedule
 
 USUAL = (700, 10, 10)
@@ -101,3 +102,19 @@ def test_many_tasks_are_added_without_a_look_for_garbage() -> None:
 
     asyncio.run(scene())
     assert seen == [False, True, True, False, False]
+
+
+def test_a_process_of_our_own_lets_threads_have_their_turn_at_once() -> None:
+    interpreter = Interpreter()
+    interpreter.opened()
+    guest = sys.getswitchinterval()
+    interpreter.settled()
+    try:
+        assert sys.getswitchinterval() < guest < USUAL_SWITCH
+    finally:
+        gc.unfreeze()
+        interpreter.closed()
+    sys.setswitchinterval(0.00005)
+    interpreter.settled()
+    gc.unfreeze()
+    assert sys.getswitchinterval() == pytest.approx(0.00005), "who has chosen a shorter one keeps it"

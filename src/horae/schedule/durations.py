@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import lru_cache
 from typing import Final
 
 from .refusals import refuse
@@ -66,6 +67,7 @@ def _microseconds(number: str) -> int:
     return int(whole) * 1_000_000 + int(fraction.ljust(6, "0") or 0)
 
 
+@lru_cache(maxsize=256)
 def iso_duration(duration: timedelta) -> str:
     """The canonical spelling: days, hours, minutes, seconds, each only where there is one."""
     hours, rest = divmod(duration.seconds, 3600)

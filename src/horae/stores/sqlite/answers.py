@@ -13,10 +13,16 @@ from .link import Link
 
 
 class Share(NamedTuple):
-    """What can be written with others of its kind, all of them in the statements of one: `together` takes what each gave."""
+    """What can be written with others of its kind, all of them in the statements of one.
 
-    together: Callable[[Link, Sequence[Any]], None]
-    given: Any
+    `prepare` makes what writes them, before there is a transaction: nobody needs to wait for that.
+    """
+
+    prepare: Callable[[Sequence[Any]], Callable[[Link], None]]
+    given: Sequence[Any]
+
+    def alone(self, link: Link) -> None:
+        self.prepare(self.given)(link)
 
 
 class Request(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from itertools import chain
 from typing import Final
 
 from ...errors import StoreError
@@ -56,13 +55,11 @@ class SQLiteBook:
             # The writer has other things to do than to spell a thousand schedules.
             sheets = await self._readers.work_out(lambda: _prepared(given))
             await self._writer.do(lambda link: _write(link, sheets), urgent=False)
+        elif any(change.born for change in given):
+            await self._writer.do(lambda link: add_all(link, self._familiar, given), urgent=False)
         elif given:
-            await self._writer.do(
-                lambda link: add_all(link, self._familiar, given), urgent=False, share=Share(self._add_together, given)
-            )
-
-    def _add_together(self, link: Link, shares: Sequence[tuple[Change, ...]]) -> None:
-        add_all(link, self._familiar, tuple(chain.from_iterable(shares)))
+            share = Share(_writing, given)
+            await self._writer.do(share.alone, urgent=False, share=share)
 
     async def change(self, task_id: str, owner: str | None, decide: ControlDecision) -> Facts | None:
         def work(link: Link) -> Facts | None:
@@ -194,6 +191,11 @@ def _prepared(changes: Sequence[Change]) -> Sheets:
     for number, change in enumerate(changes, 1):
         sheets.add(number, change)
     return sheets
+
+
+def _writing(changes: Sequence[Change]) -> Callable[[Link], None]:
+    sheets = _prepared(changes)
+    return lambda link: _write(link, sheets)
 
 
 def _write(link: Link, sheets: Sheets) -> None:

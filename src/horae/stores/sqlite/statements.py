@@ -18,23 +18,30 @@ def sql(name: str) -> str:
 class Bulk:
     """A statement that takes many rows at once.
 
-    It comes in a few sizes, each half of the one before, so that every size is compiled once and kept.
+    Up to a few rows every size has a text of its own, so that one statement writes them all: after each, the thread has to
+    wait for the interpreter again, and whoever waits for the file waits with it. Above that there are few sizes. Each is
+    compiled once and kept.
     """
 
     LARGEST: Final = 128
+    EACH: Final = 32
 
     def __init__(self, name: str, width: int) -> None:
-        row = f"({', '.join('?' * width)})"
-        self._sizes: list[tuple[int, str]] = []
-        size = self.LARGEST
-        while size:
-            self._sizes.append((size * width, sql(name).replace("{rows}", ", ".join([row] * size))))
-            size //= 2
+        self._width = width
+        self._row = f"({', '.join('?' * width)})"
+        self._statement = sql(name)
+        self._texts: dict[int, str] = {}
 
     def parts(self, count: int) -> Iterator[tuple[str, int, int]]:
         """Statements that together take so many values: the text, and the values from–to."""
         start = 0
-        for size, text in self._sizes:
-            while count - start >= size:
-                yield text, start, start + size
-                start += size
+        while start < count:
+            size = self._size((count - start) // self._width)
+            text = self._texts.get(size)
+            if text is None:
+                text = self._texts[size] = self._statement.replace("{rows}", ", ".join([self._row] * size))
+            yield text, start, start + size * self._width
+            start += size * self._width
+
+    def _size(self, rows: int) -> int:
+        return rows if rows <= self.EACH else min(self.LARGEST, 1 << (rows.bit_length() - 1))

@@ -6,10 +6,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import perf_counter
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import apsw
 
@@ -154,6 +155,9 @@ class Writer:
                 if not link.in_transaction:
                     # Answered, whatever becomes of others: nobody may join it.
                     break
+                if len(like_it) > 1:
+                    # Many have come along already. Whoever asked meanwhile is many again, and others wait for the file.
+                    break
                 if not self._urgent:
                     # Whoever asked meanwhile comes along: one commit more would cost all of them more than the wait.
                     self._take_in(0)
@@ -187,17 +191,21 @@ class Writer:
         """Done inside the transaction that is open, or in a new one if there is none."""
         first = not link.in_transaction
         try:
+            work = _prepared(request)
+        except BaseException as error:  # noqa: BLE001 - whoever asked hears of it
+            return Answer(request, error=error)
+        try:
             if first:
                 if request.glance is not None and (seen := request.glance(link)) is not None:
                     return Answer(request, seen)
                 if alone and request.single:
                     self.transactions += 1
-                    return Answer(request, request.work(link))
+                    return Answer(request, work(link))
             if first:
                 link.begin()
             else:
                 link.query("SAVEPOINT request")
-            value = request.work(link)
+            value = work(link)
             if not first:
                 link.query("RELEASE request")
         except BaseException as error:
@@ -211,12 +219,8 @@ class Writer:
 
     def _answers(self, link: Link, requests: list[Request], *, alone: bool) -> list[Answer]:
         """Several in one; if that cannot be done, each for itself, and those that can be done are."""
-        shares = [each.share for each in requests if each.share is not None]
-        if len(shares) > 1:
-            given = [share.given for share in shares]
-            whole = requests[0]._replace(work=lambda link: shares[0].together(link, given))
-            if self._answer(link, whole, alone=False).error is None:
-                return [Answer(each) for each in requests]
+        if len(requests) > 1 and self._answer(link, _as_one(requests), alone=False).error is None:
+            return [Answer(each) for each in requests]
         return [self._answer(link, each, alone=alone) for each in requests]
 
     def _all_lost(self, link: Link, answers: list[Answer], error: BaseException) -> list[Answer]:
@@ -229,7 +233,18 @@ class Writer:
 
 
 def _share(request: Request, other: Request) -> bool:
-    return request.share is not None and other.share is not None and request.share.together == other.share.together
+    return request.share is not None and other.share is not None and request.share.prepare == other.share.prepare
+
+
+def _as_one(requests: list[Request]) -> Request:
+    shares = [each.share for each in requests if each.share is not None]
+    given = tuple(chain.from_iterable(share.given for share in shares))
+    return requests[0]._replace(share=shares[0]._replace(given=given))
+
+
+def _prepared(request: Request) -> Callable[[Link], Any]:
+    """All that can be done before there is a transaction, for which others would wait."""
+    return request.work if request.share is None else request.share.prepare(request.share.given)
 
 
 def _take_back(link: Link, *, first: bool) -> None:

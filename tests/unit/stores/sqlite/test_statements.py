@@ -73,6 +73,14 @@ def test_a_large_statement_takes_every_row_once(count: int) -> None:
     assert all(text.count("?") == end - start for text, start, end in parts)
 
 
+@pytest.mark.parametrize(
+    ("count", "statements"), [(1, 1), (7, 1), (31, 1), (32, 1), (33, 2), (63, 2), (96, 2), (128, 1), (159, 2)]
+)
+def test_a_few_rows_are_one_statement(count: int, statements: int) -> None:
+    bulk = Bulk("insert_events", 6)
+    assert len(list(bulk.parts(count * 6))) == statements
+
+
 WIDTHS = {"drop_entries": 2, "drop_records": 3}
 """Of the statements that take many rows, and look for them."""
 

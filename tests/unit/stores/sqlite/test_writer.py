@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from horae.model.reason import Reason
 from horae.model.record import Record, Writing
 from horae.model.task import FRESH
 from horae.stores.sqlite import SQLiteStore, writer
-from horae.stores.sqlite.answers import Request
+from horae.stores.sqlite.answers import Request, Share
 from horae.stores.sqlite.link import Link, Row
 from horae.testing.contracts.scenes import a_running, claim, claim_all, facts_of, keep, settle
 from horae.testing.decisions import PlannedFailure, cancelling, fail
@@ -338,3 +338,59 @@ def test_of_tasks_that_are_added_at_once_only_those_are_refused_that_cannot_be(t
         assert sorted(each.key for each in (await store.records("seat")).items) == ["1", "2", "taken"]
 
     with_store(tmp_path, scene)
+
+
+def test_what_can_be_prepared_is_prepared_before_anybody_waits_for_the_file(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        seen: list[tuple[str, bool]] = []
+        link: list[Link] = []
+
+        def prepare(given: Sequence[str]) -> Callable[[Link], None]:
+            seen.append(("prepared", link[0].in_transaction))
+            return lambda link: seen.append((",".join(given), link.in_transaction))
+
+        await store._writer.do(link.append)
+        async with held_up(store):
+            asking = [asyncio.create_task(_shared(store, Share(prepare, (name,)))) for name in "abc"]
+            await asked(store, len(asking))
+        await asyncio.gather(*asking)
+        await _shared(store, Share(prepare, ("d",)))
+        assert seen == [("prepared", False), ("a,b,c", True), ("prepared", False), ("d", True)]
+
+    with_store(tmp_path, scene)
+
+
+def test_what_cannot_be_prepared_harms_nobody_else(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        written: list[str] = []
+
+        def prepare(given: Sequence[str]) -> Callable[[Link], None]:
+            if "b" in given:
+                raise PlannedFailure
+            return lambda _: written.extend(given)
+
+        async with held_up(store):
+            asking = [asyncio.create_task(_shared(store, Share(prepare, (name,)))) for name in "abc"]
+            await asked(store, len(asking))
+        told = await asyncio.gather(*asking, return_exceptions=True)
+        assert [type(each) for each in told] == [type(None), PlannedFailure, type(None)]
+        assert written == ["a", "c"]
+
+    with_store(tmp_path, scene)
+
+
+def test_many_that_were_written_at_once_are_committed_before_others_come_along(tmp_path: Path) -> None:
+    async def scene(store: SQLiteStore) -> None:
+        tasks = [a_task() for _ in range(40)]
+        before = store.transactions
+        async with held_up(store):
+            asking = [asyncio.create_task(store.add([a_new_task(task)])) for task in tasks]
+            await asked(store, len(asking))
+        await asyncio.gather(*asking)
+        assert store.transactions == before + 3, "whoever held it up, thirty-two, and eight"
+
+    with_store(tmp_path, scene)
+
+
+async def _shared(store: SQLiteStore, share: Share) -> None:
+    await store._writer.do(share.alone, urgent=False, share=share)

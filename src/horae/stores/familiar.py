@@ -45,6 +45,8 @@ class Familiar:
     def __init__(self) -> None:
         self._known: dict[int, Known] = {}
         self._task_of_run: dict[str, int] = {}
+        self._bare: dict[int, int] = {}
+        """By number, at which version a task was left with nothing on its agenda: its version rises with that too."""
         self._weight = 0
         self._changing = threading.Lock()
 
@@ -62,6 +64,16 @@ class Familiar:
         """The numbers of the tasks of those runs that were live when they were last seen."""
         tasks_of_runs = self._task_of_run
         return {run_id: number for run_id in run_ids if (number := tasks_of_runs.get(run_id)) is not None}
+
+    def bare(self, numbers: Iterable[int]) -> dict[int, Known]:
+        """Those tasks of which nothing was on the agenda when they were last seen."""
+        found: dict[int, Known] = {}
+        all_known, all_bare = self._known, self._bare
+        for number in numbers:
+            known = all_known.get(number)
+            if known is not None and all_bare.get(number) == known[1]:
+                found[number] = known
+        return found
 
     def keep(self, known: Known) -> None:
         """What is over is not kept: it would push out what is going on."""
@@ -86,20 +98,24 @@ class Familiar:
                 tasks_of_runs.pop(run[0], None)
             if not live and standing[0] in _OVER:
                 del self._known[number]
+                self._bare.pop(number, None)
                 self._weight -= _weight(task)
                 return
         self._known[number] = known
         for run in live:
             tasks_of_runs[run[0]] = number
 
-    def learn(self, learnt: Mapping[int, Known | None]) -> None:
-        """By number, what is known of many tasks now; None: it is gone."""
+    def learn(self, learnt: Mapping[int, Known | None], bare: Iterable[int] = ()) -> None:
+        """By number, what is known of many tasks now; None: it is gone. `bare` are those with nothing on their agenda."""
         with self._changing:
             for number, known in learnt.items():
                 if known is None:
                     self._drop(number)
                 else:
                     self._keep(known)
+            for number in bare:
+                if number in self._known:
+                    self._bare[number] = self._known[number][1]
 
     def drop(self, number: int) -> None:
         with self._changing:
@@ -107,6 +123,7 @@ class Familiar:
 
     def _drop(self, number: int) -> None:
         known = self._known.pop(number, None)
+        self._bare.pop(number, None)
         if known is not None:
             self._weight -= _weight(known.task)
             for run in known.live:
@@ -118,6 +135,7 @@ class Familiar:
 
     def _forget(self) -> None:
         self._known.clear()
+        self._bare.clear()
         self._task_of_run.clear()
         self._weight = 0
 

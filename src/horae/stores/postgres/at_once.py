@@ -36,7 +36,7 @@ def births_at_once(folded: Folded, told: int) -> list[Any] | None:
     tasks = [noted[0][0] for noted in kept]
     arrays = [array_text(column) for column in (tasks, ids, owners, instants, task_ids)]
     *alike, claimed, started = [column[0] for column in shared]
-    return [*arrays, *alike, numbers[claimed], None if started is None else numbers[started], told]
+    return [*arrays, *alike, numbers[claimed], None if started is None else numbers[started], told, _shared(owners)]
 
 
 def few_births_at_once(folded: Folded) -> list[Any] | None:
@@ -87,6 +87,8 @@ def successes_at_once(folded: Folded, told: int) -> list[Any] | None:
         _texts(over),
         *columns(_counted(owners, _instants(due), started, ended, over)),
         told + sum([len(noted[2][7]) for noted in kept]),
+        told,
+        *_bundled(owners, over),
     ]
 
 
@@ -95,6 +97,19 @@ def _instants(found: Sequence[datetime]) -> list[int]:
     if found.count(found[0]) == len(found):
         return [microseconds(found[0])] * len(found)
     return list(map(microseconds, found))
+
+
+def _shared(owners: Sequence[str]) -> str | None:
+    """Whose they are; None where that differs."""
+    return owners[0] if owners.count(owners[0]) == len(owners) else None
+
+
+def _bundled(owners: Sequence[str], over: list[int | None]) -> tuple[str | None, str | None]:
+    """What is told of each, and to whom; None where it is not the same of all."""
+    owner, completed = _shared(owners), over.count(None)
+    if owner is None or completed not in (0, len(over)):
+        return None, None
+    return ("{run.succeeded,task.completed}" if completed else "{run.succeeded}"), owner
 
 
 def _texts(values: Sequence[Any]) -> str | None:

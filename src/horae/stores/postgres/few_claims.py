@@ -42,16 +42,16 @@ class FewClaimer(Claimer):
         super().__init__(session, familiar, most)
         self._long_way = 0
         """How many claims more go the long way."""
+        self._crowd = False
+        """Whether there was more than the last claim took. Several may be on their way, and all of them go by this."""
 
     async def claim(self, now: datetime, node: str, room: int, decide: FireDecision) -> Claim:
-        if room <= 0 or self._long_way:
+        if room <= 0 or self._crowd or self._long_way:
             self._long_way = max(0, self._long_way - 1)
             claim = await super().claim(now, node, room, decide)
         else:
             claim = await self._claim_few(Asked(now, node, room, decide))
-        if claim.more:
-            # There is a crowd.
-            self._long_way = max(1, self._long_way)
+        self._crowd = claim.more
         return claim
 
     async def _claim_few(self, asked: Asked) -> Claim:
@@ -103,7 +103,8 @@ class FewClaimer(Claimer):
         if new < len(kept):
             return None
         born = set(map(int, taken.split(","))) if taken else set()
-        self._familiar.learn({number: known for number, known in decided.after.items() if number in born})
+        learnt = {number: known for number, known in decided.after.items() if number in born}
+        self._familiar.learn(learnt, born.intersection(decided.folded.bare))
         mine = [noted for noted in kept if noted.known.number in born]
         if mine:
             self._turns.last = mine[-1].known.task.owner

@@ -1,8 +1,10 @@
-"""A few runs that simply succeeded, settled in two round trips: a look that holds nothing, and all that is written."""
+"""Runs that simply succeeded, settled in one round trip where nothing else of their tasks is queued: what was known of them
+is written over, unless somebody has changed it. A few that have more to come take two: a look that holds nothing first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from ...model.change import Facts, SettleDecision
 from ...model.entry import Entry
@@ -17,6 +19,8 @@ from .arrays import array_text
 from .at_once import successes_at_once
 from .few_claims import FEW, REST
 
+_Seen: TypeAlias = dict[int, tuple[Known, tuple[Entry, ...]]]
+
 
 class FewCarrier(Carrier):
     def __init__(self, session: Session, familiar: Familiar) -> None:
@@ -27,7 +31,7 @@ class FewCarrier(Carrier):
     async def settle(self, batch: Sequence[Settlement], decide: SettleDecision) -> frozenset[str]:
         if self._long_way:
             self._long_way -= 1
-        elif len(batch) <= FEW and await self._settled(batch, decide):
+        elif await self._settled(batch, decide):
             return frozenset()
         return await super().settle(batch, decide)
 
@@ -37,8 +41,10 @@ class FewCarrier(Carrier):
         alike = all(isinstance(each.outcome, Succeeded) for each in batch)
         if not alike or len(set(numbers.values())) < len(batch):
             return False
-        rows = await self._session.ask("few_carried", sorted(numbers.values()))
-        decided = self._decided(batch, numbers, rows, decide)
+        seen = await self._seen(batch, numbers)
+        if seen is None:
+            return False
+        decided = self._decided(batch, numbers, seen, decide)
         values = None if decided is None else successes_at_once(decided[0], 0)
         if decided is None or values is None:
             self._long_way = REST
@@ -51,20 +57,29 @@ class FewCarrier(Carrier):
         self._familiar.learn(after)
         return True
 
-    def _decided(
-        self, batch: Sequence[Settlement], numbers: dict[str, int], rows: list[Row], decide: SettleDecision
-    ) -> tuple[Folded, dict[int, Known]] | None:
+    async def _seen(self, batch: Sequence[Settlement], numbers: dict[str, int]) -> _Seen | None:
+        """Each task as it was known, and its agenda, by its number; None where it would take long to find out."""
+        bare = self._familiar.bare(numbers.values())
+        if len(bare) == len(batch):
+            return {number: (known, ()) for number, known in bare.items()}
+        if len(batch) > FEW:
+            return None
+        rows = await self._session.ask("few_carried", sorted(numbers.values()))
         known = self._familiar.known({row[0]: row[1] for row in rows})
         if len(known) < len(batch) or not all(row[2] for row in rows):
+            self._long_way = REST
             return None
-        agendas = {row[0]: _entries(row, known[row[0]].task.id) for row in rows}
+        return {row[0]: (known[row[0]], _entries(row, known[row[0]].task.id)) for row in rows}
+
+    def _decided(
+        self, batch: Sequence[Settlement], numbers: dict[str, int], seen: _Seen, decide: SettleDecision
+    ) -> tuple[Folded, dict[int, Known]] | None:
         folded, after = Folded(), dict[int, Known]()
         for each in batch:
-            mine = known[numbers[each.run_id]]
+            mine, entries = seen[numbers[each.run_id]]
             run, _ = mine.run(each.run_id)
             if run is None or run.token != each.token or mine.task.lane is not None:
                 return None
-            entries = agendas[mine.number]
             change = decide(Facts(mine.task, mine.standing, entries, mine.live), run, each)
             now_known = None if change.born else folded.take(mine, entries, change)
             if now_known is None:

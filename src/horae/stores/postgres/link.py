@@ -8,6 +8,7 @@ from typing import Any, Final
 import asyncpg
 
 from ...clock import SystemClock
+from ...errors import StoreError
 from ...model.record import Writing
 from ..rows import Row
 from ..served.folded import Folded
@@ -85,7 +86,7 @@ class PostgresLink:
         if folded.births:
             await self._write_starts(values, len(folded.kept))
         else:
-            await self._run("write_ends", *values)
+            await self._write_ends(values, len(folded.kept))
         self._told += sum([len(noted[2][7]) for noted in folded.kept])
         return True
 
@@ -97,6 +98,11 @@ class PostgresLink:
             raise AlreadyMadeError from error
         if row[0] < expected:
             raise AlreadyMadeError
+
+    async def _write_ends(self, values: list[Any], expected: int) -> None:
+        (row,) = await self._run("write_ends", *values)
+        if row[0] < expected:
+            raise StoreError("A run that was to end does not go on; nothing was written.")
 
     async def begin(self) -> None:
         self._told = 0

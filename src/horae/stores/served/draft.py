@@ -35,7 +35,8 @@ class Draft:
 
     def learnt_by(self, familiar: Familiar) -> None:
         """When it is certain that it was written."""
-        familiar.learn(self._learnt)
+        folded = self._folded
+        familiar.learn(self._learnt, () if folded is None else folded.bare)
 
     def offer(self, lane: str) -> None:
         self._offered.add(lane)

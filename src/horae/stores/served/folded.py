@@ -30,6 +30,11 @@ class Folded:
         self.kept: list[Noted] = []
         self.births = False
 
+    @property
+    def bare(self) -> list[int]:
+        """The tasks that are left with nothing on their agenda."""
+        return [noted[0][0] for noted in self.kept if not noted[2][5]] if self.births else []
+
     def take(self, known: Known, entries: tuple[Entry, ...], change: Change) -> Known | None:
         """What is known of the task from here on; None when this is not of the kind that is kept here."""
         births = bool(change[2])

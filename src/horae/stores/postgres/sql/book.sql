@@ -183,18 +183,16 @@ WITH
 UPDATE @numbering SET last = greatest(last, (SELECT max(first + size - 1) FROM fresh))
 
 -- name: events
-SELECT {event_columns} FROM @told JOIN @events ON events.tx = told.tx
-WHERE told.first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
-  AND told.first + events.place > $1
-ORDER BY told.first, events.place LIMIT $2
+-- Transaction by transaction from that number on, and not by way of all that was ever told.
+SELECT {event_columns} FROM (SELECT {told_columns}) AS events
+WHERE first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0) AND first + place > $1
+ORDER BY first, place LIMIT $2
 
 -- name: events_of_owner
--- Transaction by transaction from that number on, and not by way of all that was ever told.
-SELECT {event_columns}
-FROM @told CROSS JOIN LATERAL (SELECT * FROM @events AS each WHERE each.tx = told.tx ORDER BY each.place) AS events
-WHERE told.first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
-  AND told.first + events.place > $1 AND events.owner = $3
-ORDER BY told.first, events.place LIMIT $2
+SELECT {event_columns} FROM (SELECT {told_columns}) AS events
+WHERE first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0) AND first + place > $1
+  AND owner = $3
+ORDER BY first, place LIMIT $2
 
 -- name: last_event
 SELECT last FROM @numbering

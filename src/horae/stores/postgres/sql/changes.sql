@@ -181,7 +181,7 @@ INSERT INTO @counted (owner, hour, name, number) SELECT * FROM unnest($1::text::
 
 -- name: write_starts
 -- All that an ordinary claim writes, in one round trip: standings, agenda, runs, events. What differs from run to run
--- comes in arrays, what they share comes once. The limit keeps the planner from joining where it should look up, and the
+-- comes in arrays, what they share comes once, and what is told of runs of one owner is one row. The limit keeps the planner from joining where it should look up, and the
 -- order, which only one index has, from taking another one while it believes that the ledger is empty.
 WITH
   one AS MATERIALIZED (
@@ -210,15 +210,21 @@ WITH
     INSERT INTO @told (tx, size) SELECT tx, $13::integer + (SELECT count(*) FROM one) FROM mine
     ON CONFLICT (tx) DO UPDATE SET size = excluded.size
   ),
+  bundled AS (
+    INSERT INTO @bundles (tx, place, size, kinds, owner, at, task_ids, run_ids)
+    SELECT tx, $13::integer, (SELECT count(*) FROM one), '{run.started}', $14::text, '{' || $11 || '}', $5, $2
+    FROM mine WHERE $14 IS NOT NULL
+  ),
   events_told AS (
     INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
-    SELECT mine.tx, $13::integer + place - 1, 'run.started', $11, owner, task_id, id FROM mine, one
+    SELECT mine.tx, $13::integer + place - 1, 'run.started', $11, owner, task_id, id FROM mine, one WHERE $14 IS NULL
   )
 SELECT count(*) FROM born
 
 -- name: write_ends
 -- All that an ordinary settlement writes: standings, runs that have succeeded and move to the ledger, counts, events. A
--- task that does not go on is completed. `spot` is the place of the first event of each.
+-- task that does not go on is completed. `spot` is the place of the first event of each; where the same is told of all of them,
+-- it is one row.
 WITH
   one AS MATERIALIZED (
     SELECT * FROM unnest(
@@ -256,15 +262,19 @@ WITH
     INSERT INTO @told (tx, size) SELECT tx, $14::integer FROM mine
     ON CONFLICT (tx) DO UPDATE SET size = excluded.size
   ),
+  bundled AS (
+    INSERT INTO @bundles (tx, place, size, kinds, owner, at, task_ids, run_ids)
+    SELECT tx, $15::integer, $14::integer - $15::integer, $16::text, $17::text, $5, $3, $2 FROM mine WHERE $16 IS NOT NULL
+  ),
   events_told AS (
     INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
     SELECT mine.tx, spot + step, kind, ended, owner, task_id, run_id
     FROM mine, gone CROSS JOIN LATERAL (
       VALUES (0, 'run.succeeded', gone.id), (1, 'task.completed', NULL)
     ) AS event (step, kind, run_id)
-    WHERE step = 0 OR goes_on IS NULL
+    WHERE $16 IS NULL AND (step = 0 OR goes_on IS NULL)
   )
-SELECT 1
+SELECT count(*) FROM gone
 
 -- name: delete_task
 -- With all that belongs to it.

@@ -56,4 +56,25 @@ AND ($8::bigint IS NULL OR coalesce(run.span_first, run.planned) <= $8)
 told.tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint + (SELECT shift FROM @numbering)
 
 -- name: event_columns
-told.first + events.place, events.kind, events.at, events.owner, events.task_id, events.run_id, events.detail
+events.first + events.place, events.kind, events.at, events.owner, events.task_id, events.run_id, events.detail
+
+-- name: told_columns
+-- What a transaction has told, one by one: by itself, or unpacked.
+told.first, each.place, each.kind, each.at, each.owner, each.task_id, each.run_id, each.detail FROM @told CROSS JOIN LATERAL (
+  SELECT place, kind, at, owner, task_id, run_id, detail FROM @events WHERE events.tx = told.tx
+  UNION ALL
+  SELECT
+    spot, kind, coalesce(at, first_at), owner, task_id, CASE WHEN kind LIKE 'run.%' THEN run_id END, NULL
+  FROM (
+    SELECT
+      bundles.place + bundles.gone AS kept_from, bundles.owner, step.kind, run.at, run.task_id, run.run_id,
+      (bundles.at::bigint[])[1] AS first_at,
+      bundles.place + ((run.number - 1) * cardinality(bundles.kinds::text[]) + step.number - 1)::integer AS spot
+    FROM @bundles
+    CROSS JOIN LATERAL unnest(bundles.at::bigint[], bundles.task_ids::text[], bundles.run_ids::text[])
+      WITH ORDINALITY AS run (at, task_id, run_id, number)
+    CROSS JOIN LATERAL unnest(bundles.kinds::text[]) WITH ORDINALITY AS step (kind, number)
+    WHERE bundles.tx = told.tx
+  ) AS unpacked
+  WHERE spot >= kept_from
+) AS each

@@ -1,8 +1,9 @@
 -- What a decision sees.
 
 -- name: tasks
+-- The limit keeps the planner from reading all that goes on for the few that are asked for.
 SELECT
-  {task_columns}, {standing_columns}, EXISTS (SELECT 1 FROM @going WHERE going.task = tasks.seq),
+  {task_columns}, {standing_columns}, (SELECT 1 FROM @going WHERE going.task = tasks.seq LIMIT 1) IS NOT NULL,
   (SELECT count(*) FROM @agenda WHERE agenda.task = tasks.seq)
 FROM @tasks JOIN @standings ON standings.task = tasks.seq WHERE tasks.seq = ANY ((SELECT $1::text::bigint[])::bigint[])
 

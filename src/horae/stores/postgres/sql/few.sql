@@ -15,7 +15,7 @@ SELECT
   CASE WHEN octet_length(tasks.payload) <= 8192 THEN tasks.payload END,
   tasks.policies, tasks.created, tasks.key, tasks.lane, tasks.labels, tasks.version,
   {standing_columns},
-  EXISTS (SELECT 1 FROM @going WHERE going.task = agenda.task),
+  (SELECT 1 FROM @going WHERE going.task = agenda.task LIMIT 1) IS NOT NULL,
   (SELECT count(*) FROM @agenda AS queued WHERE queued.task = agenda.task)
 FROM @nodes
 LEFT JOIN LATERAL (
@@ -105,7 +105,7 @@ WITH
   one AS MATERIALIZED (
     SELECT * FROM unnest(
       $1::text::bigint[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::bigint[],
-      $6::text::integer[], $7::text::text[], $8::text::text[], $9::text::smallint[], $15::text::bigint[]
+      $6::text::integer[], $7::text::text[], $8::text::text[], $9::text::smallint[], $18::text::bigint[]
     ) AS each (task, id, task_id, started, ended, spot, result, last_result, goes_on, version)
   ),
   held AS MATERIALIZED (
@@ -143,12 +143,17 @@ WITH
   ),
   mine AS (SELECT pg_current_xact_id()::text::bigint + shift AS tx FROM @numbering),
   sum AS (INSERT INTO @told (tx, size) SELECT tx, $14::integer FROM mine WHERE (SELECT count(*) FROM sure) > 0),
+  bundled AS (
+    INSERT INTO @bundles (tx, place, size, kinds, owner, at, task_ids, run_ids)
+    SELECT tx, $15::integer, $14::integer - $15::integer, $16::text, $17::text, $5, $3, $2 FROM mine
+    WHERE $16 IS NOT NULL AND (SELECT count(*) FROM sure) > 0
+  ),
   events_told AS (
     INSERT INTO @events (tx, place, kind, at, owner, task_id, run_id)
     SELECT mine.tx, spot + step, kind, ended, owner, task_id, run_id
     FROM gone CROSS JOIN LATERAL (
       VALUES (0, 'run.succeeded', gone.id), (1, 'task.completed', NULL)
     ) AS event (step, kind, run_id), mine
-    WHERE step = 0 OR goes_on IS NULL
+    WHERE $16 IS NULL AND (step = 0 OR goes_on IS NULL)
   )
 SELECT count(*) FROM sure

@@ -23,7 +23,7 @@ SELECT
   (SELECT count(*) FROM @tasks),
   (SELECT count(*) FROM @runs),
   (SELECT count(*) FROM @lines),
-  (SELECT count(*) FROM @events)
+  (SELECT count(*) FROM @events) + (SELECT coalesce(sum(size - gone), 0) FROM @bundles)::bigint
 
 -- name: marks
 SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM @tokens), (SELECT last FROM @numbering)

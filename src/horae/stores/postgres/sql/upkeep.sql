@@ -22,12 +22,11 @@ SELECT
   ),
   (
     WITH oldest AS MATERIALIZED (
-      SELECT told.first + events.place AS number, events.at
-      FROM @told CROSS JOIN LATERAL (SELECT * FROM @events AS each WHERE each.tx = told.tx ORDER BY each.place) AS events
-      WHERE told.first IS NOT NULL AND told.first < $2 + (
+      SELECT first + place AS number, at FROM (SELECT {told_columns}) AS events
+      WHERE first IS NOT NULL AND first < $2 + (
         SELECT first + size FROM @told AS earliest WHERE first IS NOT NULL ORDER BY first LIMIT 1
       )
-      ORDER BY told.first, events.place LIMIT $2
+      ORDER BY first, place LIMIT $2
     )
     SELECT json_agg(number ORDER BY number)::text FROM oldest
     WHERE number < coalesce((SELECT min(number) FROM oldest WHERE at >= $1), 9223372036854775807)
@@ -46,11 +45,10 @@ SELECT coalesce(max(seq), 0) FROM @tasks
 -- Up to which event the next so many tell of runs.
 SELECT coalesce(
   (
-    SELECT told.first + events.place
-    FROM @told CROSS JOIN LATERAL (SELECT * FROM @events AS each WHERE each.tx = told.tx ORDER BY each.place) AS events
-    WHERE told.first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
-      AND told.first + events.place > $1 AND events.run_id IS NOT NULL
-    ORDER BY told.first, events.place LIMIT 1 OFFSET $2::bigint - 1
+    SELECT first + place FROM (SELECT {told_columns}) AS events
+    WHERE first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
+      AND first + place > $1 AND run_id IS NOT NULL
+    ORDER BY first, place LIMIT 1 OFFSET $2::bigint - 1
   ),
   $3
 )
@@ -58,12 +56,10 @@ SELECT coalesce(
 -- name: crowded_of_late
 -- Each looked up by itself: how many there are of anything, the planner may have learnt when there were none.
 SELECT late.task FROM (
-  SELECT DISTINCT tasks.seq AS task
-  FROM @told CROSS JOIN LATERAL (SELECT * FROM @events AS each WHERE each.tx = told.tx ORDER BY each.place) AS events
+  SELECT DISTINCT tasks.seq AS task FROM (SELECT {told_columns}) AS events
   CROSS JOIN LATERAL (SELECT seq FROM @tasks AS each WHERE each.id = events.task_id ORDER BY each.id LIMIT 1) AS tasks
-  WHERE told.first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
-    AND told.first <= $2 AND told.first + events.place > $1 AND told.first + events.place <= $2
-    AND events.run_id IS NOT NULL
+  WHERE first >= coalesce((SELECT max(first) FROM @told WHERE first <= $1::bigint + 1), 0)
+    AND first <= $2 AND first + place > $1 AND first + place <= $2 AND run_id IS NOT NULL
 ) AS late
 WHERE (
   SELECT count(*) FROM (
@@ -94,10 +90,25 @@ RETURNING 1
 DELETE FROM @lines WHERE run_id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: drop_events
+-- Of a bundle that is old in part, only how much of it is gone is written.
 WITH
   old AS MATERIALIZED (SELECT tx, size, first FROM @told WHERE first <= $1),
-  gone AS (DELETE FROM @told USING old WHERE told.tx = old.tx AND old.first + old.size - 1 <= $1)
-DELETE FROM @events USING old WHERE events.tx = old.tx AND old.first + events.place <= $1 RETURNING 1
+  cut AS MATERIALIZED (
+    SELECT bundles.tx, bundles.place, bundles.gone, bundles.size,
+      least(bundles.size, $1 - old.first - bundles.place + 1)::integer AS reach
+    FROM old JOIN @bundles ON bundles.tx = old.tx
+    WHERE old.first + bundles.place + bundles.gone <= $1
+  ),
+  forgotten AS (DELETE FROM @told USING old WHERE told.tx = old.tx AND old.first + old.size - 1 <= $1),
+  whole AS (
+    DELETE FROM @bundles USING cut WHERE bundles.tx = cut.tx AND bundles.place = cut.place AND cut.reach = cut.size
+  ),
+  part AS (
+    UPDATE @bundles SET gone = cut.reach FROM cut
+    WHERE bundles.tx = cut.tx AND bundles.place = cut.place AND cut.reach < cut.size
+  ),
+  single AS (DELETE FROM @events USING old WHERE events.tx = old.tx AND old.first + events.place <= $1 RETURNING 1)
+SELECT 1 FROM single UNION ALL SELECT 1 FROM cut CROSS JOIN LATERAL generate_series(cut.gone + 1, cut.reach)
 
 -- name: fold_counts
 -- One at a time; whoever comes second has nothing to do.

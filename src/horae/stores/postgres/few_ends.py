@@ -4,21 +4,25 @@ is written over, unless somebody has changed it. A few that have more to come ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+import asyncpg
 
 from ...model.change import Facts, SettleDecision
 from ...model.entry import Entry
 from ...model.outcome import Settlement, Succeeded
 from ..familiar import Familiar, Known
-from ..rows import Row, entry_from
+from ..rows import Row, entry_from, new
 from ..served.carry import Carrier
 from ..served.folded import Folded
+from ..served.link import Link
 from ..served.session import Session
 from ..texts import decode
 from .arrays import array_text
 from .at_once import successes_at_once
 from .few_claims import FEW, REST
 
+_NONE_MADE: Final[frozenset[str]] = frozenset()
 _Seen: TypeAlias = dict[int, tuple[Known, tuple[Entry, ...]]]
 
 
@@ -51,8 +55,7 @@ class FewCarrier(Carrier):
             return False
         folded, after = decided
         versions = array_text([noted.known.version for noted in folded.kept])
-        ((written,),) = await self._session.at_once(lambda link: link.query("settle_few", *values, versions))
-        if not written:
+        if not await self._session.at_once(lambda link: _write(link, [*values, versions])):
             return False
         self._familiar.learn(after)
         return True
@@ -80,12 +83,22 @@ class FewCarrier(Carrier):
             run, _ = mine.run(each.run_id)
             if run is None or run.token != each.token or mine.task.lane is not None:
                 return None
-            change = decide(Facts(mine.task, mine.standing, entries, mine.live), run, each)
+            change = decide(new(Facts, (mine[2], mine[3], entries, mine[4], (), None, _NONE_MADE)), run, each)
             now_known = None if change.born else folded.take(mine, entries, change)
             if now_known is None:
                 return None
             after[mine.number] = now_known
         return folded, after
+
+
+async def _write(link: Link, values: list[object]) -> bool:
+    """False where nothing was written."""
+    try:
+        ((written,),) = await link.query("settle_few", *values)
+    except asyncpg.DivisionByZeroError:
+        # That is how the statement says that fewer were as they had been seen.
+        return False
+    return bool(written)
 
 
 def _entries(row: Row, task_id: str) -> tuple[Entry, ...]:

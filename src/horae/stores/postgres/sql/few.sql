@@ -100,7 +100,8 @@ SELECT
 FROM @standings WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])
 
 -- name: settle_few
--- All of them, or nothing where somebody holds one of the tasks or has changed it.
+-- All of them, or nothing: an error where somebody has changed one of the tasks. In the order of their numbers, so that two
+-- who want the same tasks never wait for each other.
 WITH
   one AS MATERIALIZED (
     SELECT * FROM unnest(
@@ -108,19 +109,18 @@ WITH
       $6::text::integer[], $7::text::text[], $8::text::text[], $9::text::smallint[], $18::text::bigint[]
     ) AS each (task, id, task_id, started, ended, spot, result, last_result, goes_on, version)
   ),
-  held AS MATERIALIZED (
-    SELECT standings.task FROM one JOIN @standings ON standings.task = one.task
-    WHERE standings.version = one.version
-      AND NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
-    FOR NO KEY UPDATE OF standings SKIP LOCKED
+  sure AS MATERIALIZED (
+    SELECT * FROM one
+    WHERE NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
+    ORDER BY task
   ),
-  sure AS MATERIALIZED (SELECT * FROM one WHERE (SELECT count(*) FROM held) = (SELECT count(*) FROM one AS all_of_them)),
   stood AS (
     UPDATE @standings SET
       version = standings.version + 1, state = CASE WHEN sure.goes_on IS NULL THEN 'completed' ELSE standings.state END,
       failures = 0, last_end = sure.ended, last_result = sure.last_result,
       ended = CASE WHEN sure.goes_on IS NULL THEN sure.ended ELSE standings.ended END
-    FROM sure WHERE standings.task = sure.task
+    FROM sure WHERE standings.task = sure.task AND standings.version = sure.version
+    RETURNING 1
   ),
   gone AS (
     DELETE FROM @going USING sure WHERE going.id = sure.id
@@ -156,4 +156,7 @@ WITH
     ) AS event (step, kind, run_id), mine
     WHERE $16 IS NULL AND (step = 0 OR goes_on IS NULL)
   )
-SELECT count(*) FROM sure
+SELECT
+  (SELECT count(*) FROM sure) / (
+    (SELECT count(*) FROM stood) = (SELECT count(*) FROM sure) AND (SELECT count(*) FROM gone) = (SELECT count(*) FROM sure)
+  )::integer

@@ -25,6 +25,8 @@ class Contender:
     environment: Mapping[str, str] = field(default_factory=dict)
     slow: bool = False
     version: str = ""
+    hurried: bool = False
+    """Whether it looks more often than it usually does when its lateness is measured."""
 
     def start(self, operation: Operation, **arguments: Any) -> Child:
         command = [*self.command, operation, json.dumps(arguments)]

@@ -44,7 +44,7 @@ const operations = {
     return { seconds, busy: (used.user + used.system) / 1e6, left: number };
   },
 
-  async punctual({ url, rate, seconds, lead }) {
+  async punctual({ url, rate, seconds, lead, usual }) {
     await migrated(url);
     const late = [];
     const count = Math.max(Math.round(rate * seconds), 1);
@@ -54,7 +54,7 @@ const operations = {
       late.push((microseconds() - due) / 1e6);
       if (late.length === count) finish();
     };
-    const runner = await working(url, { timed }, eager);
+    const runner = await working(url, { timed }, usual ? {} : eager);
     const first = microseconds() + lead * 1e6;
     const dues = Array.from({ length: count }, (_, number) => Math.round(first + (number * 1e6) / rate));
     await added(url, dues.map((due) => ({ identifier: "timed", payload: { due }, run_at: instant(due) })));

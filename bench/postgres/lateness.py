@@ -22,6 +22,9 @@ def lateness(stage: Stage, rate: int, margin: float) -> Section:
     seen = turns(stage, stage.new_database(), rate)
     bare, ours = Samples.of(seen["bare"]), Samples.of(seen["ours"])
     theirs = {peer.name: _watched(stage, peer, rate) for peer in stage.peers}
+    theirs |= {
+        f"{peer.name}, as it comes": _watched(stage, peer, rate, usual=True) for peer in stage.peers if peer.hurried
+    }
     rows = [
         *usual_rows("a bare commit", bare),
         *usual_rows("a bare commit after a pause", Samples.of(seen["paced"])),
@@ -35,7 +38,9 @@ def lateness(stage: Stage, rate: int, margin: float) -> Section:
         f"{len(ours.all):,} tasks in {len(ours.blocks)} blocks that take turns with bare commits, one right after the other.",
         f"Target: the p99 of a bare commit and {margin} ms more.",
         "Graphile Worker and Procrastinate look for work every millisecond, whatever that costs; PgQueuer and APScheduler",
-        "sleep until the next is due, PgQueuer for a millisecond at least (by default a tenth of a second).",
+        "sleep until the next is due, PgQueuer for a millisecond at least.",
+        "As it comes: with the settings that a peer has by default. Graphile Worker looks every two seconds then, Procrastinate",
+        "every five, and PgQueuer rests for a tenth of a second at least.",
     )
     return Section(f"PostgreSQL: lateness at {rate:,} tasks a second", tuple(rows), notes)
 
@@ -48,11 +53,11 @@ def turns(stage: Stage, url: str, rate: float) -> dict[str, Any]:
     return told
 
 
-def _watched(stage: Stage, peer: Contender, rate: int) -> Samples:
+def _watched(stage: Stage, peer: Contender, rate: int, **settings: bool) -> Samples:
     sizes = stage.sizes
     seconds = sizes.peer_seconds if rate == RATES[0][0] else sizes.busy_peer_seconds
     url = stage.new_database()
-    late = peer.run("punctual", url=url, rate=rate, seconds=seconds, lead=sizes.lead)
+    late = peer.run("punctual", url=url, rate=rate, seconds=seconds, lead=sizes.lead, **settings)
     stage.drop(url)
     return Samples.of([late])
 

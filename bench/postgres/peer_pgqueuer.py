@@ -42,8 +42,8 @@ def drain(url: str, count: int, batch: int = _BATCH) -> dict[str, float]:
     return run(_drain(url, count, batch))
 
 
-def punctual(url: str, rate: float, seconds: float, lead: float) -> list[float]:
-    return run(_punctual(url, rate, seconds, lead))
+def punctual(url: str, rate: float, seconds: float, lead: float, *, usual: bool = False) -> list[float]:
+    return run(_punctual(url, rate, seconds, lead, usual=usual))
 
 
 def crowd(url: str, count: int) -> None:
@@ -77,9 +77,9 @@ async def _drain(url: str, count: int, batch: int) -> dict[str, float]:
     return told | {"left": row["number"]}
 
 
-async def _punctual(url: str, rate: float, seconds: float, lead: float) -> list[float]:
+async def _punctual(url: str, rate: float, seconds: float, lead: float, *, usual: bool) -> list[float]:
     finished = asyncio.Event()
-    async with _opened(url, fresh=True) as queue, _working(queue):
+    async with _opened(url, fresh=True) as queue, _working(queue, nap=None if usual else _NAP):
         instants = work.at_rate(rate, seconds, lead)
         work.watch.expect(len(instants), finished.set)
         # Its own call takes a delay that counts from whenever it arrives: here the instants are exact.
@@ -138,8 +138,9 @@ async def _opened(url: str, *, fresh: bool = False) -> AsyncIterator[Any]:
 
 
 @asynccontextmanager
-async def _working(queue: Any, batch: int = _BATCH) -> AsyncIterator[None]:
-    queue.qm.min_dequeue_poll_interval = _NAP
+async def _working(queue: Any, batch: int = _BATCH, nap: timedelta | None = _NAP) -> AsyncIterator[None]:
+    if nap is not None:
+        queue.qm.min_dequeue_poll_interval = nap
     worker = asyncio.create_task(queue.qm.run(batch_size=batch, log_aggregation_interval=timedelta(0)))
     try:
         yield

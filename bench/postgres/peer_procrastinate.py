@@ -39,8 +39,8 @@ def drain(url: str, count: int) -> dict[str, float]:
     return run(_drain(url, count))
 
 
-def punctual(url: str, rate: float, seconds: float, lead: float) -> list[float]:
-    return run(_punctual(url, rate, seconds, lead))
+def punctual(url: str, rate: float, seconds: float, lead: float, *, usual: bool = False) -> list[float]:
+    return run(_punctual(url, rate, seconds, lead, usual=usual))
 
 
 def crowd(url: str, count: int) -> None:
@@ -73,9 +73,9 @@ async def _drain(url: str, count: int) -> dict[str, float]:
     return told | {"left": row["number"]}
 
 
-async def _punctual(url: str, rate: float, seconds: float, lead: float) -> list[float]:
+async def _punctual(url: str, rate: float, seconds: float, lead: float, *, usual: bool) -> list[float]:
     finished = asyncio.Event()
-    async with _opened(url, fresh=True) as app, _working(app, _EAGER):
+    async with _opened(url, fresh=True) as app, _working(app, *(() if usual else (_EAGER,))):
         instants = work.at_rate(rate, seconds, lead)
         work.watch.expect(len(instants), finished.set)
         await app.connector.execute_query_async(_TIMED, dues=[work.microseconds(due) for due in instants])

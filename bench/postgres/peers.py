@@ -39,7 +39,9 @@ def install() -> Found:
     return Found(tuple(peers), tuple(missing))
 
 
-def _python_peer(name: str, module: str, packages: tuple[str, ...], *, slow: bool = False) -> Contender:
+def _python_peer(
+    name: str, module: str, packages: tuple[str, ...], *, slow: bool = False, hurried: bool = True
+) -> Contender:
     folder = _folder(module, packages)
     interpreter = str(folder / "bin" / "python")
     if not _is_ready(folder):
@@ -50,7 +52,7 @@ def _python_peer(name: str, module: str, packages: tuple[str, ...], *, slow: boo
     package = packages[0].partition(">")[0]
     version = _run(interpreter, "-c", f"import importlib.metadata as m; print(m.version({package!r}))")
     command = (interpreter, "-m", "bench.engine.child", f"bench.postgres.{module}")
-    return Contender(name, command, {"PYTHONPATH": _MODULE_PATH}, slow, version)
+    return Contender(name, command, {"PYTHONPATH": _MODULE_PATH}, slow, version, hurried=hurried)
 
 
 def _node_peer(name: str, script: str, package: str) -> Contender:
@@ -62,7 +64,7 @@ def _node_peer(name: str, script: str, package: str) -> Contender:
     modules = folder / "node_modules"
     version = json.loads((modules / package / "package.json").read_text(encoding="utf-8"))["version"]
     command = (_program("node"), str(_HERE / script))
-    return Contender(name, command, {"NODE_PATH": str(modules)}, version=version)
+    return Contender(name, command, {"NODE_PATH": str(modules)}, version=version, hurried=True)
 
 
 _RECIPES: Final[dict[str, Callable[[], Contender]]] = {
@@ -78,6 +80,7 @@ _RECIPES: Final[dict[str, Callable[[], Contender]]] = {
             module="peer_apscheduler4",
             packages=("apscheduler>=4.0.0a6,<5", "asyncpg", "sqlalchemy[asyncio]", "sniffio"),
             slow=True,
+            hurried=False,
         ),
     }.items()
 }

@@ -1,0 +1,128 @@
+"""What many runs have in common is told in one row, and read as if each had told it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from horae.lifecycle.settle import settle
+from horae.model.event import Numbered
+from horae.model.outcome import Succeeded
+from horae.model.task import Task
+from horae.ports.moving import Part
+from horae.stores.memory import MemoryStore
+from horae.stores.postgres import PostgresStore
+from horae.testing.contracts.scenes import keep
+from horae.testing.factories import DAY, NODE, NOON, a_node
+from tests.servers.postgres import PostgresServer
+from tests.unit.stores.postgres.opening import connected, new_schema, opened, played, run
+from tests.unit.stores.postgres.test_at_once import decide, ending, lived, lone, repeated
+
+MANY: Final = 40
+"""More than go the short way."""
+
+
+def of_two_owners() -> list[Task]:
+    return [*lone(MANY // 2, owner="ada"), *lone(MANY // 2, owner="bob")]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "bundles"),
+    [(lone(MANY), 2), (of_two_owners(), 0), (repeated(MANY), 1), ([*lone(MANY // 2), *repeated(MANY // 2)], 0)],
+)
+def test_many_leave_behind_what_memory_does(postgres_server: PostgresServer, tasks: list[Task], bundles: int) -> None:
+    async def scene() -> None:
+        async with opened(new_schema(postgres_server)) as store:
+            memory = MemoryStore()
+            facts, _, *counts = await lived(store, tasks, failing=False)
+            remembered, _, *remembered_counts = await lived(memory, tasks, failing=False)
+            assert (facts, counts) == (remembered, remembered_counts)
+            assert await store.events(0) == await memory.events(0)
+            assert await store.check() == ()
+            async with connected(store) as connection:
+                assert await connection.fetchval("SELECT count(*) FROM bundles") == bundles
+
+    run(scene())
+
+
+async def told(store: PostgresStore) -> tuple[Numbered, ...]:
+    """Of many that began together and ended together."""
+    await store.join(a_node())
+    await keep(store, *lone(MANY))
+    begun = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
+    assert (
+        await store.settle([ending(each, place, Succeeded(None)) for place, each in enumerate(begun)], settle) == set()
+    )
+    everything = await store.events(0)
+    assert [each.number for each in everything] == list(range(1, 4 * MANY + 1))
+    return everything
+
+
+@pytest.mark.parametrize("limit", [1, 7, 64])
+def test_pages_may_begin_and_end_within_one(postgres_server: PostgresServer, limit: int) -> None:
+    async def scene(store: PostgresStore) -> None:
+        everything = await told(store)
+        owner = everything[-1].event.owner
+        for asked in (None, owner):
+            read: list[Numbered] = []
+            while page := await store.events(read[-1].number if read else 0, limit, asked):
+                assert len(page) <= limit
+                read += page
+            assert tuple(read) == everything
+        assert await store.events(0, owner="nobody") == ()
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_what_is_old_goes_one_by_one(postgres_server: PostgresServer) -> None:
+    """Also between what was told of one run and the next."""
+
+    async def scene(store: PostgresStore) -> None:
+        everything, after, gone = await told(store), None, 0
+        for _ in range(20 * MANY):
+            trimmed = await store.trim(NOON + DAY, 100, 3, after)
+            after, gone = trimmed.after, gone + trimmed.events
+            assert await store.events(0) == everything[gone:]
+            assert (await store.stock())[Part.EVENTS] == len(everything) - gone
+            if not trimmed.more:
+                break
+        assert gone == len(everything)
+        async with connected(store) as connection:
+            assert await connection.fetchval("SELECT count(*) FROM bundles") == 0
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_part_of_one_may_be_too_young_to_go(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore) -> None:
+        everything = await told(store)
+        middle = everything[-MANY].event.at
+        kept = tuple(each for each in everything if each.event.at >= middle)
+        assert 0 < len(kept) < 2 * MANY
+        for _ in range(MANY):
+            await store.trim(middle, 100, 1_000)
+        assert await store.events(0) == kept
+        assert (await store.stock())[Part.EVENTS] == len(kept)
+
+    played(new_schema(postgres_server), scene)
+
+
+def test_what_somebody_changed_meanwhile_is_settled_the_long_way(postgres_server: PostgresServer) -> None:
+    async def scene(store: PostgresStore) -> None:
+        await store.join(a_node())
+        await keep(store, *lone(MANY))
+        begun = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
+        async with connected(store) as rival:
+            await rival.execute("BEGIN")
+            await rival.execute(
+                "UPDATE standings SET version = version + 1 WHERE task = (SELECT max(task) FROM standings)"
+            )
+            await rival.execute("COMMIT")
+        reports = [ending(each, place, Succeeded(None)) for place, each in enumerate(begun)]
+        assert await store.settle(reports, settle) == frozenset()
+        assert await store.settle(reports, settle) == {each.run.id for each in begun}
+        assert [each.number for each in await store.events(0)] == list(range(1, 4 * MANY + 1))
+        assert await store.check() == ()
+
+    played(new_schema(postgres_server), scene)

@@ -21,7 +21,17 @@ SELECT tasks.id, every.id, planned, attempt, state, reason, token, claimed, star
   span_first, span_last, span_count
 FROM ({}) AS every JOIN tasks ON tasks.seq = every.task ORDER BY task, planned, attempt
 """
-_EVENTS: Final = "SELECT run_id, kind FROM events WHERE run_id IS NOT NULL ORDER BY {}"
+_EVENTS: Final = "SELECT run_id, kind FROM events WHERE run_id IS NOT NULL ORDER BY number"
+_EVENTS_IN_BUNDLES: Final = """
+SELECT run_id, kind FROM (
+  SELECT tx, place, run_id, kind FROM events WHERE run_id IS NOT NULL
+  UNION ALL
+  SELECT tx, place + (nth - 1) * cardinality(kinds::text[]) + step, run_id, (kinds::text[])[step]
+  FROM bundles, unnest(run_ids::text[]) WITH ORDINALITY AS run (run_id, nth), generate_series(1, cardinality(kinds::text[])) AS step
+  WHERE starts_with((kinds::text[])[step], 'run.')
+) AS told ORDER BY tx, place
+"""
+"""On PostgreSQL what many have in common stands in one row."""
 _BUSY: Final = "SELECT (SELECT count(*) FROM {}) + (SELECT count(*) FROM agenda WHERE due <= ?)"
 
 
@@ -62,8 +72,8 @@ def number(at: datetime) -> int:
 def gather(place: Place) -> Evidence:
     every = f"SELECT {_COLUMNS} FROM runs" if sqlite_path(place.url) else _ON_A_SERVER  # noqa: S608
     rows = tuple(_row(*values) for values in query(place, _ROWS.format(every)))
-    order = "tx, place" if place.url.startswith("postgres") else "number"
-    return Evidence(rows, tuple((run, kind) for run, kind in query(place, _EVENTS.format(order))))
+    events = _EVENTS_IN_BUNDLES if place.url.startswith("postgres") else _EVENTS
+    return Evidence(rows, tuple((run, kind) for run, kind in query(place, events)))
 
 
 def busy(place: Place, until: datetime) -> int:

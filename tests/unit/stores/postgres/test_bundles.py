@@ -19,7 +19,7 @@ from tests.servers.postgres import PostgresServer
 from tests.unit.stores.postgres.opening import connected, new_schema, opened, played, run
 from tests.unit.stores.postgres.test_at_once import decide, ending, lived, lone, repeated
 
-MANY: Final = 40
+MANY: Final = 20
 """More than go the short way."""
 
 

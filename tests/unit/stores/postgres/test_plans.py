@@ -38,7 +38,19 @@ LISTS = {
     if re.match(r"(tasks|runs)_page|upcoming|stranded|latest|waiting|counts|tasks_of_owner|crowded", name)
 } - {"crowded_agendas"}
 """Pages that people read: each is planned freely, for what was asked."""
-GROWING = {"tasks", "labels", "standings", "agenda", "runs", "events", "told", "lines", "records", "remembered"}
+GROWING = {
+    "tasks",
+    "labels",
+    "standings",
+    "agenda",
+    "runs",
+    "events",
+    "bundles",
+    "told",
+    "lines",
+    "records",
+    "remembered",
+}
 """The other tables hold what goes on just now: nodes, lanes, live runs and their seats, counts that are not summed up yet."""
 ONLY_THE_HEAD = {
     "agenda_timed",

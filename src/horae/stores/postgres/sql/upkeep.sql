@@ -90,22 +90,21 @@ RETURNING 1
 DELETE FROM @lines WHERE run_id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: drop_events
--- Of a bundle that is old in part, only how much of it is gone is written.
+-- Of the one bundle that is old in part, only how much of it is gone is written.
 WITH
   old AS MATERIALIZED (SELECT tx, size, first FROM @told WHERE first <= $1),
   cut AS MATERIALIZED (
-    SELECT bundles.tx, bundles.place, bundles.gone, bundles.size,
-      least(bundles.size, $1 - old.first - bundles.place + 1)::integer AS reach
-    FROM old JOIN @bundles ON bundles.tx = old.tx
+    SELECT bundles.spot, bundles.gone, bundles.size, least(bundles.size, $1 - old.first - bundles.place + 1)::integer AS reach
+    FROM old CROSS JOIN LATERAL (
+      SELECT each.ctid AS spot, each.* FROM @bundles AS each WHERE each.tx = old.tx ORDER BY each.place
+    ) AS bundles
     WHERE old.first + bundles.place + bundles.gone <= $1
   ),
   forgotten AS (DELETE FROM @told USING old WHERE told.tx = old.tx AND old.first + old.size - 1 <= $1),
-  whole AS (
-    DELETE FROM @bundles USING cut WHERE bundles.tx = cut.tx AND bundles.place = cut.place AND cut.reach = cut.size
-  ),
+  whole AS (DELETE FROM @bundles WHERE ctid = ANY (ARRAY(SELECT spot FROM cut WHERE reach = size))),
   part AS (
-    UPDATE @bundles SET gone = cut.reach FROM cut
-    WHERE bundles.tx = cut.tx AND bundles.place = cut.place AND cut.reach < cut.size
+    UPDATE @bundles SET gone = (SELECT reach FROM cut WHERE reach < size)
+    WHERE ctid = (SELECT spot FROM cut WHERE reach < size)
   ),
   single AS (DELETE FROM @events USING old WHERE events.tx = old.tx AND old.first + events.place <= $1 RETURNING 1)
 SELECT 1 FROM single UNION ALL SELECT 1 FROM cut CROSS JOIN LATERAL generate_series(cut.gone + 1, cut.reach)

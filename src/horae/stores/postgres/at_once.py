@@ -20,6 +20,9 @@ from .arrays import array_text, columns
 _SHARED: Final = (3, 6, 7, 9, 10, 11, 12)
 """Origin, attempt, state, token, node, claimed and started: the same for all runs of a claim, as a rule."""
 
+_FEW: Final = 16
+"""Of more, what they have in common is told in one row."""
+
 
 def births_at_once(folded: Folded, told: int) -> list[Any] | None:
     kept = folded.kept
@@ -100,8 +103,9 @@ def _instants(found: Sequence[datetime]) -> list[int]:
 
 
 def _shared(owners: Sequence[str]) -> str | None:
-    """Whose they are; None where that differs."""
-    return owners[0] if owners.count(owners[0]) == len(owners) else None
+    """Whose they are; None where that differs, or where they are few: single rows are read sooner."""
+    alike = len(owners) > _FEW and owners.count(owners[0]) == len(owners)
+    return owners[0] if alike else None
 
 
 def _bundled(owners: Sequence[str], over: list[int | None]) -> tuple[str | None, str | None]:

@@ -19,7 +19,7 @@ from .layers import layers, record_row
 
 _BIRTHS: Final = frozenset({"start_runs", "bear_runs", "insert_runs"})
 """What the ledger has already is left out of these, and whoever asked sees that by the number of rows."""
-_ALONE: Final = frozenset({"few_due", "few_carried"})
+_ALONE: Final = frozenset({"few_due", "few_carried", "settle_few"})
 """What a node says that never begins a transaction: its plans are made anew as well."""
 _PLANS_HOLD_SECONDS: Final = (0.5, 60.0)
 """How long plans are used before they are made anew, of a new connection and of an old one."""

@@ -15,6 +15,7 @@ from ..model.entry import Entry, EntryKind
 from ..model.ids import run_id
 from ..model.page import Page
 from ..model.run import Origin, Run, RunState
+from ..model.states import state_word
 from ..model.task import Task, past_of
 from ..ports.store import RunFilter
 from ..schedule import count
@@ -31,7 +32,7 @@ from .pieces import Piece
 from .refusals import refuse
 from .runsof import failed_run_of, run_of
 from .showing_run import show_whole
-from .signs import fine, first_line, sign_of, state_word
+from .signs import fine, first_line, sign_of
 from .tailing import Tail, said_by, started
 from .workplace import Workplace, at_work
 
@@ -198,7 +199,7 @@ def stop(out: Out, *, run: str = _RUN) -> None:
         out.ids([ended.id])
     else:
         said = words.STOPPING if ended.live else words.STOPPED
-        out.line(out.told(said, id=ended.id, state=ended.state.value))
+        out.line(out.told(said, id=ended.id, state=state_word(ended.state, out.language)))
 
 
 def backfill(

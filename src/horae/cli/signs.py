@@ -9,6 +9,7 @@ from ..choices import Language
 from ..model.change import Facts
 from ..model.reason import Reason
 from ..model.run import Run, RunState
+from ..model.states import state_word
 from ..model.task import TaskState
 from ..schedule.describe import core_sentence
 from ..schedule.preview import fires_in, in_words
@@ -57,10 +58,6 @@ def state_of_run(run: Run, language: Language) -> str:
     many = f" ×{count_of(run)}" if count_of(run) > 1 else ""
     why = f" ({run.reason.value})" if run.reason is not None and run.state is not RunState.FAILED else ""
     return f"{state_word(run.state, language)}{why}{many}"
-
-
-def state_word(state: RunState | TaskState, language: Language) -> str:
-    return words.STATES[state].told(language)
 
 
 def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -> Cell:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from ..choices import Language
+from ..model.states import CHINESE
 
 
 class Words(NamedTuple):
@@ -222,20 +223,7 @@ WATCHING_FROM: Final = Words(
     "watching from event {number} on; Ctrl-C ends it", "从事件 {number} 之后开始;按 Ctrl-C 结束"
 )
 WATCHING: Final = Words("Ctrl-C or q ends it", "按 Ctrl-C 或 q 结束")
-STATES: Final[dict[str, Words]] = {
-    "active": Words("active", "活动"),
-    "paused": Words("paused", "暂停"),
-    "completed": Words("completed", "完成"),
-    "failed": Words("failed", "失败"),
-    "cancelled": Words("cancelled", "取消"),
-    "claimed": Words("claimed", "已领取"),
-    "running": Words("running", "运行中"),
-    "waiting": Words("waiting", "等待中"),
-    "succeeded": Words("succeeded", "成功"),
-    "timed_out": Words("timed_out", "超时"),
-    "lost": Words("lost", "丢失"),
-    "skipped": Words("skipped", "跳过"),
-}
+STATES: Final[dict[str, Words]] = {state: Words(state, chinese) for state, chinese in CHINESE.items()}
 NEEDS: Final[dict[str, Words]] = {
     "failed": Words("has given up", "已放弃"),
     "failing": Words("fails again and again", "连续失败"),

@@ -13,6 +13,7 @@ from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
 from ..model.run import Run, RunState
+from ..model.states import state_word
 from ..model.task import Pause, past_of
 from ..schedule import next  # noqa: A004 - the product's own question
 from ..schedule.preview import fires_in
@@ -47,7 +48,7 @@ _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
         "计划在那一刻没有触发;{detail}。",
     ),
     Verdict.NOT_CREATED: ("The task was created only at {detail}.", "任务在 {detail} 才创建。"),
-    Verdict.OVER: ("The task is {detail}, so nothing of it starts any more.", "任务已处于 {detail} 状态,不会再启动。"),
+    Verdict.OVER: ("The task is {detail}, so nothing of it starts any more.", "任务已处于“{detail}”状态,不会再启动。"),
     Verdict.OVERDUE: (
         "It is due and has not been claimed yet: no engine is running, or all are busy.",
         "它已到期但尚未被领取:没有引擎在运行,或都在忙。",
@@ -123,7 +124,7 @@ def _ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
     return Explanation(
         Verdict.RAN,
         english.format(state=run.state.value, lateness=late) + why[0],
-        chinese.format(state=run.state.value, lateness=late) + why[1],
+        chinese.format(state=state_word(run.state.value, "zh"), lateness=late) + why[1],
         run.reason,
         rows,
     )
@@ -155,7 +156,8 @@ def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
     if at < task.created:
         return _told(Verdict.NOT_CREATED, _both(_when(facts, task.created)))
     if standing.ended is not None and at >= standing.ended:
-        return _told(Verdict.OVER, _both(standing.state.value), reason=standing.reason)
+        over = standing.state.value, state_word(standing.state.value, "zh")
+        return _told(Verdict.OVER, over, reason=standing.reason)
     following = next(without_repeat(task.schedule), at - MICROSECOND, past_of(task, standing))
     if following != at:
         if following is None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal, Sentence, UnknownStore
+from .states import state_word
 
 _DAY: Final = timedelta(days=1)
 _LONGEST_FACT: Final = 80
@@ -14,6 +15,8 @@ _LONGEST_OF_OURS: Final = 600
 _OURS: Final = frozenset({"allowed", "deed", "deed_zh", "problem"})
 """What we ourselves say: every word that is possible, what is about to be done, what is wrong with a file. Cut, it would
 leave out the very part that somebody has to read before they answer."""
+_STATE: Final = "state"
+"""Called by its own name in English, and translated in Chinese."""
 
 
 class Entry(NamedTuple):
@@ -199,7 +202,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         Conflict,
         "The task is {state}: nothing of it is left to {wish}.",
         "Run it once more with 'run now', or give it a new schedule.",
-        "任务处于 {state} 状态,没有可以{wish_zh}的内容。",
+        "任务处于“{state}”状态,没有可以{wish_zh}的内容。",
         "可以“立即运行”一次,或为它设置新的计划。",
     ),
     "already_running": Entry(
@@ -433,11 +436,12 @@ def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
         name: _shorten(_spelled(fact), _LONGEST_OF_OURS if name in _OURS else _LONGEST_FACT)
         for name, fact in facts.items()
     }
+    chinese = told | {name: state_word(told[name], "zh") for name in told if name == _STATE}
     return entry.kind(
         code,
         {
             "en": Sentence(entry.message.format_map(told), entry.hint.format_map(told)),
-            "zh": Sentence(entry.message_zh.format_map(told), entry.hint_zh.format_map(told)),
+            "zh": Sentence(entry.message_zh.format_map(chinese), entry.hint_zh.format_map(chinese)),
         },
         facts=facts,
     )

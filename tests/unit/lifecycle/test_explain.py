@@ -161,6 +161,19 @@ def test_why(world: Callable[[], World], at: datetime, verdict: Verdict, english
     assert "{" not in answer.english + answer.chinese
 
 
+@pytest.mark.parametrize(
+    ("world", "at", "chinese"),
+    [
+        (succeeded, hour(13), "它运行了:成功,比到期晚 2.000 s。"),
+        (failed, hour(13), "它运行了:失败,比到期晚 0.000 s。" + sentence(Reason.TARGET_FAILED, "zh")),
+        (completed, hour(14), "任务已处于“完成”状态,不会再启动。"),
+        (cancelled, hour(14), "任务已处于“取消”状态,不会再启动。"),
+    ],
+)
+def test_states_are_chinese_in_chinese(world: Callable[[], World], at: datetime, chinese: str) -> None:
+    assert why(world(), at).chinese == chinese
+
+
 def test_nothing_is_planned_any_more() -> None:
     world = World(Once(at=hour(13)))
     assert why(world, hour(14)).english == "The schedule has no occurrence then; there is none after it."

@@ -1,0 +1,27 @@
+"""How the states of tasks and runs are called in Chinese; in English each is called by its own name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..choices import Language
+
+CHINESE: Final[dict[str, str]] = {
+    "active": "活动",
+    "paused": "暂停",
+    "completed": "完成",
+    "failed": "失败",
+    "cancelled": "取消",
+    "claimed": "已领取",
+    "running": "运行中",
+    "waiting": "等待中",
+    "succeeded": "成功",
+    "timed_out": "超时",
+    "lost": "丢失",
+    "skipped": "跳过",
+}
+
+
+def state_word(state: str, language: Language) -> str:
+    """By its value. A word that is no state of ours stays as it is."""
+    return state if language == "en" else CHINESE.get(state, state)

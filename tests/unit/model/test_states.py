@@ -1,0 +1,21 @@
+"""Every state has a Chinese word, and refusals use it."""
+
+from __future__ import annotations
+
+from horae.model.refusals import refuse
+from horae.model.run import RunState
+from horae.model.states import CHINESE, state_word
+from horae.model.task import TaskState
+
+
+def test_every_state_has_a_word_and_no_word_is_left_over() -> None:
+    assert set(CHINESE) == {*map(str, RunState), *map(str, TaskState)}
+    assert all(state_word(state, "en") == state and state_word(state, "zh") != state for state in CHINESE)
+
+
+def test_a_refusal_says_the_state_in_the_language_of_its_sentence() -> None:
+    refused = refuse("nothing_to_retry", state="succeeded")
+    assert "succeeded" in refused.in_language("en").message
+    assert "成功" in refused.in_language("zh").message
+    assert "succeeded" not in refused.in_language("zh").message
+    assert refused.facts == {"state": "succeeded"}

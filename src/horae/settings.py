@@ -393,6 +393,7 @@ def _as_text(file: Path, name: str, value: object) -> str:
     raise BadSettings(str(file), f"{name} must be a text, not {value!r}")
 
 
+OUTPUTS: Final = ("text", "json")
 WAKES: Final = ("precise", "poll")
 
 

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 from ..clock import Clock
 from ..errors import HoraeError, Refusal
 from ..runtime.condition import library_versions
+from ..runtime.unheard import Unheard
 from ..schedule.zones import find_zone
 from ..settings import DefaultZone, Settings
 from . import operating_words as words
@@ -64,6 +65,18 @@ def about_settings(settings: Settings | HoraeError) -> Check:
             said = {"en": str(settings), "zh": " ".join(settings.in_language("zh"))}
         return Check("settings", "error", Words("{en}", "{zh}"), dict(said))
     return check("settings", "ok", words.SETTINGS_FINE, number=len(settings.chosen))
+
+
+def about_unheard(found: Iterable[Unheard]) -> Iterator[Check]:
+    """Each name that nothing here reads, with the one that was probably meant."""
+    for name, place, nearest in found:
+        said = words.UNHEARD_KEY if place else words.UNHEARD_VARIABLE
+        fix = words.UNHEARD_FIX if nearest is None else plain_words(_with_nearest(nearest))
+        yield check("unknown_setting", "warning", said, fix, name=name, place=place)
+
+
+def _with_nearest(name: str) -> Words:
+    return Words(*(text.format(name=name) for text in words.UNHEARD_NEAREST))
 
 
 class Reading(NamedTuple):

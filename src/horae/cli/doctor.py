@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -44,7 +45,16 @@ def _examined(out: Out) -> list[Check]:
     from ..runtime.choosing import store_url  # noqa: PLC0415
     from ..runtime.condition import driver_of  # noqa: PLC0415
     from ..runtime.schemes import is_on_server  # noqa: PLC0415
-    from .checks import Reading, about_clock, about_python, about_settings, about_zones, of_this_machine  # noqa: PLC0415
+    from ..runtime.unheard import unheard  # noqa: PLC0415
+    from .checks import (  # noqa: PLC0415
+        Reading,
+        about_clock,
+        about_python,
+        about_settings,
+        about_unheard,
+        about_zones,
+        of_this_machine,
+    )
     from .session import home_zone, settings_of  # noqa: PLC0415
 
     clock = SystemClock()
@@ -61,6 +71,7 @@ def _examined(out: Out) -> list[Check]:
     return [
         about_python(driver_of(url) if is_on_server(url) else None),
         about_settings(settings),
+        *about_unheard(unheard(settings, os.environ)),
         *of_store,
         about_clock(before, Reading.of(clock)),
         about_zones(home_zone(None, settings)),

@@ -151,12 +151,12 @@ def wants_json(arguments: list[str]) -> bool:
     """Said on the command line (not behind `--`: that belongs to a command), in the environment, or in a file."""
     ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
     asked = any(each == "--json" or each.startswith("--fields") for each in ours)
-    return asked or os.environ.get("HORAE_OUTPUT") == "json" or _says_json_in_a_file()
+    return asked or os.environ.get("HORAE_OUTPUT", "").strip() == "json" or _says_json_in_a_file()
 
 
 def _says_json_in_a_file() -> bool:
     """The settings themselves may be what is wrong; then that is told, in whatever shape."""
-    if os.environ.get("HORAE_OUTPUT"):
+    if os.environ.get("HORAE_OUTPUT", "").strip():
         return False
     from ..runtime.choosing import chosen_settings  # noqa: PLC0415 - `--help` does without
 

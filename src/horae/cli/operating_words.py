@@ -163,6 +163,14 @@ FROM_DEFAULT: Final = Words("default", "默认")
 PYTHON: Final = Words("Python {python}, SQLite {sqlite} (apsw {apsw})", "Python {python},SQLite {sqlite}(apsw {apsw})")
 PYTHON_AND_DRIVER: Final = Words("Python {python}, {driver}", "Python {python},{driver}")
 SETTINGS_FINE: Final = Words("Settings: {number} chosen, the rest as usual", "设置:已指定 {number} 项,其余为默认")
+UNHEARD_VARIABLE: Final = Words(
+    "The variable {name} is set, but nothing here reads it", "已设置变量 {name},但这里没有任何程序读取它"
+)
+UNHEARD_KEY: Final = Words(
+    "{place} says {name}, but nothing here reads it", "{place} 中有 {name},但这里没有任何程序读取它"
+)
+UNHEARD_NEAREST: Final = Words("did you mean {name}?", "是不是 {name}?")
+UNHEARD_FIX: Final = Words("horae config shows every setting", "horae config 会列出所有设置")
 NO_STORE: Final = Words("No store yet: {path}", "还没有存储:{path}")
 NO_STORE_FIX: Final = Words('horae add "every 10s" --say tick', 'horae add "every 10s" --say tick')
 NOT_A_STORE: Final = Words("{path}: {problem}", "{path}:{problem}")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ..runtime.choosing import chosen_settings, data_file, store_url
+from ..runtime.choosing import check_output, chosen_settings, data_file, store_url
 from ..runtime.stores import masked, sqlite_path
 from ..settings import DefaultZone, Settings, default_zone
 from .refusals import refuse
@@ -39,7 +39,9 @@ async def _within(url: str, zone: str, work: Callable[[Horae], Awaitable[T]]) ->
 
 
 def settings_of(store: str | None) -> Settings:
-    return chosen_settings(os.environ, flags={"store": store})
+    found = chosen_settings(os.environ, flags={"store": store})
+    check_output(found)
+    return found
 
 
 def is_there(store: str | None) -> bool:

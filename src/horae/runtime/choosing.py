@@ -10,7 +10,17 @@ from typing import Any
 from ..errors import InvalidSchedule
 from ..model.refusals import refuse
 from ..schedule.durations import parse_duration
-from ..settings import PROJECT_FILE, WAKE_VARIABLE, WAKES, BadSettings, Chosen, Settings, precise_wake, read_settings
+from ..settings import (
+    OUTPUTS,
+    PROJECT_FILE,
+    WAKE_VARIABLE,
+    WAKES,
+    BadSettings,
+    Chosen,
+    Settings,
+    precise_wake,
+    read_settings,
+)
 from .stores import DEFAULT_STORE
 
 
@@ -33,6 +43,13 @@ def chosen_wake(settings: Settings, environment: Mapping[str, str]) -> bool:
     if origin == WAKE_VARIABLE:
         raise refuse("bad_choice", name=WAKE_VARIABLE, value=value, allowed=", ".join(WAKES))
     raise refuse("bad_settings", file=origin, problem=f"wake must be {' or '.join(WAKES)}, not {value!r}")
+
+
+def check_output(settings: Settings) -> None:
+    """Text or JSON; whoever wishes for something else is not to be given one of them in silence."""
+    said = settings.chosen.get("output")
+    if said is not None and said.value not in OUTPUTS:
+        raise refuse("bad_choice", name=_named(said, "output"), value=said.value, allowed=", ".join(OUTPUTS))
 
 
 def chosen_tolerance(settings: Settings) -> timedelta | None:

@@ -75,3 +75,28 @@ def test_a_file_that_is_no_store_is_told(deployment: Deployment) -> None:
 def test_a_clock_that_jumps_is_told() -> None:
     assert about_clock(Reading(0.0, 0.0), Reading(10.0, 10.0)).grade == "ok"
     assert about_clock(Reading(0.0, 0.0), Reading(70.0, 10.0)).grade == "warning"
+
+
+def test_names_that_nothing_reads_are_told_with_the_one_that_was_meant(deployment: Deployment) -> None:
+    deployment.write("horae.toml", '[targets.command]\nalow = ["x"]\n')
+    environment = {"HORAE_STROE": "x", "TIMEZONE": "UTC", "USE_PRIORITY_QUEUE_SCHEDULER": "true"}
+    done = deployment.horae("doctor", environment=environment)
+    assert done.returncode == 0, "a name that nobody reads is no error"
+    assert "! The variable HORAE_STROE is set, but nothing here reads it   → did you mean HORAE_STORE?" in done.stdout
+    assert "horae.toml says targets.command.alow" in done.stdout
+    assert "→ did you mean targets.command.allow?" in done.stdout
+    told = json.loads(deployment.horae("doctor", "--json", environment=environment).stdout)
+    assert [each["check"] for each in told["checks"]].count("unknown_setting") == 2
+    assert "是不是 HORAE_STORE?" in deployment.horae("doctor", "--lang", "zh", environment=environment).stdout
+
+
+def test_an_output_that_there_is_not_is_refused_and_told(deployment: Deployment) -> None:
+    wrong = {"HORAE_OUTPUT": "xml"}
+    done = deployment.horae("ls", environment=wrong)
+    assert (done.returncode, done.stdout) == (6, "")
+    assert "'xml' is not a choice for HORAE_OUTPUT." in done.stderr
+    told = deployment.horae("doctor", environment=wrong)
+    assert (told.returncode, "HORAE_OUTPUT" in told.stdout) == (1, True)
+    deployment.write("horae.toml", 'output = "xml"\n')
+    assert "not a choice for output (" in deployment.horae("ls").stderr
+    assert deployment.horae("ls", environment={"HORAE_OUTPUT": "text"}).returncode == 0

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from ...model.variables import is_own
+from ..keys import COMMAND
 from .refusals import refuse
 
 PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -126,11 +127,4 @@ def read_number(name: str, value: Any, least: int, most: int) -> int:
     return value
 
 
-_READERS: Final = {
-    "allow": _allow,
-    "path": _path,
-    "directory": _directory,
-    "grace": _grace,
-    "limits": _limits,
-    "variables": _variables,
-}
+_READERS: Final = dict(zip(COMMAND, (_allow, _path, _directory, _grace, _limits, _variables), strict=True))

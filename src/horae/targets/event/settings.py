@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from ...outgoing.addresses import Networks, read_networks
 from ...outgoing.guard import CheckedUrl, check_url
+from ..keys import EVENT
 from .refusals import refuse
 
-_KEYS: Final = ("redis", "channel", "webhook", "webhook_secret", "allow_networks")
 _SCHEMES: Final = ("redis", "rediss", "unix")
 
 
@@ -34,8 +34,8 @@ def read_settings(given: Mapping[str, Any]) -> EventSettings:
     """None counts as not set."""
     settings = {name: value for name, value in given.items() if value is not None}
     for name, value in settings.items():
-        if name not in _KEYS:
-            raise refuse("event_setting", name=name, wanted=f"one of {', '.join(_KEYS)}")
+        if name not in EVENT:
+            raise refuse("event_setting", name=name, wanted=f"one of {', '.join(EVENT)}")
         if name != "allow_networks" and not (isinstance(value, str) and value):
             raise refuse("event_setting", name=name, wanted="a text")
     return EventSettings(_redis(settings), _webhook(settings))

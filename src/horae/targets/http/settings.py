@@ -10,6 +10,7 @@ from ...outgoing.client import CONNECT_WITHIN
 from ...outgoing.guard import parse_url
 from ...outgoing.headers import check_headers
 from ...version import __version__
+from ..keys import HTTP
 from .refusals import refuse
 
 _LONGEST_CONNECT: Final = 300.0
@@ -34,23 +35,12 @@ class HttpSettings(NamedTuple):
     user_agent: str = f"Horae/{__version__}"
 
 
-_KEYS: Final = (
-    "allow_networks",
-    "callback_url",
-    "callback_key",
-    "connect_timeout",
-    "default_agent",
-    "mode",
-    "user_agent",
-)
-
-
 def read_settings(given: Mapping[str, Any]) -> HttpSettings:
     """None counts as not set."""
     settings = {name: value for name, value in given.items() if value is not None}
     for name in settings:
-        if name not in _KEYS:
-            raise refuse("http_unknown_setting", name=name, allowed=", ".join(_KEYS))
+        if name not in HTTP:
+            raise refuse("http_unknown_setting", name=name, allowed=", ".join(HTTP))
     usual = HttpSettings()
     return HttpSettings(
         allowed=_networks(settings.get("allow_networks", ())),

@@ -10,7 +10,8 @@ from typing import Any
 
 from horae.clock import SystemClock
 from horae.outgoing.signing import signed
-from horae.targets.http import settings, spec
+from horae.targets import keys
+from horae.targets.http import spec
 from horae.targets.http.kind import HTTP
 
 PAGE = (Path(__file__).parents[4] / "docs" / "targets" / "http.md").read_text(encoding="utf-8")
@@ -37,5 +38,5 @@ def test_the_example_of_a_receiver_accepts_what_is_signed_and_nothing_else() -> 
 
 
 def test_every_key_and_every_setting_is_in_a_table() -> None:
-    for name in (*spec._KEYS, *settings._KEYS):
+    for name in (*spec._KEYS, *keys.HTTP):
         assert re.search(rf"^\|[^|]*`{name}`", PAGE, re.MULTILINE), name

@@ -1,0 +1,18 @@
+"""What a deployment may set for each of our kinds of targets, by kind: the names under `[targets.…]`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+COMMAND: Final = ("allow", "path", "directory", "grace", "limits", "variables")
+HTTP: Final = (
+    "allow_networks",
+    "callback_url",
+    "callback_key",
+    "connect_timeout",
+    "default_agent",
+    "mode",
+    "user_agent",
+)
+EVENT: Final = ("redis", "channel", "webhook", "webhook_secret", "allow_networks")
+KEYS: Final[dict[str, tuple[str, ...]]] = {"command": COMMAND, "http": HTTP, "event": EVENT}

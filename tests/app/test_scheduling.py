@@ -354,3 +354,19 @@ def test_a_task_that_waits_can_be_told_to_run_now() -> None:
             assert await again.next_due() is None
 
     with_app(scene)
+
+
+def test_a_name_of_nothing_is_refused_and_not_replaced() -> None:
+    async def scene(app: Horae, _: VirtualClock) -> None:
+        send, _calls = a_function(app)
+        async with app:
+            with pytest.raises(InvalidTask, match="name cannot be ''"):
+                await app.schedule(send, "in 20m", {"parcel": Parcel("ada")}, name="")
+
+    with_app(scene)
+
+
+def test_a_function_of_no_name_is_refused_and_not_named_after_itself() -> None:
+    app = Horae("memory://", engine=False)
+    with pytest.raises(InvalidTask, match="name cannot be ''"):
+        app.task("every 5m", name="")(print)

@@ -134,6 +134,9 @@ def test_made_but_paused(cli: Cli) -> None:
         (["every 5m", "--say", "x", "--", "echo"], "stray_words", 2),
         (["every 5m", "--target", '{"kind": "unheard_of"}'], "unknown_target", 6),
         (["every 5m", "--say", "x", "--payload", "@nowhere.json"], "system_error", 1),
+        (["every 5m", "--say", "x", "--name", ""], "bad_text", 6),
+        (["every 5m", "--http", "GET"], "no_address", 2),
+        (["every 5m", "example.com/x", "--http", "post"], "no_address", 2),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_made(
@@ -180,6 +183,8 @@ def test_an_edit_of_one_policy_names_that_one(cli: Cli) -> None:
         (["nothing", "--name", "x"], "no_such_task", 3),
         (["tick", "--when", "every day at 9"], "ambiguous_hour", 6),
         (["tick", "stray", "--name", "x"], "stray_words", 2),
+        (["tick", "--name", ""], "bad_text", 6),
+        (["tick", "--http", "GET"], "no_address", 2),
     ],
 )
 def test_an_edit_that_cannot_be_is_refused(cli: Cli, arguments: list[str], code: str, exit_code: int) -> None:

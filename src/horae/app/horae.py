@@ -84,7 +84,8 @@ class Horae(Running):
             return self._declare(when, Declaration(_name_of(when)), isolate)
 
         def declare(call: Callable[P, R]) -> TaskFunction[P, R]:
-            declaration = Declaration(name or _name_of(call), when, zone, lane, options_of(options))
+            called = _name_of(call) if name is None else name
+            declaration = Declaration(called, when, zone, lane, options_of(options))
             return self._declare(call, declaration, isolate)
 
         return declare
@@ -130,7 +131,8 @@ class Horae(Running):
         if using is not None and not self.store.shares_transactions:
             raise refuse_to_share("no_shared_transaction")
         wish = self._wish(target, when, payload, options_of(options))
-        wish = wish._replace(key=key, owner=owner, zone=zone or wish.zone, name=name or wish.name, labels=labels)
+        called = wish.name if name is None else name
+        wish = wish._replace(key=key, owner=owner, zone=zone or wish.zone, name=called, labels=labels)
         wish = wish if lane is None else wish._replace(lane=lane)
         return TaskHandle(self, await self.service.tasks.create(self.who, wish, using=using))
 

@@ -72,7 +72,7 @@ def add(
         raise refuse("no_work")
     zone = said["zone"]
     schedule, warnings = _read(text, zone, out)
-    named = {"name": name or usual_name(shape), "when": text, "key": key, "owner": owner}
+    named = {"name": usual_name(shape) if name is None else name, "when": text, "key": key, "owner": owner}
     wish = read_task(named | shape)._replace(when=schedule)
     if dry_run:
         made = _tried(out, wish)

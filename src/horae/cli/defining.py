@@ -109,6 +109,8 @@ def _http(said: Said, stray: list[str]) -> dict[str, Any]:
         if said["http"].upper() not in METHODS:
             raise refuse("no_method", value=said["http"], allowed=", ".join(METHODS))
         shape = {"method": said["http"].upper(), "url": stray.pop()}
+    elif said["http"].upper() in METHODS:
+        raise refuse("no_address", method=said["http"].upper())
     if said["header"]:
         shape["headers"] = dict(_header(each) for each in said["header"])
     if said["body"] is not None:

@@ -45,7 +45,7 @@ def login(
 ) -> None:
     """Log in to a server; commands go there from now on."""
     server = checked_address(url)
-    chosen = _checked_name(name or _usual_name(server))
+    chosen = _checked_name(_usual_name(server) if name is None else name)
     token = _token(out, server, piped=token_stdin)
     found, theirs = asyncio.run(_asked(out, server, token))
     write_contexts(read_contexts().with_one(Context(chosen, server, token, found.owner)))

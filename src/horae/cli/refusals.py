@@ -137,6 +137,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "“{value}”不是可用的请求方法。",
         "可用的方法:{allowed}。",
     ),
+    "no_address": Entry(
+        BadUsage,
+        "--http {method} says how to call, but not which address.",
+        "Give the address behind the method: --http {method} https://example.org/path",
+        "--http {method} 只说明了请求方法,没有说明地址。",
+        "请在方法后面给出地址:--http {method} https://example.org/path",
+    ),
     "command_not_behind": Entry(
         BadUsage,
         "It is not said which program --command runs.",

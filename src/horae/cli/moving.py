@@ -105,13 +105,15 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
 
         plan = await plan_for(app, incoming, path)
         if dry_run:
-            return plan, would_take(incoming, plan, app.clock.now())
+            return plan, await would_take(app, incoming, plan)
         with out.progress(words.IMPORTING, len(plan.found)) as bar:
             tell = bar.to if len(plan.found) >= _MANY else _nobody
             return plan, await take_over(app, incoming, plan, out.told(words.PAUSED_THERE), tell)
 
     plan, taken = at_work_or_in_memory(out, take, dry_run=dry_run)
     _show(out, incoming, plan, taken, dry_run=dry_run)
+    if not dry_run and plan.unclear and not plan.found and not taken.groups:
+        raise refuse("nothing_taken_over", path=path, number=len(plan.unclear))
 
 
 def _nobody(_done: int) -> None:
@@ -158,7 +160,8 @@ def _show(out: Out, incoming: Incoming, plan: Plan, taken: Taken, *, dry_run: bo
         because = _said(out, each.note)
         out.line(("  ", out.told(words.NOT_TAKEN_OVER, source=each.source, text=each.text, because=because)))
     if incoming.runs:
-        out.line(("  ", out.told(words.RUNS_TAKEN, taken=taken.runs, left=taken.left)))
+        said = words.RUNS_TAKEN_BEFORE if taken.there else words.RUNS_TAKEN
+        out.line(("  ", out.told(said, taken=taken.runs, left=taken.left, there=taken.there)))
     if incoming.harvest.groups:
         out.line(("  ", out.told(words.GROUPS_TAKEN, number=len(incoming.harvest.groups))))
     if incoming.over:
@@ -208,5 +211,5 @@ def _shape(
         "notes": [{"source": source, "note": note} for source, note in _notes(out, incoming, plan)],
         "over": incoming.over,
         "groups": len(incoming.harvest.groups),
-        "runs": {"taken": taken.runs, "left": taken.left},
+        "runs": {"taken": taken.runs, "left": taken.left, "there": taken.there},
     }

@@ -38,6 +38,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "没有文件“{path}”。",
         "请检查路径;相对路径从当前目录算起。",
     ),
+    "nothing_taken_over": Entry(
+        InvalidTask,
+        "Nothing of '{path}' could be taken over: {number} entries are unclear.",
+        "Each is told with its reason; mend the file or the settings, and import it again.",
+        "无法从“{path}”导入任何内容:{number} 项不明确。",
+        "每一项都已说明原因;请修正文件或设置后重新导入。",
+    ),
     "no_such_module": Entry(
         NotFound,
         "There is no module '{name}'.",

@@ -301,6 +301,10 @@ IMPORT_SUMMARY: Final = Words(
     "+ {new} 个新任务  ~ {changed} 个修改  = {same} 个不变  ? {unclear} 个不明确",
 )
 RUNS_TAKEN: Final = Words("{taken} runs from before, {left} not taken", "历史运行 {taken} 条,未导入 {left} 条")
+RUNS_TAKEN_BEFORE: Final = Words(
+    "{taken} runs from before, {there} are here already, {left} not taken",
+    "历史运行 {taken} 条,已存在 {there} 条,未导入 {left} 条",
+)
 GROUPS_TAKEN: Final = Words("{number} groups", "{number} 个群组")
 OVER: Final = Words("{number} tasks are over and stay behind", "{number} 个任务已结束,不再导入")
 NOTHING_WRITTEN: Final = Words("nothing written; drop --dry-run to apply", "没有写入;去掉 --dry-run 即可执行")

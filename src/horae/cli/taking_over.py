@@ -13,9 +13,11 @@ from ..interchange.harvest import excerpt
 from ..interchange.notes import told
 from ..model.ids import run_id
 from ..model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
+from ..model.page import LARGEST_PAGE
 from ..model.refusals import refuse as refuse_task
 from ..model.run import Run, RunState
 from ..model.task import Task
+from ..ports.store import RunFilter
 from ..service.tasks import check_past
 from .incoming import Incoming, OldRun
 from .operating_refusals import placed, refuse
@@ -41,6 +43,8 @@ class Taken(NamedTuple):
     runs: int = 0
     left: int = 0
     groups: int = 0
+    there: int = 0
+    """Runs that an earlier import has brought."""
 
 
 async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
@@ -86,6 +90,7 @@ async def take_over(
     app: Workplace, incoming: Incoming, plan: Plan, note: str, progress: Callable[[int], None]
 ) -> Taken:
     tasks: _Made = {}
+    new: set[str] = set()
     for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
         if each.paused and step.turn == "new":
             task = await app.service.tasks.create(app.who, each.wish, paused=note)
@@ -93,6 +98,8 @@ async def take_over(
             task = step.after
         else:
             task = await app.service.tasks.declare(app.who, each.wish)
+        if step.turn == "new":
+            new.add(task.id)
         if each.wish.key is not None:
             tasks[each.wish.owner, each.wish.key] = tasks[None, each.wish.key] = task
         progress(number)
@@ -102,8 +109,9 @@ async def take_over(
             await app.service.lanes.limit(app.who, name, limit)
     for group in incoming.harvest.groups:
         await _keep_group(app, group, lanes)
-    runs = await _keep_runs(app, incoming.runs, tasks)
-    return Taken(runs, len(incoming.runs) - runs, len(incoming.harvest.groups))
+    history = await _history(app, incoming.runs, tasks, new)
+    await _keep(app, history)
+    return _counted(incoming, history)
 
 
 async def _keep_group(app: Workplace, group: Group, lanes: set[str]) -> None:
@@ -115,12 +123,53 @@ async def _keep_group(app: Workplace, group: Group, lanes: set[str]) -> None:
         await app.service.lanes.limit(app.who, owner, 1)
 
 
-def would_take(incoming: Incoming, plan: Plan, now: datetime) -> Taken:
+async def would_take(app: Workplace, incoming: Incoming, plan: Plan) -> Taken:
     """What `take_over` will say that it took."""
-    keys = {each.wish.key for each in plan.found if each.wish.key is not None}
-    owned = {(each.wish.owner, each.wish.key) for each in plan.found if each.wish.key is not None}
-    runs = sum(map(len, _of_tasks(incoming.runs, owned | {(None, key) for key in keys}, now).values()))
-    return Taken(runs, len(incoming.runs) - runs, len(incoming.harvest.groups))
+    tasks: _Made = {}
+    for each, step in zip(plan.found, plan.planned, strict=True):
+        if each.wish.key is not None:
+            tasks[each.wish.owner, each.wish.key] = tasks[None, each.wish.key] = step.after
+    new = {step.after.id for step in plan.planned if step.turn == "new"}
+    return _counted(incoming, await _history(app, incoming.runs, tasks, new))
+
+
+class _History(NamedTuple):
+    """`rows` are still to be written, by task; so many others are there already."""
+
+    rows: dict[str, list[Run]]
+    there: int
+
+
+def _counted(incoming: Incoming, history: _History) -> Taken:
+    taken = sum(map(len, history.rows.values()))
+    return Taken(taken, len(incoming.runs) - taken - history.there, len(incoming.harvest.groups), history.there)
+
+
+async def _history(app: Workplace, runs: tuple[OldRun, ...], tasks: _Made, new: Collection[str]) -> _History:
+    """As rows that have ended. The same run has the same name, so that the second time nothing is written.
+
+    `new` are the tasks that have no history yet."""
+    rows: dict[str, list[Run]] = {}
+    there = 0
+    for key, old in _of_tasks(runs, tasks, app.clock.now()).items():
+        task = tasks[key]
+        named = {row.id: row for row in (_row(task, each) for each in old)}
+        known = set() if task.id in new else await _known(app, task.id)
+        fresh = [row for name, row in named.items() if name not in known]
+        rows.setdefault(task.id, []).extend(fresh)
+        there += len(old) - len(fresh)
+    return _History(rows, there)
+
+
+async def _known(app: Workplace, task_id: str) -> set[str]:
+    found: set[str] = set()
+    after: str | None = None
+    while True:
+        page = await app.service.runs.page(app.who, RunFilter(task_id=task_id), after, LARGEST_PAGE)
+        found.update(run.id for run in page.items)
+        after = page.after
+        if after is None:
+            return found
 
 
 def _of_tasks(runs: tuple[OldRun, ...], keys: Collection[_Key], now: datetime) -> dict[_Key, list[OldRun]]:
@@ -132,14 +181,10 @@ def _of_tasks(runs: tuple[OldRun, ...], keys: Collection[_Key], now: datetime) -
     return found
 
 
-async def _keep_runs(app: Workplace, runs: tuple[OldRun, ...], tasks: _Made) -> int:
-    """As rows that have ended. The same run has the same name, so that the second time nothing is written."""
-    of_task = _of_tasks(runs, tasks, app.clock.now())
-    for key, old in of_task.items():
-        rows = [_row(tasks[key], each) for each in old]
+async def _keep(app: Workplace, history: _History) -> None:
+    for task_id, rows in history.rows.items():
         for start in range(0, len(rows), _AT_ONCE):
-            await app.service.tasks.keep_history(app.who, tasks[key].id, rows[start : start + _AT_ONCE])
-    return sum(map(len, of_task.values()))
+            await app.service.tasks.keep_history(app.who, task_id, rows[start : start + _AT_ONCE])
 
 
 def _row(task: Task, old: OldRun) -> Run:

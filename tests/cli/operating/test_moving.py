@@ -86,9 +86,11 @@ def test_history_comes_along_once(deployment: Deployment, elsewhere: Deployment)
     runs, left = states.count("succeeded"), states.count("skipped")
     assert runs >= 1
     assert runs + left == len(states)
-    for _ in range(2):
+    for taken in (runs, 0):
+        tried = elsewhere.answer("import", "-", "--dry-run", said=text)
         told = elsewhere.answer("import", "-", said=text)
-        assert told["runs"] == {"taken": runs, "left": left}
+        assert tried["runs"] == told["runs"] == {"taken": taken, "left": left, "there": runs - taken}
+    assert f"0 runs from before, {runs} are here already" in elsewhere.ok("import", "-", said=text)
     (task,) = shapes(elsewhere).values()
     rows = elsewhere.runs(task["id"])
     assert len(rows) == runs
@@ -106,7 +108,7 @@ def test_history_goes_to_its_own_owner_where_two_have_the_same_key(deployment: D
         return json.dumps({"run": {"task_id": f"tsk_{name}", "planned": planned, "state": "succeeded"}})
 
     lines = ['{"horae": "export", "version": 1}', task("ada"), run("ada", 1), run("ada", 2), task("bob"), run("bob", 3)]
-    assert deployment.answer("import", "-", said="\n".join(lines))["runs"] == {"taken": 3, "left": 0}
+    assert deployment.answer("import", "-", said="\n".join(lines))["runs"] == {"taken": 3, "left": 0, "there": 0}
     rows = {name: deployment.runs(shape["id"]) for name, shape in shapes(deployment).items()}
     assert {name: sorted(row.planned.hour for row in rows[name]) for name in rows} == {"ada": [1, 2], "bob": [3]}
     assert all(row.owner == name for name in rows for row in rows[name])
@@ -170,12 +172,27 @@ def test_a_crontab_is_taken_over_and_what_is_unclear_is_told(deployment: Deploym
     assert "1 个不变" in chinese.stdout
 
 
+def test_where_nothing_could_be_taken_over_it_is_refused_with_every_reason(deployment: Deployment) -> None:
+    deployment.write("table", "@reboot start\n0 3 * * * /bin/not-allowed\n")
+    assert deployment.horae("import", "table", "--dry-run").returncode == 0
+    done = deployment.horae("import", "table")
+    assert done.returncode == 6
+    assert done.stdout.startswith("+ 0 tasks  ~ 0 changed  = 0 as they are  ? 2 unclear")
+    assert "line 1: @reboot start" in done.stdout
+    assert "Nothing of 'table' could be taken over: 2 entries are unclear." in done.stderr
+    told = deployment.horae("import", "table", "--json")
+    assert (told.returncode, len(json.loads(told.stdout)["unclear"])) == (6, 2)
+    assert json.loads(told.stderr.splitlines()[-1])["code"] == "nothing_taken_over"
+    deployment.write("empty", "# nothing yet\n")
+    assert deployment.horae("import", "empty", "--format", "crontab").returncode == 0
+
+
 def test_nanoclaw_groups_become_records_and_lanes(deployment: Deployment) -> None:
     path = made(deployment.folder, TASK, runs=(RUN,), groups=(GROUP,))
     tried = deployment.answer("import", str(path), "--zone", "UTC", "--dry-run")
     told = deployment.answer("import", str(path), "--zone", "UTC")
     assert told["groups"] > 0
-    assert tried["runs"] == told["runs"] == {"taken": 1, "left": 0}
+    assert tried["runs"] == told["runs"] == {"taken": 1, "left": 0, "there": 0}
     lanes = {lane.name: lane.limit for lane in deployment.inside(lambda app: app.store.lanes())}
     groups = deployment.inside(lambda app: app.store.records("group")).items
     assert len(groups) == told["groups"]

@@ -16,6 +16,7 @@ from horae import parse
 from horae.cli.commands import ALIASES, COMMANDS, PANELS
 from horae.cli.main import app
 from horae.cli.topics import TOPICS
+from horae.version import __version__
 from horae.wire.problems import Exit
 from tests.cli.driving import Cli
 from tests.cli.test_schemas import DAILY
@@ -127,3 +128,9 @@ def test_each_command_explains_itself(cli: Cli, name: str) -> None:
     assert COMMANDS[name].does.en in done.out
     for option in ("--json", "--store", "--fields", "--lang", "--plain", "--quiet", "--color"):
         assert option in done.out
+
+
+def test_the_version_is_a_command_too(cli: Cli) -> None:
+    assert cli("version").out == cli("--version").out == f"horae {__version__}\n"
+    assert cli("version", "-q").out == f"{__version__}\n"
+    assert cli("version", "--json").json == {"version": __version__}

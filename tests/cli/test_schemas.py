@@ -74,6 +74,8 @@ ASKED: list[tuple[str, list[str]]] = [
     ("lanes", ["lanes"]),
     ("lane", ["lane", "gpu", "2"]),
     ("nodes", ["nodes"]),
+    ("help", ["help", "zones"]),
+    ("version", ["version"]),
 ]
 
 

@@ -174,6 +174,7 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
                     "输出补全脚本:source <(horae completion bash)。",
                 ),
             ),
+            "version": Command("version_command", Words("Show the version.", "显示版本。")),
         },
     ),
 )

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 def completion(
     out: Out,
     behind: tuple[str, ...],
-    shell: str = typer.Argument(..., metavar="bash|zsh|fish", help="Which shell the script is for."),
+    shell: str = typer.Argument(..., metavar="bash|zsh|fish|powershell", help="Which shell the script is for."),
 ) -> None:
     """Print a completion script: source <(horae completion bash)."""
     import sys  # noqa: PLC0415 - only to print

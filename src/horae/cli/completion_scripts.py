@@ -31,4 +31,27 @@ compdef _horae_completion horae
 FISH: Final = r"""# horae: completion for fish. Load it with: horae completion fish | source
 complete -c horae -a '(horae completion answer -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
 """
-SCRIPTS: Final = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+POWERSHELL: Final = r"""# horae: completion for PowerShell. Load it with: horae completion powershell | Out-String | Invoke-Expression
+Register-ArgumentCompleter -Native -CommandName horae -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $before = @(
+        $commandAst.CommandElements | Select-Object -Skip 1 |
+            Where-Object { $_.Extent.EndOffset -lt $cursorPosition } |
+            ForEach-Object {
+                if ($_ -is [System.Management.Automation.Language.StringConstantExpressionAst]) { $_.Value }
+                else { $_.Extent.Text }
+            }
+    )
+    $begun = "$wordToComplete".Trim('"', "'")
+    # Before 7.3 an empty word would not arrive at all.
+    $shell = $PSVersionTable.PSVersion
+    if ($begun -eq '' -and (100 * $shell.Major + $shell.Minor) -lt 703) { $begun = '""' }
+    horae completion answer '--' @before $begun 2>$null | ForEach-Object {
+        $value, $note = $_ -split "`t", 2
+        $text = if ($value -match '[\s''"]') { "'" + $value.Replace("'", "''") + "'" } else { $value }
+        $tip = if ($note) { $note } else { $value }
+        [System.Management.Automation.CompletionResult]::new($text, $value, 'ParameterValue', $tip)
+    }
+}
+"""
+SCRIPTS: Final = {"bash": BASH, "zsh": ZSH, "fish": FISH, "powershell": POWERSHELL}

@@ -61,6 +61,8 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
         )
     if out.json:
         out.data(report.to_json())
+    elif out.quiet:
+        out.ids([task.name for task in report.tasks])
     else:
         _show(out, report)
     if strict and any(finding.severity == "problem" for finding in report.findings):

@@ -17,16 +17,16 @@ def answered(deployment: Deployment, *words: str) -> list[str]:
     return [line.partition("\t")[0] for line in lines]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
 def test_each_shell_gets_a_script_that_asks_back(deployment: Deployment, shell: str) -> None:
-    assert "horae completion answer --" in deployment.ok("completion", shell)
+    assert "horae completion answer --" in deployment.ok("completion", shell).replace("'", "")
     assert json.loads(deployment.ok("completion", shell, "--json"))["shell"] == shell
 
 
 def test_another_shell_is_refused(deployment: Deployment) -> None:
     done = deployment.horae("completion", "tcsh")
     assert done.returncode == 6
-    assert "bash, zsh, fish" in done.stderr
+    assert "bash, zsh, fish, powershell" in done.stderr
 
 
 def test_bash_completes_names_that_are_there(deployment: Deployment) -> None:

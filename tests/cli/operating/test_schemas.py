@@ -48,6 +48,8 @@ def test_one_life_of_a_deployment(deployment: Deployment) -> None:
     check("move", answer("move", deployment.url, f"sqlite:///{deployment.folder}/other.db", "--dry-run"))
     check("move", answer("move", deployment.url, f"sqlite:///{deployment.folder}/other.db"))
     check("completion", answer("completion", "bash"))
+    check("completion", answer("completion", "powershell"))
+    check("version", answer("version"))
     check("help", answer("help"))
     check("help", answer("help", "schedules"))
 

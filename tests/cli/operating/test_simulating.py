@@ -27,6 +27,11 @@ def test_a_file_is_tried_over_a_clock_change(deployment: Deployment) -> None:
     assert "因上一次仍在运行而跳过" in chinese
 
 
+def test_quiet_says_the_names_alone(deployment: Deployment) -> None:
+    deployment.write("tasks.yaml", FILE)
+    assert deployment.ok("simulate", "tasks.yaml", "--for", "1d", "-q").splitlines() == ["nightly", "sync"]
+
+
 def test_json_is_the_report(deployment: Deployment) -> None:
     deployment.write("tasks.yaml", FILE)
     report = deployment.answer("simulate", "tasks.yaml", "--for", "1d", "--from", "2026-03-28T00:00Z")

@@ -134,3 +134,10 @@ def test_the_version_is_a_command_too(cli: Cli) -> None:
     assert cli("version").out == cli("--version").out == f"horae {__version__}\n"
     assert cli("version", "-q").out == f"{__version__}\n"
     assert cli("version", "--json").json == {"version": __version__}
+
+
+def test_what_a_command_does_is_chinese_in_chinese(cli: Cli) -> None:
+    for arguments in (("ls", "--lang", "zh", "-h"), ("list", "--lang", "zh", "-h"), ("help", "ls", "--lang", "zh")):
+        assert "  列出任务。\n" in cli(*arguments).out, arguments
+    assert "  列出任务。\n" in cli("ls", "-h", LANG="zh_CN.UTF-8").out
+    assert "列出任务" not in cli("ls", "-h").out + cli("context", "ls", "-h", "--lang", "zh").out

@@ -47,6 +47,23 @@ def test_of_many_who_say_the_same_key_at_once_one_is_told_that_it_made_the_task(
     within(check, url=store.format(tmp_path))
 
 
+def test_who_made_a_task_has_its_tag_already() -> None:
+    async def check(api: Api) -> None:
+        for made in (
+            await api.post("/v1/tasks", _TASK, headers={"Idempotency-Key": "once"}),
+            await api.post("/v1/tasks", _TASK, headers={"Idempotency-Key": "once"}),
+            await api.put("/v1/tasks/by-key/k", _TASK),
+        ):
+            path, tag = made.headers["Location"], made.headers["ETag"]
+            assert (await api.get(path)).headers["ETag"] == tag
+            assert (await api.get(path, headers={"If-None-Match": tag})).status == 304
+        changed = await api.patch(path, {"name": "another"}, headers={"If-Match": tag})
+        assert (changed.status, changed.json["name"]) == (200, "another")
+        assert (await api.patch(path, {"name": "third"}, headers={"If-Match": tag})).status == 412
+
+    within(check)
+
+
 @pytest.mark.parametrize("store", _STORES)
 def test_of_many_who_change_the_same_version_one_does(store: str, tmp_path: Path) -> None:
     async def check(api: Api) -> None:

@@ -18,7 +18,7 @@ from ..service.previews import understand
 from ..service.wishes import Wish
 from ..web.answers import encoded, written
 from ..web.bodies import json_body
-from ..web.conditions import as_expected
+from ..web.conditions import as_expected, tag_of
 from ..web.house import house_of
 from ..web.language import language
 from ..web.once import kept_for
@@ -82,11 +82,13 @@ class Maker:
         more = receipt_more(facts, order.now, order.warnings, said_in, dry_run=self._dry_run)
         if "agenda" in self._include:
             more["agenda"] = agenda_json(facts)
-        text = b"%s,%s" % (task_text(facts, said_in)[:-1], encoded(more)[1:])
+        task = task_text(facts, said_in)
+        text = b"%s,%s" % (task[:-1], encoded(more)[1:])
         if self._dry_run:
             return written(text)
         link_to_first(self._request, facts)
-        return written(text, 200 if self._was_there else 201, {"Location": f"/v1/tasks/{facts.task.id}"})
+        head = {"Location": f"/v1/tasks/{facts.task.id}", "ETag": f'"{tag_of(task, facts.task.version)}"'}
+        return written(text, 200 if self._was_there else 201, head)
 
 
 async def ordered(request: Request, who: Principal, **fixed: Any) -> Order:

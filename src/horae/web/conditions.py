@@ -31,12 +31,16 @@ def written_entity(
     request: Request, body: bytes, version: int, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """The same of what is JSON already."""
-    tag = f"{version}-{blake2b(body, digest_size=8).hexdigest()}"
+    tag = tag_of(body, version)
     head = {"ETag": f'"{tag}"', **_PRIVATE, **(headers or {})}
     seen = request.headers.get("if-none-match")
     if seen is not None and request.method == "GET" and (seen.strip() == _ANY or tag in _tags(seen, weak=True)):
         return Response(status_code=304, headers=head)
     return Response(body, status, head, JSON)
+
+
+def tag_of(body: bytes, version: int) -> str:
+    return f"{version}-{blake2b(body, digest_size=8).hexdigest()}"
 
 
 def expected_version(request: Request, current: int) -> int | None:

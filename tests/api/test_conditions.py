@@ -49,6 +49,7 @@ def test_of_many_who_say_the_same_key_at_once_one_is_told_that_it_made_the_task(
 
 def test_who_made_a_task_has_its_tag_already() -> None:
     async def check(api: Api) -> None:
+        path = tag = ""
         for made in (
             await api.post("/v1/tasks", _TASK, headers={"Idempotency-Key": "once"}),
             await api.post("/v1/tasks", _TASK, headers={"Idempotency-Key": "once"}),

@@ -19,7 +19,9 @@ COMMANDS: Final = [(command, shown) for command, shown in PAIRS if command.start
 
 
 def environment(store: str) -> dict[str, str]:
-    return clean_environment() | {"HORAE_STORE": store, "TZ": "UTC", "LANG": "C.UTF-8", "PYTHONUTF8": "1"}
+    """A free port: on the usual one somebody may be at work on this machine."""
+    ours = {"HORAE_STORE": store, "HORAE_PORT": "0", "TZ": "UTC", "LANG": "C.UTF-8", "PYTHONUTF8": "1"}
+    return clean_environment() | ours
 
 
 def arguments(command: str) -> list[str]:

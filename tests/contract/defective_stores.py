@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -61,10 +62,10 @@ class NumbersEventsAgain(MemoryStore):
 
 
 class _RenumberedEvents(Events):
-    def forget(self, before: datetime, most: int) -> int:
-        count = super().forget(before, most)
-        self._last -= count
-        return count
+    def forget(self, before: datetime, most: int) -> Counter[str]:
+        removed = super().forget(before, most)
+        self._last -= removed.total()
+        return removed
 
 
 class KeepsHalfOfWhatFailed(MemoryStore):

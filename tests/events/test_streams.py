@@ -170,7 +170,7 @@ def test_pages_lead_through_everything_and_say_where_to_go_on() -> None:
                     break
                 after = page["next"]
             assert found == list(range(1, 452))
-            assert (await api.get("/v1/events", who="bob")).json == {"items": [], "next": 0, "last": 451}
+            assert (await api.get("/v1/events", who="bob")).json == {"items": [], "next": 0, "last": 0}
 
     asyncio.run(run())
 

@@ -11,6 +11,7 @@ from horae import Horae
 from horae.model.event import EventKind
 from horae.model.principal import LOCAL
 from horae.model.task import Target
+from horae.service.owner_sequence import OwnerEvents
 from horae.service.telling import Telling
 from horae.service.wishes import Wish
 from horae.testing import TimeTravel
@@ -26,8 +27,9 @@ WISH = Wish(
 
 
 async def told(app: Horae, *kinds: EventKind) -> list[dict[str, Any]]:
-    events = [each for each in await app.store.events(0) if each.event.kind in kinds]
-    return [json.loads(each.body) for each in await Telling(app.store).told(events)]
+    events = await OwnerEvents(app.store).after(None, 0, 1_000)
+    told = await Telling(app.store).told([each for each in events if each.event.kind in kinds])
+    return [json.loads(each.body) for each in told]
 
 
 def test_what_an_event_target_tells_is_in_the_log_with_all_its_fields() -> None:

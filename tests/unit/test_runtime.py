@@ -182,7 +182,7 @@ def test_a_way_to_wake_that_is_none_is_refused_to_apps_and_to_commands(
             pass
 
     async def asked(desk: Desk) -> int:
-        return await desk.service.events.last()
+        return await desk.service.events.last(desk.who)
 
     for opening in (lambda: asyncio.run(opened()), lambda: at_desk("sqlite:///horae.db", asked, create=True)):
         with pytest.raises(Refusal) as caught:

@@ -8,7 +8,7 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..model.event import EventKind, Numbered
+from ..model.event import EventKind, Sequenced
 from ..model.page import LARGEST_PAGE
 from ..model.principal import Principal
 from ..model.refusals import refuse
@@ -21,7 +21,7 @@ from ..web.house import House, house_of
 from ..wire.cloud_events import read_kinds
 from .asked import Limit
 from .hearing import Hearing
-from .streaming import MANNERS, NDJSON, SSE, EventStream
+from .streaming import MANNERS, NDJSON, SSE, EventStream, with_positions
 from .streaming import Request as Asked
 from .told import told
 
@@ -71,10 +71,10 @@ async def list_events(
 ) -> Response:
     wanted = Wanted(_kinds(types), task)
     position = _position(request, after)
-    manner = MANNERS.get(_kind_of_answer(request))
+    manner = MANNERS.get((_kind_of_answer(request), who.scope is None))
     house = house_of(request)
     hearing: Hearing = house.tail
-    gap = None if position is None else await hearing.tail.gap(position)
+    gap = None if position is None else await house.service.events.gap(who, position)
     if manner is None:
         if gap is not None:
             raise refuse_events("events_gone", after=gap.after, resumes=gap.resumes)
@@ -108,17 +108,18 @@ def _position(request: Request, after: int | None) -> int | None:
 
 
 async def _page(house: House, who: Principal, wanted: Wanted, after: int, limit: int) -> Response:
-    found: list[Numbered] = []
+    found: list[Sequenced] = []
     position = after
     for _ in range(_MOST_READ):
         events = await house.service.events.after(who, position, LARGEST_PAGE)
         found += [each for each in events if wanted.takes(each.event)]
-        position = events[-1].number if events else position
+        position = events[-1].cursor if events else position
         if len(found) >= limit or len(events) < LARGEST_PAGE:
             break
     if len(found) >= limit:
         found = found[:limit]
-        position = found[-1].number
-    bodies = [each.body for each in await house.service.telling.told(found)]
-    last = await house.service.events.last()
-    return Response(b'{"items":[%s],"next":%d,"last":%d}' % (b",".join(bodies), position, last), media_type=JSON)
+        position = found[-1].cursor
+    told = await house.service.telling.told(found)
+    items = with_positions(told) if who.scope is None else [each.body for each in told]
+    last = await house.service.events.last(who)
+    return Response(b'{"items":[%s],"next":%d,"last":%d}' % (b",".join(items), position, last), media_type=JSON)

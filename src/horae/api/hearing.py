@@ -47,7 +47,7 @@ class Hearing:
     """A token that is no longer valid, or that lets its bearer see something else, ends the streams that it opened."""
 
     def __init__(self, service: Service, clock: Clock) -> None:
-        self.tail = Tail(service.store, service.telling, clock)
+        self.tail = Tail(service.store, service.telling, clock, log=service.events.log)
         self.now = clock.steady()
         """As of the last look."""
         self._tokens = service.tokens

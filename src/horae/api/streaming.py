@@ -13,7 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from ..errors import StoreError
 from ..model.principal import Principal
-from ..service.tail import Batch, CutOff, Gap, Listener, Wanted
+from ..service.owner_sequence import Gap
+from ..service.tail import Batch, CutOff, Listener, Wanted
 from ..service.telling import Told
 from .hearing import Hearing, Stream
 
@@ -24,13 +25,20 @@ STRAIGHT: Final = "horae.straight"
 
 
 class Manner(NamedTuple):
-    """How a kind of stream says things."""
+    """The format of a stream. `by_position`: an admin hears all owners and resumes by the position in the log; an owner by
+    the number of the owner's own event."""
 
     type: str
     heartbeat: bytes
+    by_position: bool
 
     def events(self, told: Iterable[Told]) -> bytes:
-        return _frames(told) if self.type == SSE else _lines(told)
+        events = list(told)
+        bodies = with_positions(events) if self.by_position else [each.body for each in events]
+        if self.type == NDJSON:
+            return b"".join(body + b"\n" for body in bodies)
+        cursors = [each.position if self.by_position else each.sequence for each in events]
+        return b"".join(map(_frame, cursors, events, bodies))
 
     def chunk(self, told: Iterable[Told]) -> bytes:
         """The same, framed as HTTP/1.1 has it."""
@@ -48,9 +56,11 @@ class Manner(NamedTuple):
         return json.dumps({"stream": name, **facts}).encode() + b"\n"
 
 
-AS_SSE: Final = Manner(SSE, b":\n\n")
-AS_LINES: Final = Manner(NDJSON, b"\n")
-MANNERS: Final = {SSE: AS_SSE, NDJSON: AS_LINES}
+MANNERS: Final = {
+    (type_, by_position): Manner(type_, heartbeat, by_position)
+    for type_, heartbeat in ((SSE, b":\n\n"), (NDJSON, b"\n"))
+    for by_position in (False, True)
+}
 
 
 class Request(NamedTuple):
@@ -90,7 +100,7 @@ class EventStream(Response):
 
     async def _speak(self, stream: Stream, send: Send) -> None:
         listener, manner = stream.listener, self._manner
-        opening = manner.greeting(listener.position)
+        opening = manner.greeting(listener.cursor)
         if self._asked.gap is not None:
             opening += manner.notice("gap", after=self._asked.gap.after, resumes=self._asked.gap.resumes)
         await self._say(stream, send, opening)
@@ -104,9 +114,9 @@ class EventStream(Response):
                 batch = await listener.next()
                 await self._say(stream, send, manner.heartbeat if batch is None else batch.rendered(manner.events))
         except CutOff as cut:
-            return manner.notice("end", reason=cut.why, after=cut.position)
+            return manner.notice("end", reason=cut.why, after=cut.cursor)
         except StoreError:
-            return manner.notice("end", reason="store", after=listener.position)
+            return manner.notice("end", reason="store", after=listener.cursor)
 
     def _say_straight(self, stream: Stream, straight: Callable[[bytes], bool], batch: Batch) -> bool:
         """Past all that wraps an answer, and without waking anybody: where a thousand listen, that is most of the cost."""
@@ -127,11 +137,10 @@ async def _until_gone(receive: Receive, listener: Listener) -> None:
     listener.end("gone")
 
 
-def _frames(told: Iterable[Told]) -> bytes:
-    return b"".join(
-        b"id: %d\nevent: %s\ndata: %s\n\n" % (number, event.kind.value.encode(), body) for number, event, body in told
-    )
+def with_positions(told: Iterable[Told]) -> list[bytes]:
+    """Bodies for an admin, each with the position in the log after which a reader can resume."""
+    return [each.body[:-1] + b',"position":%d}' % each.position for each in told]
 
 
-def _lines(told: Iterable[Told]) -> bytes:
-    return b"".join(body + b"\n" for _, _, body in told)
+def _frame(cursor: int, told: Told, body: bytes) -> bytes:
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (cursor, told.event.kind.value.encode(), body)

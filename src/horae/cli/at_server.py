@@ -13,7 +13,7 @@ from ..client.service import RemoteService
 from ..clock import Clock, SystemClock
 from ..errors import NotFound
 from ..model.change import Facts
-from ..model.event import Numbered
+from ..model.event import Sequenced
 from ..model.principal import Principal
 from ..model.run import Run
 from ..model.task import Task
@@ -72,7 +72,7 @@ class ServerDesk:
     async def check_key(self) -> None:
         """The server has its own."""
 
-    def news(self, number: int) -> AsyncIterator[Numbered]:
+    def news(self, number: int) -> AsyncIterator[Sequenced]:
         return self.service.events.follow(self.who, number)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from ..clock import Clock, SystemClock
 from ..errors import NotFound
 from ..model.change import Facts
-from ..model.event import Numbered
+from ..model.event import Sequenced
 from ..model.page import LARGEST_PAGE
 from ..model.principal import LOCAL, LOCAL_OWNER, Principal
 from ..model.record import Writing
@@ -124,12 +124,12 @@ class Desk:
         if missing is not None and (await self.service.secrets.names(self.who, limit=1)).items:
             raise missing
 
-    async def news(self, number: int) -> AsyncIterator[Numbered]:
+    async def news(self, number: int) -> AsyncIterator[Sequenced]:
         """Every event after this number, as it happens; for ever."""
         while True:
             found = await self.service.events.after(self.who, number, LARGEST_PAGE)
             for each in found:
-                number = each.number
+                number = each.cursor
                 yield each
             if not found:
                 await self.clock.pause(_BETWEEN_LOOKS)

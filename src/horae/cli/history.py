@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import typer
 
-from ..model.event import Numbered
+from ..model.event import Numbered, Sequenced
 from ..model.page import LARGEST_PAGE, Page
 from ..model.refusals import refuse as refuse_task
 from ..model.run import Run, RunState
@@ -187,34 +187,34 @@ def events(
         return
     found, zone = at_work(out, lambda app: _events(app, after, limit)) if is_there(out) else ((), "UTC")
     if out.json:
-        out.data([event_json(each) for each in found])
+        out.data([event_json(Numbered(each.cursor, each.event)) for each in found])
     for each in () if out.json else found:
         show_event(out, each, zone)
     if not found:
         out.note(words.NO_EVENTS)
     elif after is not None and len(found) == limit:
-        offer_more(out, "events", {"--limit": limit if limit != _PAGE else None}, found[-1].number)
+        offer_more(out, "events", {"--limit": limit if limit != _PAGE else None}, found[-1].cursor)
 
 
-async def _events(app: Workplace, after: int | None, limit: int) -> tuple[tuple[Numbered, ...], str]:
+async def _events(app: Workplace, after: int | None, limit: int) -> tuple[tuple[Sequenced, ...], str]:
     """Without a number, the last ones."""
-    number = max(0, await app.service.events.last() - limit) if after is None else after
+    number = max(0, await app.service.events.last(app.who) - limit) if after is None else after
     return await app.service.events.after(app.who, number, limit), app.zone
 
 
 async def follow_events(app: Workplace, out: Out, after: int | None, task_id: str | None) -> None:
     """Whatever happens from here on, or from a number on; for ever."""
-    number = await app.service.events.last() if after is None else after
+    number = await app.service.events.last(app.who) if after is None else after
     out.note(words.WATCHING_FROM, number=number)
     async for each in app.news(number):
         if task_id in (None, each.event.task_id):
             show_event(out, each, app.zone)
 
 
-def show_event(out: Out, numbered: Numbered, zone: str) -> None:
-    number, event = numbered
+def show_event(out: Out, sequenced: Sequenced, zone: str) -> None:
+    number, _, event = sequenced
     if out.json:
-        out.each(event_json(numbered))
+        out.each(event_json(Numbered(number, event)))
         return
     at = full_time(event.at, zone, out.language)
     cells = [str(number), at, event.kind.value, event.task_id, event.run_id or "", event.detail or ""]

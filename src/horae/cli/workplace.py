@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from ..clock import Clock
 from ..model.change import Facts
-from ..model.event import Numbered
+from ..model.event import Sequenced
 from ..model.principal import Principal
 from ..model.run import Run
 from ..model.task import Task
@@ -67,7 +67,7 @@ class Workplace(Protocol):
     async def check_key(self) -> None:
         """Refuses where a secret would be sealed with a second key."""
 
-    def news(self, number: int) -> AsyncIterator[Numbered]:
+    def news(self, number: int) -> AsyncIterator[Sequenced]:
         """Every event after this number, as it happens; for ever."""
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import ServerUnreachable
-from ..model.event import Event, EventKind, Numbered
+from ..model.event import Event, EventKind, Sequenced
 from ..wire.moments import instant
 from .connection import Connection
 from .reading import understood
@@ -17,22 +17,22 @@ _WAITS: Final = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds before each try to come back; after the last of them the reader is told."""
 
 
-def numbered_from(said: Any) -> Numbered:
-    """An event out of its CloudEvent."""
+def sequenced_from(said: Any) -> Sequenced:
+    """An event out of its CloudEvent, with the cursor after which its reader can resume."""
     data = said["data"]
     event = Event(
         EventKind(data["kind"]), instant(said["time"]), data["owner"], data["task_id"], data["run_id"], data["detail"]
     )
-    return Numbered(data["number"], event)
+    return Sequenced(said.get("position", data["number"]), data["number"], event)
 
 
-async def streamed(connection: Connection, clock: Clock, number: int) -> AsyncIterator[Numbered]:
+async def streamed(connection: Connection, clock: Clock, number: int) -> AsyncIterator[Sequenced]:
     """Everything after that number, each once, for ever; a server that restarts is waited for."""
     failed = 0
     while True:
         try:
             async for each in _until_cut(connection, number):
-                number, failed = each.number, 0
+                number, failed = each.cursor, 0
                 yield each
         except ServerUnreachable:
             if failed == len(_WAITS):
@@ -41,15 +41,15 @@ async def streamed(connection: Connection, clock: Clock, number: int) -> AsyncIt
             failed += 1
 
 
-async def _until_cut(connection: Connection, number: int) -> AsyncIterator[Numbered]:
+async def _until_cut(connection: Connection, number: int) -> AsyncIterator[Sequenced]:
     wanted = {"Accept": "text/event-stream", "Last-Event-ID": str(number)}
     async with connection.stream("/v1/events", [], wanted) as lines:
         async for data in _messages(lines):
             yield await understood(connection, _read, data)
 
 
-def _read(data: str) -> Numbered:
-    return numbered_from(json.loads(data))
+def _read(data: str) -> Sequenced:
+    return sequenced_from(json.loads(data))
 
 
 async def _messages(lines: AsyncIterator[bytes]) -> AsyncIterator[str]:

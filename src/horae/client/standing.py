@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeVar
 
 from ..clock import Clock
-from ..model.event import Numbered
+from ..model.event import Sequenced
 from ..model.lane import LaneUse
 from ..model.page import Page
 from ..model.principal import Principal
@@ -17,7 +17,7 @@ from ..service.secrets import SecretName
 from ..wire.moments import instant
 from ..wire.overview import read_lane, read_node, read_node_seen, read_overview
 from .connection import Asked, Connection, segment
-from .event_stream import numbered_from, streamed
+from .event_stream import sequenced_from, streamed
 from .reading import paged, understood
 
 T = TypeVar("T")
@@ -82,24 +82,25 @@ class RemoteEvents:
         self._connection = connection
         self._clock = clock
 
-    async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Numbered, ...]:
+    async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
         del who
-        found: list[Numbered] = []
+        found: list[Sequenced] = []
         while len(found) < limit:
             asked = [("after", str(number)), ("limit", str(min(limit - len(found), _LARGEST)))]
             said = await self._connection.get("/v1/events", asked)
-            page = await understood(self._connection, lambda each: [numbered_from(one) for one in each["items"]], said)
+            page = await understood(self._connection, lambda each: [sequenced_from(one) for one in each["items"]], said)
             found += page
             if not page:
                 break
-            number = page[-1].number
+            number = page[-1].cursor
         return tuple(found)
 
-    async def last(self) -> int:
+    async def last(self, who: Principal) -> int:
+        del who
         said = await self._connection.get("/v1/events", [("limit", "1")])
         return await understood(self._connection, lambda each: int(each["last"]), said)
 
-    def follow(self, who: Principal, number: int) -> AsyncIterator[Numbered]:
+    def follow(self, who: Principal, number: int) -> AsyncIterator[Sequenced]:
         del who
         return streamed(self._connection, self._clock, number)
 

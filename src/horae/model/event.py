@@ -56,3 +56,18 @@ class Event(NamedTuple):
 class Numbered(NamedTuple):
     number: int
     event: Event
+
+
+class Sequenced(NamedTuple):
+    """An event for a reader outside. `cursor` is where that reader resumes; `sequence` counts the events of its owner.
+
+    For a reader of one owner both are the same number: nothing tells how much happens elsewhere.
+    """
+
+    cursor: int
+    sequence: int
+    event: Event
+
+
+REMOVED_EVENTS: Final = "removed_events"
+"""Kind of the records that count, for each owner, the events that retention has removed."""

@@ -37,7 +37,7 @@ class Disabled(StrEnum):
 
 
 class Webhook(NamedTuple):
-    """`types` are patterns such as `run.*`; none of them means everything. `since` is the event after which it begins.
+    """`types` are patterns such as `run.*`; none of them means everything. `since` is the position in the log after which it begins.
 
     `secret` is the number of the secret that signs; a former one signs beside it until `former_until`.
     """
@@ -55,6 +55,8 @@ class Webhook(NamedTuple):
     secret: int = 1
     former: int | None = None
     former_until: datetime | None = None
+    after: int = 0
+    """`since` as its owner counts: the number of the owner's last event before it."""
     version: int = 1
 
     @property

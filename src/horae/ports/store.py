@@ -263,6 +263,15 @@ class Feed(Protocol):
     async def last_event(self) -> int:
         """The highest number that a reader could have seen; 0 when there is none."""
 
+    async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
+        """How many events each of these owners has up to a number, including those that retention has removed.
+
+        With `until` 0: how many were removed.
+        """
+
+    async def owner_event_position(self, owner: str, count: int) -> int | None:
+        """The number of the event with which an owner has so many, counted from 1; None when it was removed or never written."""
+
 
 class Trimmed(NamedTuple):
     """`more` says that there may be more to remove now; `after` is where to go on, now or the next time."""

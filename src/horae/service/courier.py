@@ -25,6 +25,7 @@ from ..model.webhook_records import WEBHOOK, made, webhook_from
 from ..ports.records import Records
 from ..ports.store import Book, Feed
 from .endpoint import Endpoint
+from .owner_sequence import OwnerSequence
 from .postman import Postman
 from .telling import Telling, Told
 
@@ -61,6 +62,7 @@ class Courier:
         self._store = store
         self._postman = postman
         self._telling = telling
+        self._sequence = OwnerSequence(store)
         self._clock = clock
         self._bell = asyncio.Event()
         self._hands: dict[str, asyncio.Task[None]] = {}
@@ -146,12 +148,13 @@ class Courier:
         if not events:
             return False
         owners = {each.owner for each in webhooks}
-        told = await self._telling.told([each for each in events if each.event.owner in owners])
+        wanted = await self._sequence.number(events, place.number, lambda event: event.owner in owners)
+        told = await self._telling.told(wanted)
         deliveries: list[Delivery] = []
         number = events[-1].number
         for each in told:
             if len(deliveries) >= MOST_WRITTEN:
-                number = each.number - 1
+                number = each.position - 1
                 break
             deliveries += self._for_all(each, webhooks)
         further = Writing(_kept(place._replace(number=number)), place.version)
@@ -165,12 +168,12 @@ class Courier:
     def _for_all(self, told: Told, webhooks: list[Webhook]) -> Iterator[Delivery]:
         now = self._clock.now()
         for webhook in webhooks:
-            if told.number > webhook.since and webhook.takes(told.event):
+            if told.position > webhook.since and webhook.takes(told.event):
                 yield Delivery(
-                    delivery_id(told.event.at, told.number),
+                    delivery_id(told.event.at, told.sequence),
                     webhook.id,
                     webhook.owner,
-                    f"evt_{told.number}",
+                    f"evt_{told.sequence}",
                     told.event.kind.value,
                     told.event.task_id,
                     told.body.decode(),

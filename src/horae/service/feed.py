@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from ..model.event import Numbered
+from ..model.event import Sequenced
 from ..model.principal import Principal, Scope
 from ..ports.store import Feed
 from .checks import check_page, check_position
+from .owner_sequence import Gap, OwnerEvents
 from .rights import refuse_agent
 
 
 class Events:
     def __init__(self, feed: Feed) -> None:
-        self._feed = feed
+        self.log = OwnerEvents(feed)
 
-    async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Numbered, ...]:
-        """The next events after a number, oldest first."""
-        refuse_agent(who, "events")
-        who.must(Scope.READ)
+    async def after(self, who: Principal, number: int, limit: int = 1_000) -> tuple[Sequenced, ...]:
+        """The next events after a cursor, oldest first: an owner's cursors count the owner's events, an admin's all events."""
+        _check(who)
         check_page(None, limit)
         check_position("after", number)
-        return await self._feed.events(number, limit, who.scope)
+        return await self.log.after(who.scope, number, limit)
 
-    async def last(self) -> int:
-        """Where to begin for those who want only news."""
-        return await self._feed.last_event()
+    async def last(self, who: Principal) -> int:
+        """The cursor from which only new events follow."""
+        _check(who)
+        return await self.log.last(who.scope)
+
+    async def gap(self, who: Principal, number: int) -> Gap | None:
+        """Whether something after that cursor may have been removed, or that cursor was never given out."""
+        _check(who)
+        return await self.log.gap(who.scope, number)
+
+
+def _check(who: Principal) -> None:
+    refuse_agent(who, "events")
+    who.must(Scope.READ)

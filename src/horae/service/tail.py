@@ -16,10 +16,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..clock import Clock
 from ..errors import StoreError
-from ..model.event import Event, EventKind, Numbered
+from ..model.event import Event, EventKind, Numbered, Sequenced
 from ..model.principal import Principal, Scope
 from ..ports.store import Feed
 from .checks import check_position
+from .owner_sequence import OwnerEvents, OwnerSequence
 from .rights import refuse_agent
 from .telling import Telling, Told
 
@@ -67,30 +68,28 @@ class Batch:
 
 
 class CutOff(Exception):  # noqa: N818 - it says what happened
-    """This listener hears nothing more. `position` is the last number that it was given."""
+    """This listener hears nothing more. `cursor` is where it can resume."""
 
-    def __init__(self, why: str, position: int) -> None:
+    def __init__(self, why: str, cursor: int) -> None:
         self.why = why
-        self.position = position
-        super().__init__(f"{why} after {position}")
-
-
-class Gap(NamedTuple):
-    """What was asked for is not there: `after` was asked for, and the log goes on after `resumes`."""
-
-    after: int
-    resumes: int
+        self.cursor = cursor
+        super().__init__(f"{why} after {cursor}")
 
 
 class Listener:
     """One who listens. `next` answers with what is new; with None when somebody wants a sign of life to be given."""
 
-    def __init__(self, tail: Tail, scope: str | None, wanted: Wanted, position: int) -> None:
+    def __init__(self, tail: Tail, scope: str | None, wanted: Wanted, position: int, cursor: int) -> None:
         self.scope = scope
         self.wanted = wanted
         self.position = position
-        """The highest number that it was given, or that was of no interest to it."""
+        """The position in the log of the last event that it was given, or that was of no interest to it."""
+        self.cursor = cursor
+        """Where it can resume, as its scope counts: of an owner the number of the last event that it was given."""
         self._tail = tail
+        self._sequence = OwnerSequence(tail.feed)
+        if scope is not None:
+            self._sequence.start(scope, position, cursor)
         self._live_after: int | None = None
         """Where it joined the one reader; what lies before that is read from the log."""
         self._has_fallen_back = False
@@ -122,7 +121,7 @@ class Listener:
                 continue
             if batch.events:
                 return batch
-        raise CutOff(self._over, self.position)
+        raise CutOff(self._over, self.cursor)
 
     def give(self, batch: Batch) -> None:
         """Never waits: who has too much waiting already reads from the log, at their own pace."""
@@ -139,12 +138,15 @@ class Listener:
 
     def _taken_at_once(self, batch: Batch) -> bool:
         """The ordinary case: who has heard all that came before is told this right here."""
-        if self.sink is None or self.position < (self._live_after or 0) or batch.events[0].number <= self.position:
+        if self.sink is None or self.position < (self._live_after or 0) or batch.events[0].position <= self.position:
             return False
         if not self.sink(batch):
             return False
-        self.position = batch.events[-1].number
+        self._advance(batch.events[-1])
         return True
+
+    def _advance(self, last: Told) -> None:
+        self.position, self.cursor = last.position, last.cursor(self.scope)
 
     def end(self, why: str) -> None:
         """It hears nothing more, from now on."""
@@ -172,11 +174,11 @@ class Listener:
     def _taken(self) -> Batch:
         batch = self._waiting.popleft()
         self._size -= batch.size
-        if batch.events[0].number <= self.position:
+        if batch.events[0].position <= self.position:
             # It read the log further than the reader had when it joined.
-            batch = Batch(tuple(each for each in batch.events if each.number > self.position))
+            batch = Batch(tuple(each for each in batch.events if each.position > self.position))
         if batch.events:
-            self.position = batch.events[-1].number
+            self._advance(batch.events[-1])
         return batch
 
     async def _from_the_log(self) -> Batch:
@@ -187,11 +189,15 @@ class Listener:
         until = self._live_after
         events, is_end = await self._tail.page(self.scope, self.position)
         mine = events if until is None else tuple(each for each in events if each.number <= until)
-        told = await self._tail.told(each for each in mine if self.wanted.takes(each.event))
+        told = await self._tail.told(await self._sequence.number(mine, self.position, self.wanted.takes))
+        if told:
+            self._advance(told[-1])
         if until is not None and (is_end or len(mine) < len(events)):
             self.position = until
         elif mine:
             self.position = mine[-1].number
+        if self.scope is None:
+            self.cursor = self.position
         if is_end and until is None:
             self._tail.join(self)
         return Batch(told)
@@ -205,8 +211,12 @@ those alone whom it may concern."""
 class Tail:
     """`telling` makes bodies of events. The reader goes while somebody listens, and not a moment longer."""
 
-    def __init__(self, feed: Feed, telling: Telling, clock: Clock, look_every: float = LOOK_EVERY) -> None:
-        self._feed = feed
+    def __init__(
+        self, feed: Feed, telling: Telling, clock: Clock, look_every: float = LOOK_EVERY, log: OwnerEvents | None = None
+    ) -> None:
+        self.feed = feed
+        self._log = log or OwnerEvents(feed)
+        self._sequence = OwnerSequence(feed)
         self._telling = telling
         self._clock = clock
         self._look_every = look_every
@@ -227,7 +237,7 @@ class Tail:
     async def listen(
         self, who: Principal, wanted: Wanted = EVERYTHING, after: int | None = None
     ) -> AsyncIterator[Listener]:
-        """From that number on; without one, from what happens next on."""
+        """From that cursor on, as the scope of this principal counts; without one, from what happens next on."""
         refuse_agent(who, "events")
         who.must(Scope.READ)
         if after is not None:
@@ -236,7 +246,8 @@ class Tail:
         listener: Listener | None = None
         try:
             await self._begin()
-            listener = Listener(self, who.scope, wanted, self.position if after is None else after)
+            position, cursor = await self._begin_at(who.scope, after)
+            listener = Listener(self, who.scope, wanted, position, cursor)
             if after is None:
                 self.join(listener)
             yield listener
@@ -245,14 +256,18 @@ class Tail:
             if listener is not None:
                 self.leave(listener)
 
-    async def gap(self, after: int) -> Gap | None:
-        """Whether something after that number may be gone, or that number was never given out here."""
-        last = await self._feed.last_event()
-        if after > last:
-            return Gap(after, last)
-        oldest = await self._feed.events(0, 1)
-        first = oldest[0].number if oldest else last + 1
-        return Gap(after, first - 1) if 0 < after < first - 1 else None
+    async def _begin_at(self, scope: str | None, after: int | None) -> tuple[int, int]:
+        """The position in the log and the cursor of a new listener."""
+        if scope is None:
+            begin = self.position if after is None else after
+            return begin, begin
+        if after is not None:
+            return await self._log.locate(scope, after)
+        while True:
+            position = self.position
+            count = await self._log.count(scope, position)
+            if position == self.position:  # the one reader has not read on meanwhile: nothing falls between
+                return position, count
 
     def ring(self) -> None:
         """Something may have happened."""
@@ -271,10 +286,10 @@ class Tail:
 
     async def page(self, scope: str | None, after: int) -> tuple[tuple[Numbered, ...], bool]:
         """The next events after a number, and whether that was all there is."""
-        events = await self._feed.events(after, PAGE, scope)
+        events = await self.feed.events(after, PAGE, scope)
         return events, len(events) < PAGE
 
-    async def told(self, events: Iterable[Numbered]) -> tuple[Told, ...]:
+    async def told(self, events: Iterable[Sequenced]) -> tuple[Told, ...]:
         return await self._telling.told(tuple(events))
 
     def join(self, listener: Listener) -> None:
@@ -300,7 +315,7 @@ class Tail:
     async def _begin(self) -> None:
         async with self._beginning:
             if self._reader is None or self._reader.done():
-                self.position = await self._feed.last_event()
+                self.position = await self.feed.last_event()
                 self._reader = asyncio.ensure_future(self._read())
 
     async def _read(self) -> None:
@@ -320,13 +335,19 @@ class Tail:
 
     async def _step(self) -> bool:
         """One page to all who listen; whether that was all."""
-        events, is_end = await self.page(None, self.position)
+        before = self.position
+        events, is_end = await self.page(None, before)
         if events:
-            # Whoever joins from here on, while bodies are made, joins after these.
+            # A listener that joins from here on, while bodies are made, joins after these.
             self.position = events[-1].number
             members = _copied(self._listeners)
-            wanted = [each for each in events if _is_wanted(each.event, members)]
-            _hand_out(await self._telling.told(wanted), members)
+            try:
+                wanted = await self._sequence.number(events, before, lambda event: _is_wanted(event, members))
+                told = await self._telling.told(wanted)
+            except StoreError:
+                self.position = before  # read again; a listener that joined meanwhile leaves out what it has
+                raise
+            _hand_out(told, members)
         return is_end
 
     async def _until_something_may_have_happened(self) -> None:

@@ -40,6 +40,7 @@ from ..ports.store import Feed
 from .audit import Audit
 from .checks import check_page
 from .event_refusals import refuse
+from .owner_sequence import OwnerEvents
 from .postman import Postman
 from .webhook_checks import acting_for, check_note, checked_types, might_be, must
 
@@ -70,6 +71,7 @@ class Webhooks:
         self.postman = postman
         self.changed: Callable[[], None] = lambda: None
         self._store = store
+        self._events = OwnerEvents(store)
         self._audit = audit
         self._clock = clock
         self._entropy = entropy
@@ -85,7 +87,8 @@ class Webhooks:
         check_note(note)
         now = self._clock.now()
         name = named("whk", now, self._entropy(ENTROPY))
-        webhook = Webhook(name, whose, checked, now, await self._store.last_event(), kept, note)
+        since = await self._store.last_event()
+        webhook = Webhook(name, whose, checked, now, since, kept, note, after=await self._events.count(whose, since))
         secret = new_secret(self._entropy(_SECRET_BYTES))
         row = self._audit.row(who, "webhook.create", name, owner=whose)
         for _ in range(_TRIES):
@@ -115,11 +118,13 @@ class Webhooks:
         if "types" in fields:
             fields["types"] = checked_types(fields["types"])
         check_note(fields.get("note", ""))
-        last = await self._store.last_event()
+        owner = (await self._found(who, name)).owner
+        since = await self._store.last_event()
+        after = await self._events.count(owner, since) if fields.get("enabled") else 0
 
         def change(webhook: Webhook) -> Webhook:
             plain = {key: value for key, value in fields.items() if key != "enabled"}
-            return self._switched(webhook._replace(**plain), fields.get("enabled"), last)
+            return self._switched(webhook._replace(**plain), fields.get("enabled"), since, after)
 
         return await self._changed(who, name, "webhook.edit", change, expected, {"fields": sorted(fields)})
 
@@ -257,11 +262,17 @@ class Webhooks:
             self.changed()
         return written
 
-    def _switched(self, webhook: Webhook, enabled: bool | None, last: int) -> Webhook:  # noqa: FBT001 - as it was said
+    def _switched(
+        self,
+        webhook: Webhook,
+        enabled: bool | None,  # noqa: FBT001 - as it was said
+        since: int,
+        after: int,
+    ) -> Webhook:
         if enabled is None or enabled == webhook.enabled:
             return webhook
         if enabled:
-            return webhook._replace(disabled=None, disabled_at=None, failing_since=None, since=last)
+            return webhook._replace(disabled=None, disabled_at=None, failing_since=None, since=since, after=after)
         return webhook._replace(disabled=Disabled.REQUESTED, disabled_at=self._clock.now())
 
     async def _seat(self, owner: str) -> Writing:

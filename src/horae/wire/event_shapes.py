@@ -51,7 +51,7 @@ _WEBHOOK: Final = _all_of(
 EVENT_SHAPES: Final[dict[str, Schema]] = {
     "CloudEvent": {
         "type": "object",
-        "description": "CloudEvents 1.0. `sequence` is the number of the event.",
+        "description": "CloudEvents 1.0. `sequence` counts the events of the owner in `source`.",
         "properties": {
             "specversion": {"const": "1.0"},
             "id": _TEXT,
@@ -61,6 +61,7 @@ EVENT_SHAPES: Final[dict[str, Schema]] = {
             "time": _INSTANT,
             "datacontenttype": {"const": "application/json"},
             "sequence": _TEXT,
+            "position": {**_WHOLE, "description": "For admins only: the position in the log, `after` of the next event."},
             "data": {
                 "type": "object",
                 "properties": {

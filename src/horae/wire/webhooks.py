@@ -22,7 +22,7 @@ def webhook_json(webhook: Webhook) -> dict[str, Any]:
         "disabled_at": utc(webhook.disabled_at),
         "failing_since": utc(webhook.failing_since),
         "both_until": utc(webhook.former_until),
-        "after": webhook.since,
+        "after": webhook.after,
         "created": utc(webhook.created),
         "version": webhook.version,
     }
@@ -34,13 +34,14 @@ def read_webhook(said: Mapping[str, Any]) -> Webhook:
         said["owner"],
         said["url"],
         instant(said["created"]),
-        said["after"],
+        0,
         tuple(said["types"]),
         said["note"],
         None if said["disabled"] is None else Disabled(said["disabled"]),
         read_instant(said["disabled_at"]),
         read_instant(said["failing_since"]),
         former_until=read_instant(said["both_until"]),
+        after=said["after"],
         version=said["version"],
     )
 

@@ -238,7 +238,7 @@ def test_events_are_read_on_from_a_number() -> None:
         events = house.service.events
         task = await house.add()
         await house.add(who=BOB)
-        start = await events.last()
+        start = await events.last(ADA)
         await house.tasks.pause(ADA, task.id)
         await house.tasks.resume(ADA, task.id)
         assert [each.event.kind for each in await events.after(ADA, start)] == [
@@ -247,7 +247,7 @@ def test_events_are_read_on_from_a_number() -> None:
         ]
         (first,) = await events.after(ADA, 0, limit=1)
         assert first.event.kind is EventKind.TASK_CREATED
-        assert len(await events.after(ADA, first.number)) == 2
+        assert len(await events.after(ADA, first.cursor)) == 2
         assert len(await events.after(BOB, 0)) == 1
         assert len(await events.after(ROOT, 0)) == 4
 
@@ -258,9 +258,9 @@ def test_a_conflict_is_told_to_whoever_asks_and_not_to_everybody() -> None:
     async def scene(house: House) -> None:
         task = await house.add()
         await house.tasks.cancel(ADA, task.id)
-        last = await house.service.events.last()
+        last = await house.service.events.last(ADA)
         with pytest.raises(Conflict):
             await house.tasks.pause(ADA, task.id, until=NOON + MINUTE)
-        assert await house.service.events.last() == last
+        assert await house.service.events.last(ADA) == last
 
     played(scene)

@@ -32,6 +32,7 @@ from horae.service.nodes import Nodes
 from horae.service.operations import Operations, Order
 from horae.service.outages import Outages
 from horae.service.overview import Overviews
+from horae.service.owner_sequence import Gap
 from horae.service.runs import Runs
 from horae.service.secrets import SecretBox
 from horae.service.tasks import Tasks
@@ -230,7 +231,8 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Operations, "get"): "test_an_operation_of_somebody_else_is_not_there",
     (Operations, "cancel"): "test_an_operation_of_somebody_else_is_not_there",
     (Operations, "close"): "test_what_is_the_operators_tells_nothing_of_owners",
-    (Events, "last"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Events, "last"): "test_event_numbers_say_nothing_about_other_owners",
+    (Events, "gap"): "test_event_numbers_say_nothing_about_other_owners",
 }
 """What no row of the tables above fits; the test that looks at it."""
 
@@ -242,6 +244,21 @@ def public_methods() -> set[tuple[type, str]]:
         for name, found in inspect.getmembers(kind, inspect.isfunction)
         if not name.startswith("_")
     }
+
+
+async def event_numbers_say_nothing_about_other_owners(house: House) -> None:
+    events = house.service.events
+    await house.add(who=ADA)
+    assert await events.last(BOB) == 0
+    assert await events.gap(BOB, 1) == Gap(1, 0)
+    await house.add(who=BOB)
+    assert await events.last(BOB) == 1
+    assert await events.gap(BOB, 1) is None
+    assert await events.last(ROOT) == 2
+
+
+def test_event_numbers_say_nothing_about_other_owners() -> None:
+    played(event_numbers_say_nothing_about_other_owners)
 
 
 def test_every_public_method_of_every_service_is_looked_at() -> None:
@@ -537,7 +554,6 @@ def test_what_is_the_operators_tells_nothing_of_owners() -> None:
             await outages.starting(),
             await outages.all(),
             await outages.at(NOON),
-            await house.service.events.last(),
             await house.service.secrets.rotate(Key.random()),
             await house.service.audit.seal(),
             await house.service.telling.told(()),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...model.event import Numbered
+from collections.abc import Collection
+
+from ...model.event import REMOVED_EVENTS, Numbered
 from .data import Data
 
 
@@ -16,3 +18,17 @@ class MemoryFeed:
     async def last_event(self) -> int:
         with self._data.lock:
             return self._data.events.last
+
+    async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
+        with self._data.lock:
+            kept = self._data.events.counts(frozenset(owners), until)
+            return {owner: self._removed(owner) + kept[owner] for owner in owners}
+
+    async def owner_event_position(self, owner: str, count: int) -> int | None:
+        with self._data.lock:
+            rank = count - self._removed(owner)
+            return self._data.events.position(owner, rank) if rank > 0 else None
+
+    def _removed(self, owner: str) -> int:
+        record = self._data.records.get((REMOVED_EVENTS, owner))
+        return 0 if record is None else int(record.body)

@@ -6,6 +6,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
+from ...model.event import REMOVED_EVENTS
+from ...model.record import Record
 from ...model.run import Run
 from ...model.task import TaskState
 from ...ports.store import Trimmed
@@ -39,7 +41,7 @@ class Retention:
             done = task_id
         if len(ids) > self._limit:
             return Trimmed(runs, tasks, 0, more=True, after=done)
-        events = self._data.events.forget(self._before, self._left)
+        events = self._forget_events()
         more = events == self._left
         return Trimmed(runs, tasks, events, more, done if more else None)
 
@@ -62,6 +64,15 @@ class Retention:
         for run in runs:
             self._data.forget_run(run.id)
         return len(runs)
+
+    def _forget_events(self) -> int:
+        removed = self._data.events.forget(self._before, self._left)
+        for owner, number in removed.items():
+            known = self._data.records.get((REMOVED_EVENTS, owner))
+            version, before = (0, 0) if known is None else (known.version, int(known.body))
+            record = Record(REMOVED_EVENTS, owner, owner, str(before + number), version + 1)
+            self._data.records.write((REMOVED_EVENTS, owner), record)
+        return removed.total()
 
     def _delete(self, task_id: str) -> int:
         self._data.forget_task(task_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...model.event import Numbered
 from ..rows import event_from
 from .session import Session
@@ -25,3 +27,16 @@ class ServedFeed:
         await self._number_events()
         number: int = (await self._session.ask("last_event"))[0][0]
         return number
+
+    async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
+        await self._number_events()
+        rows = await self._session.ask("owner_event_counts", list(owners), until) if owners else []
+        found: dict[str, int] = dict.fromkeys(owners, 0)
+        for owner, number in rows:
+            found[owner] += int(number)
+        return found
+
+    async def owner_event_position(self, owner: str, count: int) -> int | None:
+        await self._number_events()
+        rows = await self._session.ask("owner_event_position", owner, count)
+        return rows[0][0] if rows else None

@@ -32,6 +32,7 @@ _RECENT: Final = sql("recent")
 _SURPLUS: Final = sql("surplus")
 _DROP_RUN: Final = sql("drop_run")
 _DROP_LINES: Final = sql("drop_lines")
+_COUNT_REMOVED_EVENTS: Final = sql("count_removed_events")
 _DROP_EVENTS: Final = sql("drop_events")
 _OVER: Final = sql("still_over")
 _DELETE_STANDING: Final = sql("delete_standing")
@@ -115,6 +116,7 @@ def remove(link: Link, found: Found, before: datetime) -> Trimmed:
     write_counts(link, gone)
     events = 0
     if found.events:
+        link.query(_COUNT_REMOVED_EVENTS, (found.events,))
         link.query(_DROP_EVENTS, (found.events,))
         events = link.changed
     return Trimmed(runs, len(over), events, found.more, found.place.text)

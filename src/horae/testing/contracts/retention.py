@@ -119,6 +119,24 @@ class RetentionContract(Contract):
         assert [numbered.number for numbered in await store.events(0)] == [3, 4, 5]
         assert await store.last_event() == 5
 
+    async def test_removed_events_still_count_for_their_owner(self, store: WholeStore) -> None:
+        ada, bob = (a_task(owner=owner, created=_LONG_AGO) for owner in ("ada", "bob"))
+        await store.add([a_new_task(task, entries=[an_entry(task, due=NOON + DAY)]) for task in (ada, bob)])
+        for task, instants in ((ada, (_LONG_AGO, _LONG_AGO)), (bob, (_LONG_AGO, NOON)), (ada, (NOON, NOON))):
+            events = tuple(an_event(task, at=at) for at in instants)
+            await store.change(task.id, None, saying(Change(events=events)))
+        last = await store.last_event()
+        before = await store.owner_event_counts(["ada", "bob"], last)
+        assert before == {"ada": 5, "bob": 3}
+        await _trim(store)
+        assert await store.owner_event_counts(["ada", "bob"], last) == before
+        assert await store.owner_event_counts(["ada", "bob"], 0) == {"ada": 3, "bob": 2}
+        assert await store.owner_event_position("ada", 3) is None
+        first = (await store.events(0, owner="ada"))[0].number
+        assert await store.owner_event_position("ada", 4) == first
+        await store.change(ada.id, None, saying(Change(events=(an_event(ada),))))
+        assert await store.owner_event_counts(["ada"], last + 1) == {"ada": 6}
+
     async def test_the_last_number_is_remembered_when_all_events_are_gone(self, store: WholeStore) -> None:
         task = a_task(created=_LONG_AGO)
         await store.add([a_new_task(task, entries=[an_entry(task, due=NOON + DAY)])])

@@ -75,6 +75,13 @@ def test_pages_may_begin_and_end_within_one(postgres_server: PostgresServer, lim
     played(new_schema(postgres_server), scene)
 
 
+async def owner_counts(store: PostgresStore, everything: tuple[Numbered, ...]) -> list[int]:
+    """How many events the one owner has, before the first kept event and up to each."""
+    owner, kept = everything[0].event.owner, await store.events(0)
+    positions = [kept[0].number - 1 if kept else everything[-1].number, *(each.number for each in kept)]
+    return [(await store.owner_event_counts([owner], each))[owner] for each in positions]
+
+
 def test_what_is_old_goes_one_by_one(postgres_server: PostgresServer) -> None:
     """Also between what was told of one run and the next."""
 
@@ -84,6 +91,7 @@ def test_what_is_old_goes_one_by_one(postgres_server: PostgresServer) -> None:
             trimmed = await store.trim(NOON + DAY, 100, 3, after)
             after, gone = trimmed.after, gone + trimmed.events
             assert await store.events(0) == everything[gone:]
+            assert await owner_counts(store, everything) == list(range(gone, len(everything) + 1))
             assert (await store.stock())[Part.EVENTS] == len(everything) - gone
             if not trimmed.more:
                 break

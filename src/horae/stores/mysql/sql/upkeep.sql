@@ -77,6 +77,11 @@ DELETE FROM @runs WHERE task IN ($1) AND planned <= $2^ AND (task, planned, atte
 DELETE FROM @lines WHERE run_id IN ($1)
 
 -- name: drop_events
+-- The number that an owner sees counts what was removed, too.
+SELECT owner FROM @events WHERE number <= $1 FOR UPDATE;;
+INSERT INTO @records (kind, record_key, owner, body, version)
+SELECT 'removed_events', owner, owner, CAST(COUNT(*) AS CHAR), 1 FROM @events WHERE number <= $1 GROUP BY owner
+ON DUPLICATE KEY UPDATE body = CAST(CAST(body AS SIGNED) + CAST(VALUES(body) AS SIGNED) AS CHAR), version = version + 1;;
 DELETE FROM @events WHERE number <= $1
 
 -- name: fold_counts

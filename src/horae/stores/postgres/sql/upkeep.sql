@@ -90,7 +90,8 @@ RETURNING 1
 DELETE FROM @lines WHERE run_id = ANY ((SELECT $1::text::text[])::text[])
 
 -- name: drop_events
--- Of the one bundle that is old in part, only how much of it is gone is written.
+-- Of the one bundle that is old in part, only how much of it is gone is written. `removed_events` counts what was removed of
+-- each owner: the number that an owner sees includes it.
 WITH
   old AS MATERIALIZED (SELECT tx, size, first FROM @told WHERE first <= $1),
   cut AS MATERIALIZED (
@@ -101,12 +102,28 @@ WITH
     WHERE old.first + bundles.place + bundles.gone <= $1
   ),
   forgotten AS (DELETE FROM @told USING old WHERE told.tx = old.tx AND old.first + old.size - 1 <= $1),
-  whole AS (DELETE FROM @bundles WHERE ctid = ANY (ARRAY(SELECT spot FROM cut WHERE reach = size))),
+  whole AS (
+    DELETE FROM @bundles WHERE ctid = ANY (ARRAY(SELECT spot FROM cut WHERE reach = size)) RETURNING owner, size - gone AS number
+  ),
   part AS (
     UPDATE @bundles SET gone = (SELECT reach FROM cut WHERE reach < size)
     WHERE ctid = (SELECT spot FROM cut WHERE reach < size)
+    RETURNING owner
   ),
-  single AS (DELETE FROM @events USING old WHERE events.tx = old.tx AND old.first + events.place <= $1 RETURNING 1)
+  single AS (DELETE FROM @events USING old WHERE events.tx = old.tx AND old.first + events.place <= $1 RETURNING owner),
+  removed AS (
+    SELECT owner, count(*) AS number FROM single GROUP BY owner
+    UNION ALL
+    SELECT owner, number FROM whole
+    UNION ALL
+    SELECT part.owner, cut.reach - cut.gone FROM part, cut WHERE cut.reach < cut.size
+  ),
+  kept_counts AS (
+    INSERT INTO @records (kind, key, owner, body, version)
+    SELECT 'removed_events', owner, owner, sum(number)::bigint::text, 1 FROM removed GROUP BY owner ORDER BY owner
+    ON CONFLICT (kind, key) DO UPDATE
+    SET body = (records.body::bigint + excluded.body::bigint)::text, version = records.version + 1
+  )
 SELECT 1 FROM single UNION ALL SELECT 1 FROM cut CROSS JOIN LATERAL generate_series(cut.gone + 1, cut.reach)
 
 -- name: fold_counts

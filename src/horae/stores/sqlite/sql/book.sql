@@ -191,6 +191,20 @@ WHERE number > ? AND owner = ? ORDER BY number LIMIT ?
 -- name: last_event
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)
 
+-- name: owner_event_counts
+SELECT
+  wanted.value,
+  coalesce((SELECT CAST(body AS INTEGER) FROM records WHERE kind = 'removed_events' AND key = wanted.value), 0)
+    + (SELECT count(*) FROM events WHERE number <= :until AND owner = wanted.value)
+FROM json_each(:owners) AS wanted
+
+-- name: owner_event_position
+WITH removed (number) AS (
+  SELECT coalesce((SELECT CAST(body AS INTEGER) FROM records WHERE kind = 'removed_events' AND key = :owner), 0)
+)
+SELECT number FROM events WHERE owner = :owner AND :count > (SELECT number FROM removed)
+ORDER BY number LIMIT 1 OFFSET :count - (SELECT number FROM removed) - 1
+
 -- name: recall
 SELECT value FROM remembered WHERE name = ?
 

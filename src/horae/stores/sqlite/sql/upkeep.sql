@@ -66,6 +66,13 @@ DELETE FROM runs WHERE seq = ? AND id = ? AND live = 0
 -- name: drop_lines
 DELETE FROM lines WHERE run_id IN carray(?)
 
+-- name: count_removed_events
+-- Retention keeps how many events of an owner it has removed: the number that an owner sees counts them too.
+INSERT INTO records (kind, key, owner, body, version)
+SELECT 'removed_events', owner, owner, CAST(count(*) AS TEXT), 1 FROM events WHERE number <= ? GROUP BY owner
+ON CONFLICT (kind, key) DO UPDATE
+SET body = CAST(CAST(body AS INTEGER) + CAST(excluded.body AS INTEGER) AS TEXT), version = version + 1
+
 -- name: drop_events
 DELETE FROM events WHERE number <= ?
 

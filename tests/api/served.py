@@ -102,7 +102,7 @@ async def served(url: str = "memory://", settings: WebSettings | None = None) ->
     store = make_store(url)
     await store.open()
     service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
-    app = make_app(service, clock, settings or WebSettings(rate_limit=None, engine=False))
+    app = make_app(service, clock, settings or WebSettings(rate_limit=None, engine=False, callbacks=True))
     try:
         with listening("127.0.0.1", 0) as line:
             async with serving(app, line) as base, aiohttp.ClientSession() as session:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..errors import NotFound
 from ..model.page import Page
 from ..model.principal import Principal
 from ..model.run import Run
@@ -19,11 +20,12 @@ from ..service.runs import answered
 from ..service.service import Service
 from ..web.answers import answer, encoded, nothing
 from ..web.bodies import json_body
-from ..web.caller import Who, bearer
+from ..web.caller import Who, bearer, count_failure
 from ..web.cursors import page_answer, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
+from ..web.refusals import refuse
 from ..wire.fields import check_fields, text_or_none
 from ..wire.runs import line_json
 from .asked import (
@@ -179,15 +181,30 @@ async def retry_run(
     ),
 )
 async def answer_run(request: Request, run_id: RunId) -> Response:
-    token = request.headers.get("horae-callback-token") or bearer(request)
-    body = check_fields("body", await json_body(request), ("result", "error", "until"))
     house = house_of(request)
+    if not house.settings.callbacks:
+        raise refuse("callbacks_closed")
+    token = request.headers.get("horae-callback-token") or bearer(request)
+    key = house.settings.secret
+
+    def proves(run: Run) -> bool:
+        return verify_callback_token(key, run.id, run.token, token)
+
+    # The token and the rate come before the body: whoever has no token makes the server read nothing.
+    try:
+        await house.service.runs.awaiting_answer(run_id, proves)
+    except NotFound:
+        count_failure(request)
+        raise
+    left = house.allowances.callbacks.take(run_id)
+    if left.wait:
+        raise refuse("too_many_callbacks", most=left.most, retry_after=left.wait)
+    body = check_fields("body", await json_body(request), ("result", "error", "until"))
     said = text_or_none("until", body.get("until"))
     until = None if said is None else coming_moment(said, "UTC", house.clock.now())
     result = None if body.get("result") is None else encoded(body["result"]).decode()
     outcome = answered(result, text_or_none("error", body.get("error")), until)
-    key = house.settings.secret
-    await house.service.runs.answer(run_id, lambda run: verify_callback_token(key, run.id, run.token, token), outcome)
+    await house.service.runs.answer(run_id, proves, outcome)
     return nothing()
 
 

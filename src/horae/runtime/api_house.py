@@ -66,6 +66,7 @@ async def api_of(
         secret=await callback_key(service.store),
         rate_limit=chosen_rate(settings),
         engine=engine,
+        callbacks=bool(settings.value("targets.http.callback_url")),
         origins=tuple(settings.value("origins")),
         orchestrator=settings.value("orchestrator_url"),
     )

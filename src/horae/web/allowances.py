@@ -14,6 +14,10 @@ _FAILURES: Final = 60
 """So many wrong tokens from one address within a minute; from then on it is not even looked at what they bring."""
 
 
+_CALLBACKS: Final = 60
+"""Reports of one run within a minute."""
+
+
 class Allowance(NamedTuple):
     """What is left of a bucket. `wait` is above zero for those who asked too often: seconds until the next one fits."""
 
@@ -60,3 +64,4 @@ class Allowances:
     def __init__(self, rate_limit: int | None, clock: Clock) -> None:
         self.callers = None if rate_limit is None else Buckets(rate_limit, clock)
         self.strangers = Buckets(_FAILURES, clock)
+        self.callbacks = Buckets(_CALLBACKS, clock)

@@ -26,6 +26,8 @@ class WebSettings:
     secret: str = field(default_factory=lambda: token_hex(32), repr=False)
     rate_limit: int | None = DEFAULT_RATE
     engine: bool = True
+    callbacks: bool = False
+    """Whether targets of this deployment are given an address to report back to; without one, nothing is taken there."""
     origins: tuple[str, ...] = ()
     """Pages of these origins may ask from a browser; none by default."""
     orchestrator: str | None = None

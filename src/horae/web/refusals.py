@@ -92,6 +92,20 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "该令牌每分钟最多请求 {most} 次,已用完。",
         "请等待 {retry_after} 秒,或用一次 /v1/tasks/bulk 请求创建多个任务。",
     ),
+    "callbacks_closed": Entry(
+        NotFound,
+        "This server takes no callbacks: no callback address is configured.",
+        "Set 'callback_url = \"https://horae.example.org\"' under [targets.http] in horae.toml, or HORAE_HTTP_CALLBACK_URL.",
+        "此服务器不接受回调:未配置回调地址。",
+        '请在 horae.toml 的 [targets.http] 下设置“callback_url = "https://horae.example.org"”,或设置 HORAE_HTTP_CALLBACK_URL。',
+    ),
+    "too_many_callbacks": Entry(
+        TooMuch,
+        "This run may be answered {most} times a minute, and was.",
+        "Wait {retry_after} s.",
+        "该运行每分钟最多可答复 {most} 次,已用完。",
+        "请等待 {retry_after} 秒。",
+    ),
     "too_many_failures": Entry(
         TooMuch,
         "Too many wrong tokens came from this address.",

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ..errors import NotFound
 from ..model.page import Page
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.run import Run
 from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import RunFilter
@@ -25,6 +25,7 @@ from ..web.cursors import page_answer, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
+from ..web.once import Ids, remember, repeatable
 from ..web.refusals import refuse
 from ..wire.fields import check_fields, text_or_none
 from ..wire.runs import line_json
@@ -142,7 +143,19 @@ async def list_lines(
     return answer({"items": [line_json(each) for each in lines], "next_after": following})
 
 
+async def _run_again(request: Request, who: Principal, _ids: Ids) -> Response:
+    service = house_of(request).service
+    return answer(await _shown(request, who, service, await service.runs.get(who, request.path_params["run_id"])))
+
+
+async def _task_again(request: Request, who: Principal, ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(who, ids["task"])
+    include = included(request.query_params.get("include"))
+    return answer(await shown_task(request, who, facts, language(request), include), 202)
+
+
 @router.post("/runs/{run_id}/cancel", **told("cancel_run", "Ask a run to end", "Run", problems=(404, 409), once=True))
+@repeatable(Scope.RUN, _run_again)
 async def cancel_run(request: Request, who: Who, run_id: RunId, *, dry_run: DryRun = False) -> Response:
     service = acting(request, dry_run=dry_run)
     return answer(await _shown(request, who, service, await service.runs.cancel(who, run_id)))
@@ -159,10 +172,12 @@ async def cancel_run(request: Request, who: Who, run_id: RunId, *, dry_run: DryR
         once=True,
     ),
 )
+@repeatable(Scope.RUN, _task_again)
 async def retry_run(
     request: Request, who: Who, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     facts = await acting(request, dry_run=dry_run).runs.retry(who, run_id)
+    remember(request, task=facts.task.id)
     return answer(await shown_task(request, who, facts, language(request), included(include)), 202)
 
 

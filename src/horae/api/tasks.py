@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ..model.change import Facts
 from ..model.page import Page
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..schedule.lint import lint
 from ..service.edits import Edited, Edits
@@ -23,7 +23,7 @@ from ..web.cursors import page_answer, page_of_texts, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
-from ..web.once import writes_its_answer
+from ..web.once import Ids, repeatable
 from ..wire.agenda import agenda_json
 from ..wire.receipts import edited_json, receipt_json
 from ..wire.tasks import read_edits, task_json
@@ -114,6 +114,11 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     )
 
 
+async def _receipt_again(request: Request, who: Principal, ids: Ids) -> Response:
+    include = included(request.query_params.get("include"))
+    return await Maker(request, who, include, dry_run=False).again(ids["id"])
+
+
 @router.post(
     "",
     **told(
@@ -128,7 +133,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
         description="201 when it was made; 200 when a task with this key was there, which then is what the body says.",
     ),
 )
-@writes_its_answer
+@repeatable(Scope.WRITE, _receipt_again, own=True)
 async def create_task(
     request: Request, who: Who, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
 ) -> Response:

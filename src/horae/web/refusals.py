@@ -148,6 +148,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "使用此 Idempotency-Key 的第一个请求尚未结束。",
         "请在 {retry_after} 秒后重试。",
     ),
+    "replayed_gone": Entry(
+        NotFound,
+        "This request was done before, and what it made or changed is no longer there.",
+        "Nothing was done again. Use a new Idempotency-Key to make it once more.",
+        "该请求之前已执行,其创建或修改的内容现已不存在。",
+        "未再次执行。如需重新创建,请使用新的 Idempotency-Key。",
+    ),
     "internal_error": Entry(
         Refusal,
         "Something went wrong on our side.",
@@ -160,6 +167,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
 STATUSES: Final[dict[str, int]] = {
     "bad_method": 405,
     "events_gone": 410,
+    "replayed_gone": 410,
     "body_too_large": 413,
     "not_json": 400,
     "not_strict_json": 400,

@@ -17,7 +17,7 @@ from tests.api.test_conventions import within
 from tests.api.test_matrix import a_run
 from tests.cli.operating.deployment import Deployment
 
-CLOSED: Final = WebSettings(rate_limit=None, engine=False)
+CLOSED: Final = WebSettings(engine=False)
 
 
 async def _callback(api: Api, run: str, token: str, body: object = None) -> Reply:

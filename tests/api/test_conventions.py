@@ -195,5 +195,5 @@ def test_only_pages_of_an_origin_that_was_named_may_ask_from_a_browser() -> None
         reply = await api.get("/v1/tasks", headers=asked)
         assert "access-control-allow-origin" not in reply.headers
 
-    within(named, settings=WebSettings(rate_limit=None, engine=False, origins=("https://ops.example.org",)))
+    within(named, settings=WebSettings(engine=False, origins=("https://ops.example.org",)))
     within(by_default)

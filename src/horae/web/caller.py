@@ -60,9 +60,10 @@ def count_failure(request: Request) -> None:
 
 
 def _take(request: Request, allowances: Allowances, who: Principal) -> None:
-    if who.admin or allowances.callers is None:
+    """All tokens of an owner draw from one bucket, those of its agents included."""
+    if who.admin or who.quotas.requests_per_minute is None:
         return
-    left = allowances.callers.take(who.actor or who.owner)
+    left = allowances.owners.take(who.owner, who.quotas.requests_per_minute)
     request.scope["state"]["allowance"] = left
     if left.wait:
         raise refuse("too_many_requests", most=left.most, retry_after=left.wait)

@@ -107,6 +107,7 @@ async def once(request: Request, who: Principal, route: Repeatable, handle: Hand
     found = await _found(request, who, kept, route)
     if isinstance(found, Response):
         return found
+    await house.service.key_budget.take(who)
     kept = kept._replace(replacing=found)
     if not route.own:
         return await _reserved(request, who, kept, route, handle)

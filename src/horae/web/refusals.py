@@ -87,10 +87,10 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "too_many_requests": Entry(
         TooMuch,
-        "This token may ask {most} times a minute, and did.",
-        "Wait {retry_after} s, or make many tasks with one request to /v1/tasks/bulk.",
-        "该令牌每分钟最多请求 {most} 次,已用完。",
-        "请等待 {retry_after} 秒,或用一次 /v1/tasks/bulk 请求创建多个任务。",
+        "This owner may send {most} requests a minute with all its tokens together, and has.",
+        "Wait {retry_after} s, make many tasks with one request to /v1/tasks/bulk, or ask an admin to change 'requests_per_minute'.",
+        "该所有者的所有令牌每分钟合计最多请求 {most} 次,已用完。",
+        "请等待 {retry_after} 秒,用一次 /v1/tasks/bulk 请求创建多个任务,或请管理员调整“requests_per_minute”。",
     ),
     "callbacks_closed": Entry(
         NotFound,

@@ -14,6 +14,7 @@ from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..schedule.lint import lint
 from ..service.edits import Edited, Edits
+from ..service.rights import own_key
 from ..service.wishes import explicit, read_policies
 from ..web.answers import nothing
 from ..web.bodies import json_body
@@ -170,7 +171,7 @@ async def replace_task(
     order = understood(request, who, await json_body(request), exported=True)
     wish, task = order.wish, facts.task
     for name, said, kept in (("key", wish.key, task.key), ("owner", wish.owner, task.owner)):
-        if said is not None and said != kept:
+        if said is not None and said != kept and (name != "key" or own_key(who, said) != kept):
             raise refuse("bad_choice", name=name, value=said, allowed=kept or "none")
     edits = Edits(
         wish.name,

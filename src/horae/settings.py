@@ -138,8 +138,16 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_RATE_LIMIT",),
         "text",
         "600",
-        "How many requests of one token there may be in a minute; off: as many as they like",
-        "每个令牌每分钟的请求上限;off 表示不限",
+        "How many requests an owner may send in a minute, all its tokens together; off: no limit",
+        "每个所有者(所有令牌合计)每分钟的请求上限;off 表示不限",
+    ),
+    Setting(
+        "event_streams",
+        ("HORAE_EVENT_STREAMS",),
+        "text",
+        "2000",
+        "How many event streams the HTTP API serves at once; never more than half of the files that it may open",
+        "HTTP 接口同时提供的事件流上限;不会超过其可打开文件数的一半",
     ),
     Setting(
         "origins",

@@ -25,6 +25,9 @@ from horae.web.house import WebSettings
 
 TASK: Final[dict[str, Any]] = {"name": "report", "when": "every 10m", "zone": "UTC", "say": "hello"}
 
+QUOTAS: Final = {"active_tasks": 1_000, "concurrent_runs": 1_000, "event_streams": 1_000, "requests_per_minute": None}
+"""What members may in most tests: as much as they like."""
+
 
 class Reply(NamedTuple):
     status: int
@@ -102,7 +105,7 @@ async def served(url: str = "memory://", settings: WebSettings | None = None) ->
     store = make_store(url)
     await store.open()
     service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
-    app = make_app(service, clock, settings or WebSettings(rate_limit=None, engine=False))
+    app = make_app(service, clock, settings or WebSettings(engine=False, callbacks=True))
     try:
         with listening("127.0.0.1", 0) as line:
             async with serving(app, line) as base, aiohttp.ClientSession() as session:
@@ -119,7 +122,7 @@ async def people(service: Service) -> dict[str, str]:
     """A token for each: `admin`, `ada` and `bob` (members), `vic` (viewer), `robot` (an agent of ada's)."""
     found = {"admin": str(await service.tokens.first())}
     for name, role in (("ada", Role.MEMBER), ("bob", Role.MEMBER), ("vic", Role.VIEWER)):
-        await service.accounts.put(LOCAL, name, role=role, quotas={"active_tasks": 1_000, "concurrent_runs": 1_000})
+        await service.accounts.put(LOCAL, name, role=role, quotas=QUOTAS)
         found[name] = (await service.tokens.make(LOCAL, owner=name, name="test"))[1]
     found["robot"] = (await service.tokens.make(LOCAL, owner="ada", name="robot", agent="robot"))[1]
     return found

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from horae.model.principal import LOCAL
 from horae.web.house import WebSettings
 from tests.api.served import TASK, Api, served
 
@@ -195,5 +196,33 @@ def test_only_pages_of_an_origin_that_was_named_may_ask_from_a_browser() -> None
         reply = await api.get("/v1/tasks", headers=asked)
         assert "access-control-allow-origin" not in reply.headers
 
-    within(named, settings=WebSettings(rate_limit=None, engine=False, origins=("https://ops.example.org",)))
+    within(named, settings=WebSettings(engine=False, origins=("https://ops.example.org",)))
     within(by_default)
+
+
+async def _keys_of_others_are_not_observable(api: Api) -> None:
+    await api.service.tokens.make(LOCAL, owner="ada", name="second robot", agent="droid")
+    api.tokens["droid"] = (await api.service.tokens.make(LOCAL, owner="ada", name="droid", agent="droid"))[1]
+    body = {**TASK, "when": "every 1h, 3 times"}
+    for name in ("taken", "free"):
+        if name == "taken":
+            assert (await api.put(f"/v1/tasks/by-key/{name}", body)).status == 201
+        for who in ("bob", "robot", "droid"):
+            # The same answers, whether somebody else has the key or nobody.
+            path = f"/v1/tasks/by-key/{name}"
+            assert (await api.get(path, who=who)).status == 404, (name, who)
+            tried = await api.put(f"{path}?dry_run=true", body, who=who)
+            assert tried.status == 200, tried.text
+            made = await api.put(path, body, who=who)
+            assert made.status == 201, (name, who, made.text)
+            again = await api.put(path, body, who=who)
+            assert (again.status, again.json["id"]) == (200, made.json["id"])
+            assert (await api.get(path, who=who)).json["id"] == made.json["id"]
+            shown = await api.put(f"/v1/tasks/{made.json['id']}", {**body, "key": name}, who=who)
+            assert shown.status == 200, shown.text
+            posted = await api.post("/v1/tasks", {**body, "key": name}, who=who)
+            assert (posted.status, posted.json["id"]) == (200, made.json["id"])
+
+
+def test_keys_of_other_owners_and_of_other_agents_are_not_observable() -> None:
+    within(_keys_of_others_are_not_observable)

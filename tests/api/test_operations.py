@@ -17,7 +17,7 @@ from tests.api.test_document import validator
 
 ASYNC: Final = {"Prefer": "respond-async"}
 PAUSE: Final[dict[str, Any]] = {"action": "pause", "filter": {"text": "report"}, "arguments": {"note": "rain"}}
-SETTINGS: Final = WebSettings(rate_limit=None, engine=False)
+SETTINGS: Final = WebSettings(engine=False)
 
 
 async def ended(api: Api, begun: Reply, who: str = "ada") -> dict[str, Any]:

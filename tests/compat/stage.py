@@ -213,7 +213,7 @@ async def stage(orchestrator: str | None = ORCHESTRATOR) -> AsyncIterator[Stage]
     await store.open()
     service = make_service("memory://", store, clock, "Europe/Berlin", KINDS)
     tokens = await users(service, ada=Role.MEMBER, bob=Role.MEMBER, root=Role.ADMIN, guest=Role.VIEWER)
-    app = make_app(service, clock, WebSettings(rate_limit=None, orchestrator=orchestrator))
+    app = make_app(service, clock, WebSettings(orchestrator=orchestrator))
     async with served(app) as base, aiohttp.ClientSession() as session:
         clients = {name: Client(session, base, token) for name, token in tokens.items()}
         yield Stage(service, clock, **clients, nobody=Client(session, base, None))

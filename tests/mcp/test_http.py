@@ -190,13 +190,14 @@ def test_only_pages_of_this_machine_or_named_origins_may_ask(origin: str | None,
 def test_who_asks_too_often_is_held_back() -> None:
     async def scene(door: Door) -> None:
         token = await door.token("ada")
+        await door.service.accounts.put(LOCAL, "ada", quotas={"requests_per_minute": 3})
         answers = [await door.post(called("whoami"), token) for _ in range(4)]
         assert [status for status, _, _ in answers] == [200, 200, 200, 429]
         _, headers, problem = answers[-1]
         assert int(headers["Retry-After"]) > 0
         assert problem["code"] == "too_many_requests"
 
-    played(scene, WebSettings(rate_limit=3))
+    played(scene)
 
 
 @pytest.mark.parametrize(

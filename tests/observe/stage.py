@@ -13,6 +13,7 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from horae import Context, Horae
+from horae.model.principal import LOCAL
 from horae.observe.access import Policy
 from horae.observe.looking import Looking
 from horae.observe.observer import Observer
@@ -20,7 +21,7 @@ from horae.observe.traces import Tracing
 from horae.runtime.api_house import api_of
 from horae.runtime.observing import tell_of_engine, watched
 from horae.runtime.serving import listening, serving
-from horae.settings import Chosen, Settings
+from horae.settings import Settings
 from tests.api.served import Api, Reply, people
 
 T = TypeVar("T")
@@ -80,7 +81,7 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    url: str = "memory://", *, tracing: Tracing | None = None, policy: Policy = "local", rate: str = "off"
+    url: str = "memory://", *, tracing: Tracing | None = None, policy: Policy = "local", rate: int | None = None
 ) -> AsyncIterator[Stage]:
     app = Horae(url, zone="UTC")
     seen: list[str] = []
@@ -96,7 +97,7 @@ async def staged(
 
     observer = Observer("both", app.clock, tracing)
     app.observe(observer)
-    settings = Settings({"rate_limit": Chosen(rate, "flag")})
+    settings = Settings({})
     async with app:
         assert app.engine is not None
         tell_of_engine(observer, app.engine, app.settings.capacity)
@@ -109,4 +110,6 @@ async def staged(
             ):
                 there = Api(base, api, app.service, session)
                 there.tokens = await people(app.service)
+                if rate is not None:
+                    await app.service.accounts.put(LOCAL, "ada", quotas={"requests_per_minute": rate})
                 yield Stage(app, there, observer)

@@ -112,7 +112,7 @@ def test_no_label_holds_what_people_call_their_things() -> None:
 
 def test_those_who_are_held_back_and_those_who_listen_are_counted() -> None:
     async def look() -> None:
-        async with staged(rate="5") as stage:
+        async with staged(rate=5) as stage:
             api = stage.api
             statuses = [(await api.get("/v1/tasks")).status for _ in range(8)]
             assert statuses.count(429) == 3
@@ -120,7 +120,7 @@ def test_those_who_are_held_back_and_those_who_listen_are_counted() -> None:
             async with api.session.get(f"{api.base}/v1/events", headers=headers) as stream:
                 await stream.content.readuntil(b"\n\n")
                 samples = await stage.samples()
-            assert total(samples, "horae_rate_limited_total", by="token") == 3
+            assert total(samples, "horae_rate_limited_total", by="owner") == 3
             assert total(samples, "horae_event_readers") == 1
             assert total(samples, "horae_http_requests_total", route="/v1/events", status="200") == 1
 

@@ -8,9 +8,11 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..model.principal import Principal, Scope
 from ..web.answers import answer
 from ..web.caller import Who
 from ..web.guarded import resource
+from ..web.once import Ids, remember, repeatable
 from .asked import DryRun, acting
 from .asked import Owner as OwnerQuery
 from .told import told
@@ -18,6 +20,10 @@ from .told import told
 router: Final = resource("/v1", "agents")
 
 Agent = Annotated[str, Path(max_length=200, description="The name of an agent.")]
+
+
+async def _agent_again(request: Request, _who: Principal, ids: Ids) -> Response:
+    return answer({"agent": request.path_params["agent"], "tasks": ids["tasks"], "dry_run": False})
 
 
 @router.post(
@@ -30,10 +36,12 @@ Agent = Annotated[str, Path(max_length=200, description="The name of an agent.")
         once=True,
     ),
 )
+@repeatable(Scope.WRITE, _agent_again)
 async def stop_agent(
     request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
     number = await acting(request, dry_run=dry_run).approvals.stop_agent(who, agent, owner)
+    remember(request, tasks=number)
     return answer({"agent": agent, "tasks": number, "dry_run": dry_run})
 
 
@@ -41,8 +49,10 @@ async def stop_agent(
     "/agents/{agent}/restart",
     **told("restart_agent", "It may go on, and what was paused with it does", "Stopped", problems=(404,), once=True),
 )
+@repeatable(Scope.WRITE, _agent_again)
 async def restart_agent(
     request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
 ) -> Response:
     number = await acting(request, dry_run=dry_run).approvals.restart_agent(who, agent, owner)
+    remember(request, tasks=number)
     return answer({"agent": agent, "tasks": number, "dry_run": dry_run})

@@ -130,9 +130,9 @@ def make_app(
     )
     looking = looking or Looking(Observer("api", clock))
     observer = looking.observer
-    hearing = tail or Hearing(service, clock)
+    hearing = tail or Hearing(service, clock, chosen.streams)
     observer.figures.gauge(READERS).is_(lambda: hearing.listening)
-    app.state.house = House(service, clock, chosen, Allowances(chosen.rate_limit, clock), hearing, looking)
+    app.state.house = House(service, clock, chosen, Allowances(clock), hearing, looking)
     for router in ROUTERS:
         # Put in as they are: what the framework does to include a router is done again with every request.
         app.router.routes.extend(router.routes)

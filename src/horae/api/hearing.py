@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
 from typing import Final
 
 from ..clock import Clock
 from ..errors import HoraeError, NotAuthenticated
 from ..model.principal import Principal
+from ..service.refusals import refuse
 from ..service.service import Service
 from ..service.tail import Listener, Tail, Wanted
 
@@ -18,6 +21,8 @@ LOOK_SECONDS: Final = 0.4
 HEARTBEAT: Final = 15.0
 STUCK: Final = 60.0
 """Seconds in which a reader has to take something; whoever takes nothing is let go."""
+MOST_STREAMS: Final = 2_000
+RETRY_SECONDS: Final = 5
 REVOKED: Final = "revoked"
 VIA: Final = "http"
 
@@ -43,10 +48,42 @@ class Stream:
                 self._task.cancel()
 
 
+def most_streams(limit: int | None = None) -> int:
+    """How many streams one process serves: at most half of the files that it may open, so that other requests and health
+    checks are still accepted."""
+    files, _ = getrlimit(RLIMIT_NOFILE)
+    wanted = MOST_STREAMS if limit is None else limit
+    return wanted if files == RLIM_INFINITY else min(wanted, max(2, files // 2))
+
+
+class StreamSeats:
+    """Counts open streams: per process, and per owner. One owner has at most half of the process, whatever its quota."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open: Counter[str] = Counter()
+
+    @contextmanager
+    def seat(self, who: Principal) -> Iterator[None]:
+        quota = who.quotas.event_streams
+        if self._open.total() >= self._most:
+            raise refuse("streams_full", retry_after=RETRY_SECONDS)
+        allowed = max(1, self._most // 2) if quota is None else min(quota, max(1, self._most // 2))
+        if self._open[who.owner] >= allowed:
+            raise refuse("too_many_streams", most=allowed, retry_after=RETRY_SECONDS)
+        self._open[who.owner] += 1
+        try:
+            yield
+        finally:
+            self._open[who.owner] -= 1
+            if not self._open[who.owner]:
+                del self._open[who.owner]
+
+
 class Hearing:
     """A token that is no longer valid, or that lets its bearer see something else, ends the streams that it opened."""
 
-    def __init__(self, service: Service, clock: Clock) -> None:
+    def __init__(self, service: Service, clock: Clock, streams: int | None = None) -> None:
         self.tail = Tail(service.store, service.telling, clock, log=service.events.log)
         self.now = clock.steady()
         """As of the last look."""
@@ -54,6 +91,7 @@ class Hearing:
         self._clock = clock
         self._open: dict[str, set[Stream]] = {}
         self._looking: asyncio.Task[None] | None = None
+        self._seats = StreamSeats(most_streams(streams))
 
     @property
     def listening(self) -> int:
@@ -62,6 +100,12 @@ class Hearing:
 
     @asynccontextmanager
     async def listen(self, who: Principal, token: str, wanted: Wanted, after: int | None) -> AsyncIterator[Stream]:
+        with self._seats.seat(who):
+            async with self._listening(who, token, wanted, after) as stream:
+                yield stream
+
+    @asynccontextmanager
+    async def _listening(self, who: Principal, token: str, wanted: Wanted, after: int | None) -> AsyncIterator[Stream]:
         async with self.tail.listen(who, wanted, after) as listener:
             if self._looking is None or self._looking.done():
                 self.now = self._clock.steady()

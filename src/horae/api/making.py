@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..errors import Refusal
 from ..model.change import Facts
 from ..model.principal import Principal
 from ..model.record import Writing
 from ..schedule import Schedule
+from ..schedule.lint import lint
 from ..schedule.warnings import ScheduleWarning
 from ..service.previews import understand
 from ..service.wishes import Wish
@@ -62,14 +64,25 @@ class Maker:
         tasks = acting(self._request, dry_run=self._dry_run).tasks.when(self._looked_at)
 
         def beside(made: Sequence[Facts]) -> Sequence[Writing]:
-            self._answer = self._told(made[0], order)
+            self._answer = self._told(made[0], order.now, order.warnings)
             kept = kept_for(self._request)
-            return () if kept is None else (kept.writing(self._answer),)
+            return () if kept is None else (kept.writing(self._answer.status_code, {"id": made[0].task.id}),)
 
         task = await tasks.create(self._who, order.wish, paused=paused, beside=beside)
         if self._answer is None:
-            self._answer = self._told(await tasks.get(self._who, task.id), order)
+            self._answer = self._told(await tasks.get(self._who, task.id), order.now, order.warnings)
         return self._answer
+
+    async def again(self, task_id: str) -> Response:
+        """The receipt of a task that this request made before, as it is now."""
+        facts = await house_of(self._request).service.tasks.get(self._who, task_id)
+        now = house_of(self._request).clock.now()
+        try:
+            warnings: Sequence[ScheduleWarning] = (await ordered(self._request, self._who)).warnings
+        except Refusal:
+            # The schedule names a moment that has passed since.
+            warnings = lint(facts.task.schedule, now)
+        return self._told(facts, now, warnings)
 
     def _looked_at(self, found: Facts | None) -> None:
         """Asked within the write: only there nobody else makes it in between, and whether it was made is what the answer
@@ -77,9 +90,9 @@ class Maker:
         self._was_there = found is not None
         self._expected(found)
 
-    def _told(self, facts: Facts, order: Order) -> Response:
+    def _told(self, facts: Facts, now: datetime, warnings: Sequence[ScheduleWarning]) -> Response:
         said_in = language(self._request)
-        more = receipt_more(facts, order.now, order.warnings, said_in, dry_run=self._dry_run)
+        more = receipt_more(facts, now, warnings, said_in, dry_run=self._dry_run)
         if "agenda" in self._include:
             more["agenda"] = agenda_json(facts)
         task = task_text(facts, said_in)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..errors import Refusal
+from ..choices import Language
+from ..errors import NotFound, Refusal
 from ..model.change import Facts
 from ..model.limits import BULK_TASKS
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.record import Writing
 from ..model.refusals import refuse
 from ..model.task import Task
@@ -26,7 +28,7 @@ from ..web.caller import Who
 from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
-from ..web.once import kept_for, writes_its_answer
+from ..web.once import Ids, kept_for, remember, repeatable
 from ..wire.fields import check_fields, text_or_none
 from ..wire.moments import utc
 from ..wire.operations import operation_json
@@ -42,6 +44,10 @@ MOST_AT_ONCE: Final = 200
 """More than so many go on after the answer."""
 _MOST_TEXTS: Final = 100
 """Of one condition: what is asked for is kept with the operation, and written with each of its notes."""
+_REFUSED_BEFORE: Final[dict[Language, str]] = {
+    "en": "Refused when this request was first done.",
+    "zh": "首次执行该请求时已被拒绝。",
+}
 _ACTING: Final = told(
     "act_on_tasks",
     "Pause, resume, run, skip, cancel or delete every task that fits a filter",
@@ -57,6 +63,16 @@ _ACTING: Final = told(
 _ACTING["responses"][202] = told("", "", "Operation", status=202)["responses"][202]
 
 
+async def _made_again(request: Request, who: Principal, ids: Ids) -> Response:
+    """Those that are still there; `created` says how many were made."""
+    tasks = house_of(request).service.tasks
+    items: list[dict[str, Any]] = []
+    for name in ids["tasks"]:
+        with suppress(NotFound):
+            items.append(_brief(await tasks.get(who, name)))
+    return answer({"created": len(ids["tasks"]), "items": items, "dry_run": False})
+
+
 @router.post(
     "/bulk",
     **told(
@@ -70,7 +86,7 @@ _ACTING["responses"][202] = told("", "", "Operation", status=202)["responses"][2
         once=True,
     ),
 )
-@writes_its_answer
+@repeatable(Scope.WRITE, _made_again, own=True)
 async def create_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
     wishes = _wishes(await json_body(request))
     made: list[Response] = []
@@ -79,7 +95,7 @@ async def create_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -
         shape = {"created": 0 if dry_run else len(tasks), "items": [_brief(each) for each in tasks], "dry_run": dry_run}
         made[:] = [answer(shape, 200 if dry_run else 201)]
         kept = kept_for(request)
-        return () if kept is None else (kept.writing(made[0]),)
+        return () if kept is None else (kept.writing(201, {"tasks": [each.task.id for each in tasks]}),)
 
     await acting(request, dry_run=dry_run).tasks.create_many(who, wishes, _nothing, beside=beside)
     return made[0]
@@ -115,7 +131,25 @@ def _brief(facts: Facts) -> dict[str, Any]:
     return {"id": facts.task.id, "name": facts.task.name, "next": utc(next_due(facts))}
 
 
+async def _report_again(request: Request, who: Principal, ids: Ids) -> Response:
+    said = await json_body(request)
+    who.must(scope_for(said["action"]))
+    service, said_in = house_of(request).service, language(request)
+    if "operation" in ids:
+        operation = await service.operations.get(who, ids["operation"])
+        return answer(operation_json(operation, said_in), 202, {"Location": f"/v1/operations/{operation.id}"})
+    refused: list[dict[str, Any]] = []
+    for name, code in ids["refused"]:
+        try:
+            title = (await service.tasks.get(who, name)).task.name
+        except NotFound:
+            title = ""
+        refused.append({"task_id": name, "task": title, "code": code, "detail": _REFUSED_BEFORE[said_in]})
+    return answer({"matched": ids["matched"], "done": ids["done"], "refused": refused, "dry_run": False})
+
+
 @router.post("/actions", **_ACTING)
+@repeatable(None, _report_again)
 async def act_on_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
     said = check_fields("body", await json_body(request), ("action", "filter", "arguments", "all", "dry_run"))
     only_tried = dry_run or said.get("dry_run") is True
@@ -128,10 +162,13 @@ async def act_on_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -
     if not only_tried and (preferred or await _are_many(service.tasks, who, wanted)):
         order = Order(said["action"], said.get("filter") or {}, said.get("arguments") or {})
         operation = await service.operations.begin(who, order, wanted, deed, still_allowed(request, who))
+        remember(request, operation=operation.id)
         applied = {"Preference-Applied": RESPOND_ASYNC} if preferred else {}
         headers = {"Location": f"/v1/operations/{operation.id}", **applied}
         return answer(operation_json(operation, language(request)), 202, headers)
     report = await service.bulk.each(who, wanted, deed)
+    refused = [(each.task.id, each.refusal.code) for each in report.refused]
+    remember(request, matched=report.matched, done=report.done, refused=refused)
     return answer({**bulk_json(report, language(request)), "dry_run": only_tried})
 
 

@@ -8,12 +8,14 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..web.answers import answer
 from ..web.bodies import json_body_or_none
 from ..web.caller import Who
 from ..web.guarded import resource
 from ..web.house import house_of
+from ..web.once import Ids, remember, repeatable
 from ..wire.fields import check_fields
 from ..wire.overview import node_json, node_seen_json
 from .asked import DryRun, acting
@@ -31,6 +33,11 @@ async def list_nodes(request: Request, who: Who) -> Response:
     return answer({"items": [node_seen_json(each) for each in seen], "next_cursor": None})
 
 
+async def _nodes_again(request: Request, who: Principal, ids: Ids) -> Response:
+    seen = await house_of(request).service.nodes.all(who)
+    return answer({"items": [node_json(each.node) for each in seen if each.node.id in ids["nodes"]]})
+
+
 @router.post(
     "/nodes/{node}/drain",
     **told(
@@ -44,6 +51,7 @@ async def list_nodes(request: Request, who: Who) -> Response:
         once=True,
     ),
 )
+@repeatable(Scope.ADMIN, _nodes_again)
 async def drain_node(
     request: Request,
     who: Who,
@@ -59,4 +67,5 @@ async def drain_node(
     told_nodes = (
         await nodes.drain_host(who, node, draining=said) if host else (await nodes.drain(who, node, draining=said),)
     )
+    remember(request, nodes=[each.id for each in told_nodes])
     return answer({"items": [node_json(each) for each in told_nodes]})

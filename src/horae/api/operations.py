@@ -8,12 +8,15 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..model.principal import Principal
+from ..service.operations import scope_for
 from ..web.answers import answer
 from ..web.caller import Who
 from ..web.cursors import page_answer, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
+from ..web.once import Ids, repeatable
 from ..wire.operations import operation_json
 from .asked import Cursor, DryRun, Limit, acting
 from .told import told
@@ -36,6 +39,12 @@ async def get_operation(request: Request, who: Who, operation_id: OperationId) -
     return answer(operation_json(operation, language(request)))
 
 
+async def _operation_again(request: Request, who: Principal, _ids: Ids) -> Response:
+    operation = await house_of(request).service.operations.get(who, request.path_params["operation_id"])
+    who.must(scope_for(operation.action))
+    return answer(operation_json(operation, language(request)), 202)
+
+
 @router.post(
     "/{operation_id}/cancel",
     **told(
@@ -47,6 +56,7 @@ async def get_operation(request: Request, who: Who, operation_id: OperationId) -
         once=True,
     ),
 )
+@repeatable(None, _operation_again)
 async def cancel_operation(
     request: Request, who: Who, operation_id: OperationId, *, dry_run: DryRun = False
 ) -> Response:

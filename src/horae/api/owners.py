@@ -9,7 +9,7 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..model.principal import Role
+from ..model.principal import Principal, Role, Scope
 from ..model.refusals import refuse
 from ..web.answers import answer
 from ..web.bodies import json_body
@@ -18,6 +18,7 @@ from ..web.conditions import entity, expected_version
 from ..web.cursors import page_answer, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
+from ..web.once import Ids, repeatable
 from ..wire.accounts import owner_json
 from ..wire.fields import check_fields, text_or_none
 from .asked import Cursor, DryRun, Limit, acting
@@ -72,6 +73,10 @@ async def put_owner(request: Request, who: Who, name: OwnerName, *, dry_run: Dry
     return entity(request, owner_json(owner), owner.version)
 
 
+async def _owner_again(request: Request, who: Principal, _ids: Ids) -> Response:
+    return answer(owner_json(await house_of(request).service.accounts.get(who, request.path_params["name"])))
+
+
 @router.post(
     "/owners/{name}/revoke",
     **told(
@@ -82,6 +87,7 @@ async def put_owner(request: Request, who: Who, name: OwnerName, *, dry_run: Dry
         once=True,
     ),
 )
+@repeatable(Scope.ADMIN, _owner_again)
 async def revoke_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
     return answer(owner_json(await acting(request, dry_run=dry_run).accounts.revoke(who, name)))
 
@@ -90,6 +96,7 @@ async def revoke_owner(request: Request, who: Who, name: OwnerName, *, dry_run: 
     "/owners/{name}/restore",
     **told("restore_owner", "It may go on (admins)", "Owner", problems=(404, 409), once=True),
 )
+@repeatable(Scope.ADMIN, _owner_again)
 async def restore_owner(request: Request, who: Who, name: OwnerName, *, dry_run: DryRun = False) -> Response:
     return answer(owner_json(await acting(request, dry_run=dry_run).accounts.restore(who, name)))
 

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..errors import NotFound
 from ..model.page import Page
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.run import Run
 from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import RunFilter
@@ -19,11 +20,13 @@ from ..service.runs import answered
 from ..service.service import Service
 from ..web.answers import answer, encoded, nothing
 from ..web.bodies import json_body
-from ..web.caller import Who, bearer
+from ..web.caller import Who, bearer, count_failure
 from ..web.cursors import page_answer, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
+from ..web.once import Ids, remember, repeatable
+from ..web.refusals import refuse
 from ..wire.fields import check_fields, text_or_none
 from ..wire.runs import line_json
 from .asked import (
@@ -140,7 +143,19 @@ async def list_lines(
     return answer({"items": [line_json(each) for each in lines], "next_after": following})
 
 
+async def _run_again(request: Request, who: Principal, _ids: Ids) -> Response:
+    service = house_of(request).service
+    return answer(await _shown(request, who, service, await service.runs.get(who, request.path_params["run_id"])))
+
+
+async def _task_again(request: Request, who: Principal, ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(who, ids["task"])
+    include = included(request.query_params.get("include"))
+    return answer(await shown_task(request, who, facts, language(request), include), 202)
+
+
 @router.post("/runs/{run_id}/cancel", **told("cancel_run", "Ask a run to end", "Run", problems=(404, 409), once=True))
+@repeatable(Scope.RUN, _run_again)
 async def cancel_run(request: Request, who: Who, run_id: RunId, *, dry_run: DryRun = False) -> Response:
     service = acting(request, dry_run=dry_run)
     return answer(await _shown(request, who, service, await service.runs.cancel(who, run_id)))
@@ -157,10 +172,12 @@ async def cancel_run(request: Request, who: Who, run_id: RunId, *, dry_run: DryR
         once=True,
     ),
 )
+@repeatable(Scope.RUN, _task_again)
 async def retry_run(
     request: Request, who: Who, run_id: RunId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     facts = await acting(request, dry_run=dry_run).runs.retry(who, run_id)
+    remember(request, task=facts.task.id)
     return answer(await shown_task(request, who, facts, language(request), included(include)), 202)
 
 
@@ -179,15 +196,30 @@ async def retry_run(
     ),
 )
 async def answer_run(request: Request, run_id: RunId) -> Response:
-    token = request.headers.get("horae-callback-token") or bearer(request)
-    body = check_fields("body", await json_body(request), ("result", "error", "until"))
     house = house_of(request)
+    if not house.settings.callbacks:
+        raise refuse("callbacks_closed")
+    token = request.headers.get("horae-callback-token") or bearer(request)
+    key = house.settings.secret
+
+    def proves(run: Run) -> bool:
+        return verify_callback_token(key, run.id, run.token, token)
+
+    # The token and the rate come before the body: whoever has no token makes the server read nothing.
+    try:
+        await house.service.runs.awaiting_answer(run_id, proves)
+    except NotFound:
+        count_failure(request)
+        raise
+    left = house.allowances.callbacks.take(run_id)
+    if left.wait:
+        raise refuse("too_many_callbacks", most=left.most, retry_after=left.wait)
+    body = check_fields("body", await json_body(request), ("result", "error", "until"))
     said = text_or_none("until", body.get("until"))
     until = None if said is None else coming_moment(said, "UTC", house.clock.now())
     result = None if body.get("result") is None else encoded(body["result"]).decode()
     outcome = answered(result, text_or_none("error", body.get("error")), until)
-    key = house.settings.secret
-    await house.service.runs.answer(run_id, lambda run: verify_callback_token(key, run.id, run.token, token), outcome)
+    await house.service.runs.answer(run_id, proves, outcome)
     return nothing()
 
 

@@ -30,7 +30,6 @@ router: Final = resource("/v1/schedules", "schedules")
         "Fires",
         takes="ScheduleQuestion",
         example=PREVIEW,
-        once=True,
     ),
 )
 async def preview_schedule(request: Request, who: Who) -> Response:

@@ -13,7 +13,7 @@ from ..lifecycle.pile import MICROSECOND, without_repeat
 from ..model.change import Facts
 from ..model.ids import run_id
 from ..model.policy import MISSED_MODES
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..model.run import Origin
 from ..model.task import past_of
@@ -29,6 +29,7 @@ from ..web.conditions import as_expected, entity, expected_version
 from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
+from ..web.once import Ids, remember, repeatable
 from ..wire.fields import check_fields, text_or_none
 from ..wire.moments import utc
 from ..wire.previews import preview_json
@@ -48,6 +49,34 @@ Zone = Annotated[str | None, Query(max_length=100, description="The zone of mome
 _REFUSED: Final = (404, 409, 412)
 
 
+# --- replays of requests with an Idempotency-Key -------------------------------------------------------------------
+
+
+async def _task_again(request: Request, who: Principal, _ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
+    return await _told(request, who, facts, request.query_params.get("include"))
+
+
+async def _queued_again(request: Request, who: Principal, ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
+    return _queued(facts, ids["run"], ids["trace"])
+
+
+async def _backfilled_again(request: Request, who: Principal, ids: Ids) -> Response:
+    facts = await house_of(request).service.tasks.get(who, request.path_params["task_id"])
+    include = included(request.query_params.get("include"))
+    shown = await shown_task(request, who, facts, language(request), include)
+    return answer({"task": shown, "count": ids["count"], "dry_run": False})
+
+
+def _queued(facts: Facts, run: str, trace: str) -> Response:
+    shape = {"run_id": run, "task_id": facts.task.id, "task": facts.task.name}
+    return answer(shape, 202, {"Location": f"/v1/runs/{run}", "traceresponse": trace})
+
+
+# --- routes ---------------------------------------------------------------------------------------------------------
+
+
 @router.post(
     "/pause",
     **told(
@@ -62,6 +91,7 @@ _REFUSED: Final = (404, 409, 412)
         once=True,
     ),
 )
+@repeatable(Scope.WRITE, _task_again)
 async def pause_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
@@ -89,6 +119,7 @@ async def pause_task(
         once=True,
     ),
 )
+@repeatable(Scope.WRITE, _task_again)
 async def resume_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
@@ -115,6 +146,7 @@ async def resume_task(
         once=True,
     ),
 )
+@repeatable(Scope.RUN, _queued_again)
 async def run_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
     await _said(request, ())
     before = await _before(request, who, task_id)
@@ -123,8 +155,8 @@ async def run_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryR
     trace = first_traceparent(task_id, Origin.MANUAL, planned)
     if not dry_run:
         link_to(request, trace)
-    shape = {"run_id": name, "task_id": task_id, "task": before.task.name}
-    return answer(shape, 202, {"Location": f"/v1/runs/{name}", "traceresponse": trace})
+    remember(request, run=name, trace=trace)
+    return _queued(before, name, trace)
 
 
 @router.post(
@@ -141,6 +173,7 @@ async def run_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryR
         once=True,
     ),
 )
+@repeatable(Scope.RUN, _task_again)
 async def skip_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
@@ -163,6 +196,7 @@ async def skip_task(
         once=True,
     ),
 )
+@repeatable(Scope.RUN, _backfilled_again)
 async def backfill_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
@@ -177,6 +211,7 @@ async def backfill_task(
     facts = await _tasks(request, dry_run=dry_run).backfill(who, task_id, first, last, again=again)
     task = before.task
     number = count(without_repeat(task.schedule), first - MICROSECOND, last, past_of(task, before.standing))
+    remember(request, count=number)
     shown = await shown_task(request, who, facts, language(request), included(include))
     return answer({"task": shown, "count": number, "dry_run": dry_run})
 
@@ -192,6 +227,7 @@ async def backfill_task(
         once=True,
     ),
 )
+@repeatable(Scope.WRITE, _task_again)
 async def cancel_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
@@ -213,6 +249,7 @@ async def cancel_task(
         once=True,
     ),
 )
+@repeatable(Scope.WRITE, _task_again)
 async def approve_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:

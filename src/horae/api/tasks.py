@@ -10,10 +10,11 @@ from starlette.responses import Response
 
 from ..model.change import Facts
 from ..model.page import Page
-from ..model.principal import Principal
+from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..schedule.lint import lint
 from ..service.edits import Edited, Edits
+from ..service.rights import own_key
 from ..service.wishes import explicit, read_policies
 from ..web.answers import nothing
 from ..web.bodies import json_body
@@ -23,7 +24,7 @@ from ..web.cursors import page_answer, page_of_texts, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
-from ..web.once import writes_its_answer
+from ..web.once import Ids, repeatable
 from ..wire.agenda import agenda_json
 from ..wire.receipts import edited_json, receipt_json
 from ..wire.tasks import read_edits, task_json
@@ -114,6 +115,11 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
     )
 
 
+async def _receipt_again(request: Request, who: Principal, ids: Ids) -> Response:
+    include = included(request.query_params.get("include"))
+    return await Maker(request, who, include, dry_run=False).again(ids["id"])
+
+
 @router.post(
     "",
     **told(
@@ -128,7 +134,7 @@ async def list_tasks(  # noqa: PLR0913 - every condition by its name
         description="201 when it was made; 200 when a task with this key was there, which then is what the body says.",
     ),
 )
-@writes_its_answer
+@repeatable(Scope.WRITE, _receipt_again, own=True)
 async def create_task(
     request: Request, who: Who, *, dry_run: DryRun = False, paused: Paused = None, include: Include = None
 ) -> Response:
@@ -165,7 +171,7 @@ async def replace_task(
     order = understood(request, who, await json_body(request), exported=True)
     wish, task = order.wish, facts.task
     for name, said, kept in (("key", wish.key, task.key), ("owner", wish.owner, task.owner)):
-        if said is not None and said != kept:
+        if said is not None and said != kept and (name != "key" or own_key(who, said) != kept):
             raise refuse("bad_choice", name=name, value=said, allowed=kept or "none")
     edits = Edits(
         wish.name,

@@ -9,7 +9,7 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..model.principal import Scope
+from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..web.answers import answer
 from ..web.bodies import json_body
@@ -17,7 +17,7 @@ from ..web.caller import Who
 from ..web.cursors import page_answer, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
-from ..web.once import shows_once
+from ..web.once import Ids, remember, repeatable
 from ..wire.accounts import token_json
 from ..wire.fields import check_fields, text_or_none
 from .asked import Cursor, DryRun, Limit, acting
@@ -39,6 +39,11 @@ async def list_tokens(
     return page_answer(request, who, page, token_json)
 
 
+async def _token_again(request: Request, who: Principal, ids: Ids) -> Response:
+    token = await house_of(request).service.tokens.get(who, ids["id"])
+    return answer({**token_json(token), "text": None}, 201, {"Location": f"/v1/tokens/{token.id}"})
+
+
 @router.post(
     "/tokens",
     **told(
@@ -52,7 +57,7 @@ async def list_tokens(
         once=True,
     ),
 )
-@shows_once("text")
+@repeatable(Scope.WRITE, _token_again)
 async def make_token(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
     said = check_fields("token", await json_body(request), ("name", "owner", "scopes", "expires", "agent"))
     name = text_or_none("name", said.get("name"))
@@ -68,6 +73,7 @@ async def make_token(request: Request, who: Who, *, dry_run: DryRun = False) -> 
     )
     if dry_run:
         return answer({**token_json(token), "text": None})
+    remember(request, id=token.id)
     return answer({**token_json(token), "text": text}, 201, {"Location": f"/v1/tokens/{token.id}"})
 
 

@@ -8,6 +8,7 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..web.answers import answer, nothing
 from ..web.bodies import json_body
@@ -16,7 +17,7 @@ from ..web.conditions import entity, expected_version
 from ..web.cursors import page_answer, read_cursor
 from ..web.guarded import resource
 from ..web.house import house_of
-from ..web.once import shows_once
+from ..web.once import Ids, remember, repeatable
 from ..wire.fields import check_fields, text_or_none
 from ..wire.webhooks import delivery_json, webhook_json
 from .asked import Cursor, DryRun, Limit, acting
@@ -37,6 +38,16 @@ async def list_webhooks(request: Request, who: Who, *, limit: Limit = 50, cursor
     return page_answer(request, who, page, webhook_json)
 
 
+async def _webhook_again(request: Request, who: Principal, ids: Ids) -> Response:
+    webhook = await house_of(request).service.webhooks.get(who, ids["id"])
+    return answer({**webhook_json(webhook), "secret": None}, 201, {"Location": f"/v1/webhooks/{webhook.id}"})
+
+
+async def _delivery_again(request: Request, who: Principal, ids: Ids) -> Response:
+    found = await house_of(request).service.webhooks.delivery(who, request.path_params["webhook_id"], ids["id"])
+    return answer(delivery_json(found))
+
+
 @router.post(
     "",
     **told(
@@ -50,7 +61,7 @@ async def list_webhooks(request: Request, who: Who, *, limit: Limit = 50, cursor
         once=True,
     ),
 )
-@shows_once("secret")
+@repeatable(Scope.WRITE, _webhook_again)
 async def create_webhook(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
     said = check_fields("webhook", await json_body(request), ("url", "types", "note", "owner"))
     if "url" not in said:
@@ -64,6 +75,7 @@ async def create_webhook(request: Request, who: Who, *, dry_run: DryRun = False)
     )
     if dry_run:
         return answer({**webhook_json(webhook), "secret": None})
+    remember(request, id=webhook.id)
     return answer({**webhook_json(webhook), "secret": secret}, 201, {"Location": f"/v1/webhooks/{webhook.id}"})
 
 
@@ -111,9 +123,10 @@ async def remove_webhook(request: Request, who: Who, webhook_id: WebhookId, *, d
         once=True,
     ),
 )
-@shows_once("secret")
+@repeatable(Scope.WRITE, _webhook_again)
 async def rotate_webhook(request: Request, who: Who, webhook_id: WebhookId, *, dry_run: DryRun = False) -> Response:
     webhook, secret = await acting(request, dry_run=dry_run).webhooks.rotate(who, webhook_id)
+    remember(request, id=webhook.id)
     return answer({**webhook_json(webhook), "secret": None if dry_run else secret})
 
 
@@ -121,8 +134,11 @@ async def rotate_webhook(request: Request, who: Who, webhook_id: WebhookId, *, d
     "/{webhook_id}/test",
     **told("test_webhook", "Send a test message now, and say what came of it", "Delivery", problems=(404,), once=True),
 )
+@repeatable(Scope.WRITE, _delivery_again)
 async def test_webhook(request: Request, who: Who, webhook_id: WebhookId) -> Response:
-    return answer(delivery_json(await house_of(request).service.webhooks.test(who, webhook_id)))
+    found = await house_of(request).service.webhooks.test(who, webhook_id)
+    remember(request, id=found.id)
+    return answer(delivery_json(found))
 
 
 @router.get(
@@ -155,8 +171,10 @@ async def get_delivery(request: Request, who: Who, webhook_id: WebhookId, delive
         once=True,
     ),
 )
+@repeatable(Scope.WRITE, _delivery_again)
 async def redeliver(request: Request, who: Who, webhook_id: WebhookId, delivery_id: DeliveryId) -> Response:
     found = await house_of(request).service.webhooks.redeliver(who, webhook_id, delivery_id)
+    remember(request, id=found.id)
     return answer(delivery_json(found))
 
 

@@ -95,6 +95,12 @@ QUOTA_NAMES: Final = {
     "runs_per_day": Words("{limit} runs a day", "每天 {limit} 次运行"),
     "concurrent_runs": Words("{limit} runs at once", "同时 {limit} 次运行"),
     "longest_life": Words("tasks that end within {limit}", "任务须在 {limit} 内结束"),
+    "stored_tasks": Words("{limit} tasks in any state", "共 {limit} 个任务(含已暂停和已结束)"),
+    "stored_bytes": Words("{limit} bytes of task definitions", "任务定义共 {limit} 字节"),
+    "tokens": Words("{limit} valid tokens", "{limit} 个有效令牌"),
+    "requests_per_minute": Words("{limit} requests a minute", "每分钟 {limit} 次请求"),
+    "event_streams": Words("{limit} event streams at once", "同时 {limit} 个事件流"),
+    "idempotency_keys": Words("{limit} idempotency keys a day", "每天 {limit} 个幂等键"),
 }
 NO_QUOTAS: Final = Words("anything, without a limit", "没有限制")
 CHOSEN: Final = Words("chosen", "单独设置")

@@ -42,10 +42,34 @@ class Quotas(NamedTuple):
     concurrent_runs: int | None = None
     longest_life: timedelta | None = None
     """What has no end of its own within so long is refused: an agent's tasks must not outlive everybody's memory."""
+    stored_tasks: int | None = None
+    """Tasks in any state: paused and finished ones count."""
+    stored_bytes: int | None = None
+    """The definitions of all these tasks together: payload, target, schedule, names, labels."""
+    tokens: int | None = None
+    """Tokens that are neither revoked nor expired."""
+    requests_per_minute: int | None = None
+    """Over HTTP, of all tokens of an owner together."""
+    event_streams: int | None = None
+    """Streams of events that are open at the same time in one process."""
+    idempotency_keys: int | None = None
+    """Requests with an `Idempotency-Key` on one day (UTC): each is kept for a day."""
 
 
 NO_QUOTAS: Final = Quotas()
-MEMBER_QUOTAS: Final = Quotas(timedelta(seconds=10), 20, 64 * 1024, 10_000, 10)
+MEMBER_QUOTAS: Final = Quotas(
+    timedelta(seconds=10),
+    20,
+    64 * 1024,
+    10_000,
+    10,
+    stored_tasks=10_000,
+    stored_bytes=64 * 1024 * 1024,
+    tokens=50,
+    requests_per_minute=600,
+    event_streams=20,
+    idempotency_keys=10_000,
+)
 AGENT_QUOTAS: Final = Quotas(timedelta(minutes=5), 10, 16 * 1024, 500, 2, timedelta(days=30))
 
 

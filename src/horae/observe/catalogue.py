@@ -98,8 +98,8 @@ RATE_LIMITED: Final = Metric(
     "horae_rate_limited_total",
     "counter",
     ("by",),
-    "Requests that were refused because there were too many: of a token, from an address, or beyond a quota.",
-    begins=(("token",), ("address",), ("quota",)),
+    "Requests that were refused because there were too many: of an owner, from an address, or beyond a quota.",
+    begins=(("owner",), ("address",), ("quota",)),
     of="api",
 )
 READERS: Final = Metric("horae_event_readers", "gauge", (), "Streams of events that are open.")

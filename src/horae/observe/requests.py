@@ -80,7 +80,7 @@ def route_of(scope: Scope) -> str:
 def _limited_by(state: MutableMapping[str, Any]) -> str:
     allowance = state.get("allowance")
     if allowance is not None and allowance.wait:
-        return "token"
+        return "owner"
     return "address" if state.get("caller") is None else "quota"
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..clock import Clock, SystemClock
 from ..model.refusals import refuse
@@ -28,6 +28,8 @@ from .stores import make_store, make_wakeup
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+_MOST_STREAMS: Final = 1_000_000
 
 
 @asynccontextmanager
@@ -64,8 +66,9 @@ async def api_of(
 
     chosen = WebSettings(
         secret=await callback_key(service.store),
-        rate_limit=chosen_rate(settings),
         engine=engine,
+        callbacks=bool(settings.value("targets.http.callback_url")),
+        streams=_chosen_streams(settings),
         origins=tuple(settings.value("origins")),
         orchestrator=settings.value("orchestrator_url"),
     )
@@ -100,11 +103,8 @@ async def _mcp(app: FastAPI, service: Service, clock: Clock) -> AsyncIterator[No
         yield
 
 
-def chosen_rate(settings: Settings) -> int | None:
-    """How many requests a minute; 0 or `off`: as many as they like."""
-    said = str(settings.value("rate_limit")).strip().lower()
-    if said in ("off", "none", "0"):
-        return None
-    if not said.isdecimal() or not 1 <= int(said[:9]) <= 1_000_000:
-        raise refuse("bad_number", name="rate_limit", value=said, least=1, most=1_000_000)
+def _chosen_streams(settings: Settings) -> int:
+    said = str(settings.value("event_streams")).strip()
+    if not said.isdecimal() or not 1 <= int(said[:9]) <= _MOST_STREAMS:
+        raise refuse("bad_number", name="event_streams", value=said, least=1, most=_MOST_STREAMS)
     return int(said)

@@ -12,11 +12,24 @@ from ..schedule.durations import parse_duration
 from ..settings import Settings
 
 _MOST_TASKS: Final = 1_000_000
+_MOST_REQUESTS: Final = 1_000_000
 _NO_LIMIT: Final = ("off", "none")
 
 
 def usual_quotas(settings: Settings) -> Quotas:
-    return MEMBER_QUOTAS._replace(shortest_interval=_interval(settings), active_tasks=_number(settings))
+    return MEMBER_QUOTAS._replace(
+        shortest_interval=_interval(settings), active_tasks=_number(settings), requests_per_minute=_rate(settings)
+    )
+
+
+def _rate(settings: Settings) -> int | None:
+    """Requests a minute of one owner; 0 or `off`: no limit."""
+    said = str(settings.value("rate_limit")).strip().lower()
+    if said in (*_NO_LIMIT, "0"):
+        return None
+    if not said.isdecimal() or not 1 <= int(said[:9]) <= _MOST_REQUESTS:
+        raise refuse("bad_number", name="rate_limit", value=said, least=1, most=_MOST_REQUESTS)
+    return int(said)
 
 
 def _interval(settings: Settings) -> timedelta | None:

@@ -10,10 +10,11 @@ from ..model.change import Change, ControlDecision, Facts
 from ..model.principal import Principal
 from ..model.record import Writing
 from ..model.refusals import refuse
-from ..model.task import FRESH, Task
+from ..model.task import FRESH, Standing, Task, TaskState
 from ..ports.store import Book
 from .audit import Audit
 from .checks import check_id
+from .quotas import bytes_of
 from .rights import sees
 from .seats import Move, Pass, Seats
 
@@ -32,6 +33,8 @@ class Deed(NamedTuple):
 
 
 _CREATE: Final = "task.create"
+_GONE: Final = Standing(TaskState.CANCELLED)
+"""Stands for a task that is deleted: it holds no seat any more."""
 
 
 def nothing_beside(_made: Sequence[Facts]) -> Sequence[Writing]:
@@ -104,7 +107,9 @@ class Committing:
         tasks = [change.task for change in changes if change.task is not None]
 
         async def write(room: Pass) -> None:
-            seats = room.admit(Move(_id(change), None, change.standing or FRESH) for change in changes)
+            seats = room.admit(
+                Move(_id(change), None, change.standing or FRESH, _growth(None, change.task)) for change in changes
+            )
             more = (*seats, *self._rows_of(who, tasks), *_wanted_beside(beside, changes))
             first, *rest = changes
             await (add or self._book.add)([_with(first, more), *rest])
@@ -130,11 +135,19 @@ class Committing:
         if task is None:
             return change
         seats: tuple[Writing, ...] = ()
-        if room.rooms and not change.deleted:
+        if room.rooms:
             before = None if found is None else found.standing
-            seats = room.admit([Move(task.id, before, change.standing or before or FRESH)])
+            growth = _growth(None if found is None else found.task, None if change.deleted else task)
+            after = _GONE if change.deleted else change.standing or before or FRESH
+            seats = room.admit([Move(task.id, before, after, growth)])
         row = self._audit.row(who, deed.action, task.id, deed.detail(found, change), owner=task.owner)
         return _with(change, (*seats, *row))
+
+
+def _growth(before: Task | None, after: Task | None) -> int:
+    if before is after:
+        return 0
+    return (0 if after is None else bytes_of(after)) - (0 if before is None else bytes_of(before))
 
 
 def _with(change: Change, more: Sequence[Writing]) -> Change:

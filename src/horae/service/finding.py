@@ -16,7 +16,7 @@ from ..model.tally import EVERYBODY, NO_HOUR, STATE
 from ..model.task import TaskState
 from ..ports.store import TaskFilter
 from .checks import check_id, check_page, check_wanted
-from .rights import is_foreign, seen_by, sees
+from .rights import is_foreign, own_key, seen_by, sees
 from .seats import Keeping
 
 _ALL: Final = TaskFilter()
@@ -50,8 +50,13 @@ class Finding:
         who.must(Scope.READ)
         check_id(key, "no_such_task")
         whose = who.owner if owner is None else owner
-        found = await self._book.find(whose, key) if who.scope in (None, whose) else None
-        return found if found is not None and sees(who, found.task) else None
+        if who.scope not in (None, whose):
+            return None
+        for name in dict.fromkeys((own_key(who, key), key)):
+            found = await self._book.find(whose, name)
+            if found is not None and sees(who, found.task):
+                return found
+        return None
 
     async def page(
         self, who: Principal, wanted: TaskFilter = _ALL, after: str | None = None, limit: int = 100
@@ -113,7 +118,7 @@ class Finding:
         """By id, by name, by key, or by as much of the id or name as is unique."""
         who.must(Scope.READ)
         check_id(name, "no_such_task")
-        for found in (await self._book.facts(name, who.scope), await self._book.find(who.owner, name)):
+        for found in (await self._book.facts(name, who.scope), await self.keyed(who, name)):
             if found is not None and sees(who, found.task):
                 return found
         for wanted in (TaskFilter(name=name), TaskFilter(prefix=name), TaskFilter(text=name)):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Final
 
 from ..model.policy import Policies, Retry
 from ..model.principal import NO_QUOTAS, Principal, Quotas
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task
-from ..schedule import Cron, Every, Now, Once, Past, Schedule, iterate
+from ..schedule import Cron, Every, Now, Once, Past, Schedule, iterate, to_json
 from ..schedule.durations import iso_duration
 from .refusals import refuse
 
@@ -60,6 +61,20 @@ def _check_target(quotas: Quotas, spec: str) -> None:
     size = len(spec.encode(errors="replace"))
     if quotas.payload_bytes is not None and size > max(quotas.payload_bytes, ROOM_FOR_A_TARGET):
         raise refuse_task("payload_too_large", size=size, most=max(quotas.payload_bytes, ROOM_FOR_A_TARGET))
+
+
+def bytes_of(task: Task) -> int:
+    """How much of the store the definition of a task takes."""
+    texts = (
+        task.payload,
+        task.target.spec,
+        task.name,
+        task.key or "",
+        task.lane or "",
+        json.dumps(to_json(task.schedule)),
+    )
+    labels = (text for label in task.labels for text in label)
+    return sum(len(text.encode(errors="replace")) for text in chain(texts, labels))
 
 
 def check_schedule(quotas: Quotas, schedule: Schedule, now: datetime, counted: int = 0) -> None:

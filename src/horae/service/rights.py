@@ -66,6 +66,16 @@ def task_lane(who: Principal, owner: str, name: str | None, before: Task | None 
     return None if name is None else lane_of(who, owner, name)
 
 
+# --- keys --------------------------------------------------------------------------------------------------------
+
+
+def own_key(who: Principal, key: str) -> str:
+    """The natural key that a caller means. Keys of an agent are its own, `agent:NAME/key`: it cannot find out which keys
+    its owner, or another agent, has."""
+    prefix = "" if who.agent is None else f"agent:{who.agent}/"
+    return key if key.startswith(prefix) else prefix + key
+
+
 # --- labels ------------------------------------------------------------------------------------------------------
 
 

@@ -174,15 +174,20 @@ class Runs:
         same = [each for each in page.items if (each.origin, each.planned) == (run.origin, run.planned)]
         return max(same, key=lambda each: each.attempt, default=run)
 
+    async def awaiting_answer(self, run_id: str, proves: Callable[[Run], bool]) -> Run:
+        """The run that can still be answered with this proof; a front end asks before it reads the answer itself."""
+        check_id(run_id, "bad_answer")
+        run = await self._store.run(run_id, None)
+        if run is None or run.state not in LIVE or not proves(run):
+            raise refuse("bad_answer", id=run_id)
+        return run
+
     async def answer(self, run_id: str, proves: Callable[[Run], bool], outcome: Outcome) -> None:
         """Somebody else was at work on it, and tells how it ended, or (`Waiting`) that it still is.
 
         Who answers is no principal: `proves` says whether what came with the answer was given out for this run.
         """
-        check_id(run_id, "bad_answer")
-        run, now = await self._store.run(run_id, None), self._clock.now()
-        if run is None or run.state not in LIVE or not proves(run):
-            raise refuse("bad_answer", id=run_id)
+        run, now = await self.awaiting_answer(run_id, proves), self._clock.now()
         if isinstance(outcome, Waiting) and outcome.deadline <= now:
             raise refuse("deadline_past", until=outcome.deadline)
         # An answer may overtake the report that there will be one: then the run is still `running`, and ends all the same.

@@ -19,6 +19,7 @@ from .code import Code
 from .committing import Committing
 from .daily import Daily
 from .feed import Events
+from .key_budget import KeyBudget
 from .lanes import Lanes
 from .ledger import Ledger
 from .nodes import Nodes
@@ -74,6 +75,7 @@ class Service:
         self.code = Code(self.tasks, store, store)
         self.accounts = Accounts(store, clock, self.audit, members=members, told=told)
         self.tokens = Tokens(store, clock, self.accounts, self.audit)
+        self.key_budget = KeyBudget(store, clock)
         self.approvals = Approvals(store, clock, commit=commit, seats=seats, audit=self.audit, told=told)
         self.daily = Daily(store, self.accounts)
         self.telling = Telling(store)

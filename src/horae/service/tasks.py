@@ -20,7 +20,7 @@ from .committing import Beside, Committing, Deed, nothing_beside
 from .controls import Controls
 from .drafting import Drafting
 from .finding import first_due
-from .rights import refuse_agent, sees
+from .rights import own_key, refuse_agent, sees
 from .seats import Keeping, Seats
 from .wishes import Wish
 
@@ -109,6 +109,7 @@ class Tasks(Controls):
         who.must(Scope.WRITE)
         if wish.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
+        wish, key = await self._with_own_key(who, wish, wish.key)
         now = self._clock.now()
         draft = self.drafting.draft(who, wish, now)
         task_id = self.drafting.new_id(now)
@@ -117,7 +118,7 @@ class Tasks(Controls):
             return self.drafting.planned_from(who, draft, task_id, now, paused)
 
         facts = await self._commit.upsert(
-            who, draft.owner, wish.key, lambda found: self.drafting.declared(who, draft, found, now, made), beside
+            who, draft.owner, key, lambda found: self.drafting.declared(who, draft, found, now, made), beside
         )
         self._told(first_due(facts))
         return facts.task
@@ -127,19 +128,28 @@ class Tasks(Controls):
         who.must(Scope.WRITE)
         if wish.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
+        wish, key = await self._with_own_key(who, wish, wish.key)
         now = self._clock.now()
         draft = self.drafting.draft(who, wish, now)
-        found = await self._book.find(draft.owner, wish.key)
+        found = await self._book.find(draft.owner, key)
         if found is not None and not sees(who, found.task):
-            raise refuse("key_taken", key=wish.key)
+            raise refuse("key_taken", key=key)
         task_id = self.drafting.new_id(now)
         change = self.drafting.declared(
             who, draft, found, now, lambda: self.drafting.planned_from(who, draft, task_id, now)
         )
         after = change.task or (None if found is None else found.task)
         if after is None:
-            raise refuse("no_such_task", id=wish.key)
+            raise refuse("no_such_task", id=key)
         return found, after
+
+    async def _with_own_key(self, who: Principal, wish: Wish, key: str) -> tuple[Wish, str]:
+        """The wish of an agent with a key of its own, unless a task that it made has the key as it stands."""
+        if who.agent is None or not isinstance(key, str):
+            return wish, key
+        found = await self.keyed(who._replace(scopes=who.scopes | {Scope.READ}), key)
+        own = own_key(who, key) if found is None else found.task.key or key
+        return wish._replace(key=own), own
 
     async def keep_history(self, who: Principal, task_id: str, ended: Sequence[Run]) -> None:
         """Runs of another scheduler, as rows that have ended; what the ledger has already is not written again.

@@ -30,7 +30,7 @@ from ..model.lane import agent_lane
 from ..model.limits import NAME_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import SCOPES_OF, Principal, Role, Scope
-from ..model.record import Writing
+from ..model.record import Record, Writing
 from ..model.refusals import refuse as refuse_task
 from ..ports.records import Records
 from ..ports.store import Book
@@ -52,6 +52,7 @@ _ID: Final = re.compile(r"tok_[0-9a-f]{32}", re.ASCII)
 _NOBODY: Final = "0" * 64
 _MOST_CACHED: Final = 4_096
 _TRIES: Final = 100
+_SEATS: Final = "token_seats"
 
 
 class Keeping(Book, Records, Protocol):
@@ -111,12 +112,16 @@ class Tokens:
         check_text("name", name, NAME_CHARACTERS)
         if agent is not None and not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
-        account = await self._account(wanted)
-        await self._check_room(wanted)
-        chosen = _scopes(who, account, scopes, agent)
-        token, text = self._new(wanted, name, chosen, agent, await self._end(who, expires))
-        await self._write_new(who, token, account)
-        return token, text
+        for _ in range(_TRIES):
+            account = await self._account(wanted)
+            # The record first: of two that look at the same time, the slower one finds it replaced.
+            seat = await self._seat(wanted)
+            await self._check_room(who, account)
+            chosen = _scopes(who, account, scopes, agent)
+            token, text = self._new(wanted, name, chosen, agent, await self._end(who, expires))
+            if await self._write_new(who, token, account, seat):
+                return token, text
+        raise refuse_task("record_changed", kind=TOKEN_KIND, key=wanted)
 
     async def page(
         self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
@@ -198,9 +203,21 @@ class Tokens:
             raise refuse("no_such_owner", name=name)
         return self._accounts.read(record)
 
-    async def _check_room(self, owner: str) -> None:
-        if len((await self._store.records(TOKEN_KIND, owner, limit=MOST_TOKENS)).items) >= MOST_TOKENS:
-            raise refuse("too_many_tokens", owner=owner, most=MOST_TOKENS)
+    async def _seat(self, owner: str) -> Writing:
+        """A record that every new token of an owner replaces, so that only one at a time is added to what was counted."""
+        known = await self._store.get_record(_SEATS, owner)
+        return Writing(Record(_SEATS, owner, owner, "{}"), None if known is None else known.version)
+
+    async def _check_room(self, who: Principal, account: Owner) -> None:
+        records = (await self._store.records(TOKEN_KIND, account.name, limit=MOST_TOKENS)).items
+        if len(records) >= MOST_TOKENS:
+            raise refuse("too_many_tokens", owner=account.name, most=MOST_TOKENS)
+        most = account.quotas.tokens
+        if most is None or (who.scope is None and who.owner != account.name):
+            return
+        now = self._clock.now()
+        if sum(token_from(record).valid(now) for record in records) >= most:
+            raise refuse("too_many_valid_tokens", owner=account.name, most=most)
 
     async def _end(self, who: Principal, expires: datetime | None) -> datetime | None:
         """Nobody gets for longer what they have for a while only."""
@@ -228,18 +245,14 @@ class Tokens:
         token = Token(token_id, owner, name, scopes, now, _hash(secret), agent, expires)
         return token, f"horae_{token_id.removeprefix(TOKEN_PREFIX)}_{secret}"
 
-    async def _write_new(self, who: Principal, token: Token, account: Owner) -> None:
+    async def _write_new(self, who: Principal, token: Token, account: Owner, seat: Writing) -> bool:
         detail = {"name": token.name, "scopes": sorted(token.scopes), "agent": token.agent}
         row = self._audit.row(who, "token.make", token.id, detail, owner=token.owner)
-        beside = (Writing(token_record(token)), *row)
+        beside = (Writing(token_record(token)), seat, *row)
         runs = agent_quotas(account.quotas).concurrent_runs
         if token.agent is None or runs is None:
-            done = await self._store.write_records(beside)
-        else:
-            lane = agent_lane(token.owner, token.agent)
-            done = await unless_changed(self._store.set_lane(lane, runs, beside=beside))
-        if not done:
-            raise refuse_task("record_changed", kind=TOKEN_KIND, key=token.id)
+            return await self._store.write_records(beside)
+        return await unless_changed(self._store.set_lane(agent_lane(token.owner, token.agent), runs, beside=beside))
 
     async def _found(self, who: Principal, token_id: str) -> Token:
         record = await self._store.get_record(TOKEN_KIND, token_id, who.scope) if _might_be(token_id) else None

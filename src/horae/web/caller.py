@@ -32,7 +32,7 @@ async def authenticated(request: Request, via: str) -> Principal:
     try:
         who = await house.service.tokens.authenticate(text, via=via, request=request_id(request))
     except NotAuthenticated:
-        _refuse_strangers(house.allowances, request)
+        count_failure(request)
         raise
     _take(request, house.allowances, who)
     state["caller"] = who
@@ -51,17 +51,19 @@ def bearer(request: Request) -> str:
     return text.strip()[:_LONGEST]
 
 
-def _refuse_strangers(allowances: Allowances, request: Request) -> None:
-    """Whoever tries too many is told to wait; a good token is good all the same, whatever its neighbours try."""
-    left = allowances.strangers.take(request.client.host if request.client is not None else "")
+def count_failure(request: Request) -> None:
+    """Count a wrong token against the address that sent it; refuse with 429 once there were too many. A valid token is
+    never refused for the failures of others at its address."""
+    left = house_of(request).allowances.strangers.take(request.client.host if request.client is not None else "")
     if left.wait:
         raise refuse("too_many_failures", retry_after=left.wait)
 
 
 def _take(request: Request, allowances: Allowances, who: Principal) -> None:
-    if who.admin or allowances.callers is None:
+    """All tokens of an owner draw from one bucket, those of its agents included."""
+    if who.admin or who.quotas.requests_per_minute is None:
         return
-    left = allowances.callers.take(who.actor or who.owner)
+    left = allowances.owners.take(who.owner, who.quotas.requests_per_minute)
     request.scope["state"]["allowance"] = left
     if left.wait:
         raise refuse("too_many_requests", most=left.most, retry_after=left.wait)

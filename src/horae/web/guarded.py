@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from .caller import caller
-from .once import HEADER, once
+from .once import HEADER, once, repeatable_of
 from .parameters import check_parameters, known_to
 from .plain import Bound, Plain, plain
 
@@ -27,7 +27,7 @@ class Guarded(APIRoute):
         self.plain = plain(self.dependant)
         self._by_framework = super().get_route_handler()
         self._known = known_to(self.dependant)
-        self._repeatable = "POST" in (self.methods or ())
+        self._repeatable = repeatable_of(self.endpoint)
 
         async def guarded(request: Request) -> Response:
             return await self.answered(request, None if self.plain is None else self.plain.bound(request.scope))
@@ -46,8 +46,8 @@ class Guarded(APIRoute):
             async def handle(request: Request) -> Response:
                 return await simple.answer(request, who, given)
 
-        if self._repeatable and HEADER in request.headers and not _is_rehearsal(request):
-            return await once(request, who, self.endpoint, handle)
+        if self._repeatable is not None and HEADER in request.headers and not _is_rehearsal(request):
+            return await once(request, who, self._repeatable, handle)
         return await handle(request)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any
 
 from starlette.requests import Request
 
@@ -12,22 +12,22 @@ from ..clock import Clock
 from ..service.service import Service
 from .allowances import Allowances
 
-DEFAULT_RATE: Final = 600
-
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
     """`secret` is the deployment's: cursors and answers of runs are checked with what is derived from it.
 
-    `rate_limit` is how many requests of one token there may be in a minute; None: as many as they like.
     `engine`: whether somebody is expected to run what is due; where nobody is, that alone makes nothing unready.
     """
 
     secret: str = field(default_factory=lambda: token_hex(32), repr=False)
-    rate_limit: int | None = DEFAULT_RATE
     engine: bool = True
+    callbacks: bool = False
+    """Whether targets of this deployment are given an address to report back to; without one, nothing is taken there."""
     origins: tuple[str, ...] = ()
     """Pages of these origins may ask from a browser; none by default."""
+    streams: int | None = None
+    """How many event streams this process serves at once; None: 2,000, or half of the files that it may open."""
     orchestrator: str | None = None
     """Whom tasks of `/scheduled-tasks` call; where there is none, they cannot be made."""
 

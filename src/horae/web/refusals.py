@@ -87,10 +87,24 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "too_many_requests": Entry(
         TooMuch,
-        "This token may ask {most} times a minute, and did.",
-        "Wait {retry_after} s, or make many tasks with one request to /v1/tasks/bulk.",
-        "该令牌每分钟最多请求 {most} 次,已用完。",
-        "请等待 {retry_after} 秒,或用一次 /v1/tasks/bulk 请求创建多个任务。",
+        "This owner may send {most} requests a minute with all its tokens together, and has.",
+        "Wait {retry_after} s, make many tasks with one request to /v1/tasks/bulk, or ask an admin to change 'requests_per_minute'.",
+        "该所有者的所有令牌每分钟合计最多请求 {most} 次,已用完。",
+        "请等待 {retry_after} 秒,用一次 /v1/tasks/bulk 请求创建多个任务,或请管理员调整“requests_per_minute”。",
+    ),
+    "callbacks_closed": Entry(
+        NotFound,
+        "This server takes no callbacks: no callback address is configured.",
+        "Set 'callback_url = \"https://horae.example.org\"' under [targets.http] in horae.toml, or HORAE_HTTP_CALLBACK_URL.",
+        "此服务器不接受回调:未配置回调地址。",
+        '请在 horae.toml 的 [targets.http] 下设置“callback_url = "https://horae.example.org"”,或设置 HORAE_HTTP_CALLBACK_URL。',
+    ),
+    "too_many_callbacks": Entry(
+        TooMuch,
+        "This run may be answered {most} times a minute, and was.",
+        "Wait {retry_after} s.",
+        "该运行每分钟最多可答复 {most} 次,已用完。",
+        "请等待 {retry_after} 秒。",
     ),
     "too_many_failures": Entry(
         TooMuch,
@@ -134,6 +148,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "使用此 Idempotency-Key 的第一个请求尚未结束。",
         "请在 {retry_after} 秒后重试。",
     ),
+    "replayed_gone": Entry(
+        NotFound,
+        "This request was done before, and what it made or changed is no longer there.",
+        "Nothing was done again. Use a new Idempotency-Key to make it once more.",
+        "该请求之前已执行,其创建或修改的内容现已不存在。",
+        "未再次执行。如需重新创建,请使用新的 Idempotency-Key。",
+    ),
     "internal_error": Entry(
         Refusal,
         "Something went wrong on our side.",
@@ -146,6 +167,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
 STATUSES: Final[dict[str, int]] = {
     "bad_method": 405,
     "events_gone": 410,
+    "replayed_gone": 410,
     "body_too_large": 413,
     "not_json": 400,
     "not_strict_json": 400,

@@ -43,6 +43,12 @@ _QUOTAS: Final = _all_of(
     runs_per_day={"type": ["integer", "null"]},
     concurrent_runs={"type": ["integer", "null"]},
     longest_life=_MAYBE,
+    stored_tasks={"type": ["integer", "null"]},
+    stored_bytes={"type": ["integer", "null"]},
+    tokens={"type": ["integer", "null"]},
+    requests_per_minute={"type": ["integer", "null"]},
+    event_streams={"type": ["integer", "null"]},
+    idempotency_keys={"type": ["integer", "null"]},
 )
 _TOKEN: Final = _all_of(
     id={"type": "string", "pattern": "^tok_"},

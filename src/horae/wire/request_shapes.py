@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+from ..model.principal import Quotas
+
 Schema: TypeAlias = dict[str, Any]
 
 _SCOPES: Final = ["tasks:read", "tasks:write", "tasks:run", "admin"]
@@ -108,14 +110,7 @@ REQUESTS: Final[dict[str, Schema]] = {
         quotas={
             "type": ["object", "null"],
             "description": "Those that are named change: a number, a duration, null for no limit, or `usual`.",
-            "properties": {
-                "shortest_interval": _LIMIT,
-                "active_tasks": _LIMIT,
-                "payload_bytes": _LIMIT,
-                "runs_per_day": _LIMIT,
-                "concurrent_runs": _LIMIT,
-                "longest_life": _LIMIT,
-            },
+            "properties": dict.fromkeys(Quotas._fields, _LIMIT),
             "additionalProperties": False,
         },
         note={"type": ["string", "null"], "maxLength": 500},

@@ -71,7 +71,7 @@ class Server:
         service = make_service(self._store, store, clock, "UTC", Kinds(near), lambda _due: ring.ring())
         try:
             tokens = {owner: await token(service, owner, role) for owner, role in self._owners.items()}
-            app = make_app(service, clock, WebSettings(secret=SECRET, rate_limit=None))
+            app = make_app(service, clock, WebSettings(secret=SECRET))
             with listening("127.0.0.1", self._port) as line:
                 async with serving(app, line) as address:
                     self._opened = Opened(address, tokens)

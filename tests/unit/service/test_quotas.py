@@ -378,7 +378,7 @@ def test_an_agent_has_seats_of_its_own_within_those_of_its_owner() -> None:
 
 def test_without_a_limit_nothing_is_counted_or_written() -> None:
     async def scene(house: House) -> None:
-        boss = await house.member("boss", active_tasks=None)
+        boss = await house.member("boss", active_tasks=None, stored_tasks=None, stored_bytes=None)
         await house.add(who=boss._replace(actor=""))
         assert not (await house.store.records("seats")).items
         assert MEMBER_QUOTAS.active_tasks == 20

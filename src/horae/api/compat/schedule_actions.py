@@ -11,8 +11,9 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...choices import Language
 from ...errors import Refusal
-from ...model.principal import Principal
+from ...model.principal import Principal, Scope
 from ...model.task import TaskState
 from ...schedule import Once
 from ...service.edits import Edits
@@ -21,6 +22,7 @@ from ...web.bodies import json_body, json_body_or_none
 from ...web.caller import Who
 from ...web.house import house_of
 from ...web.language import language
+from ...web.once import Ids, remember, repeatable
 from ...wire.fields import check_fields
 from ...wire.tasks import next_due
 from .door import surface
@@ -38,6 +40,10 @@ router: Final = surface("/schedules", "schedules")
 EXAMPLE: Final = {"taskUuids": ["tsk_0199f3a1b2c3d4e5f60718293a4b5c6d"], "operation": "pause"}
 MOST_AT_ONCE: Final = 1_000
 _LONGEST_LOOK: Final = 366 * 24 * 60
+_REFUSED_BEFORE: Final[dict[Language, str]] = {
+    "en": "Refused when this request was first done.",
+    "zh": "首次执行该请求时已被拒绝。",
+}
 Operation: TypeAlias = Callable[[Service, Principal, str], Awaitable[object]]
 
 
@@ -83,12 +89,33 @@ async def statistics(request: Request, who: Who) -> Response:
     return enclosed(request, data)
 
 
+async def _batch_again(request: Request, _who: Principal, ids: Ids) -> Response:
+    done, refused = ids["done"], ids["refused"]
+    failed = [{"taskUuid": uuid, "error": _REFUSED_BEFORE[language(request)]} for uuid in refused]
+    summary = {"total": len(done) + len(failed), "success": len(done), "failed": len(failed)}
+    return enclosed(request, {"success": done, "failed": failed, "summary": summary})
+
+
+async def _execution_again(request: Request, _who: Principal, ids: Ids) -> Response:
+    return _executed(request, ids["run"], ids["at"])
+
+
+async def _schedule_again(request: Request, who: Principal, ids: Ids) -> Response:
+    tasks = house_of(request).service.tasks
+    facts = await tasks.get(own(who), request.path_params["uuid"])
+    if "snoozed" not in ids:
+        return await enclosed_task(request, who, facts)
+    shown = await shown_tasks(request, who, [facts, await tasks.get(own(who), ids["snoozed"])])
+    return enclosed(request, {"task": shown[0], "schedule": shown[0], "snoozed": shown[1]})
+
+
 @router.post(
     "/batch",
     **said(
         "batch_schedules", "One operation for many schedules", "BatchResult", takes="Batch", example=EXAMPLE, once=True
     ),
 )
+@repeatable(Scope.WRITE, _batch_again)
 async def batch(request: Request, who: Who) -> Response:
     said = check_fields("batch", await json_body(request), ("taskUuids", "operation"))
     uuids, operation = said.get("taskUuids"), OPERATIONS.get(str(said.get("operation")))
@@ -106,6 +133,7 @@ async def batch(request: Request, who: Who) -> Response:
             done.append(uuid)
         except Refusal as refusal:
             failed.append({"taskUuid": uuid, "error": refusal.in_language(language(request)).message})
+    remember(request, done=done, refused=[each["taskUuid"] for each in failed])
     summary = {"total": len(uuids), "success": len(done), "failed": len(failed)}
     return enclosed(request, {"success": done, "failed": failed, "summary": summary})
 
@@ -122,23 +150,20 @@ async def batch(request: Request, who: Who) -> Response:
         once=True,
     ),
 )
+@repeatable(Scope.RUN, _execution_again)
 async def execute(uuid: str, request: Request, who: Who) -> Response:
     check_fields("execute", await json_body_or_none(request) or {}, ("taskUuid", "force", "overrides"))
     house = house_of(request)
     run = await house.service.tasks.run_now(own(who), uuid)
-    result = {
-        "success": True,
-        "taskUuid": uuid,
-        "executionUuid": run,
-        "status": "PENDING",
-        "requestedAt": house.clock.now().isoformat(),
-    }
-    return enclosed(request, {"executionResult": result})
+    at = house.clock.now().isoformat()
+    remember(request, run=run, at=at)
+    return _executed(request, run, at)
 
 
 @router.post(
     "/{uuid}/enable", **said("enable_schedule", "Let it run again", "ScheduleAnswer", problems=(404,), once=True)
 )
+@repeatable(Scope.WRITE, _schedule_again)
 async def enable(uuid: str, request: Request, who: Who) -> Response:
     return await _acted(uuid, request, who, _resume)
 
@@ -146,6 +171,7 @@ async def enable(uuid: str, request: Request, who: Who) -> Response:
 @router.post(
     "/{uuid}/disable", **said("disable_schedule", "Hold it back", "ScheduleAnswer", problems=(404,), once=True)
 )
+@repeatable(Scope.WRITE, _schedule_again)
 async def disable(uuid: str, request: Request, who: Who) -> Response:
     return await _acted(uuid, request, who, _disable)
 
@@ -153,6 +179,7 @@ async def disable(uuid: str, request: Request, who: Who) -> Response:
 @router.post(
     "/{uuid}/pause", **said("pause_schedule", "Hold it back for a while", "ScheduleAnswer", problems=(404,), once=True)
 )
+@repeatable(Scope.WRITE, _schedule_again)
 async def pause(uuid: str, request: Request, who: Who) -> Response:
     return await _acted(uuid, request, who, _pause)
 
@@ -161,6 +188,7 @@ async def pause(uuid: str, request: Request, who: Who) -> Response:
     "/{uuid}/resume",
     **said("resume_schedule", "Go on; what was missed stays missed", "ScheduleAnswer", problems=(404,), once=True),
 )
+@repeatable(Scope.WRITE, _schedule_again)
 async def resume(uuid: str, request: Request, who: Who) -> Response:
     return await _acted(uuid, request, who, _resume)
 
@@ -177,6 +205,7 @@ async def resume(uuid: str, request: Request, who: Who) -> Response:
         once=True,
     ),
 )
+@repeatable(Scope.WRITE, _schedule_again)
 async def snooze(uuid: str, request: Request, who: Who) -> Response:
     """What happens once happens then; what recurs keeps its times, and one extra reminder is made beside it."""
     house, now = house_of(request), house_of(request).clock.now()
@@ -189,8 +218,15 @@ async def snooze(uuid: str, request: Request, who: Who) -> Response:
         after = await edit_and_switch(house.service, who, facts, edits, enabled=None if awake else True)
         return await enclosed_task(request, who, after)
     extra = await house.service.tasks.create(own(who), once_more(task, at, now))
+    remember(request, snoozed=extra.id)
     shown = await shown_tasks(request, who, [facts, await house.service.tasks.get(own(who), extra.id)])
     return enclosed(request, {"task": shown[0], "schedule": shown[0], "snoozed": shown[1]})
+
+
+def _executed(request: Request, run: str, at: str) -> Response:
+    uuid = request.path_params["uuid"]
+    result = {"success": True, "taskUuid": uuid, "executionUuid": run, "status": "PENDING", "requestedAt": at}
+    return enclosed(request, {"executionResult": result})
 
 
 async def _acted(uuid: str, request: Request, who: Principal, operation: Operation) -> Response:

@@ -9,8 +9,9 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...errors import Refusal
 from ...model.change import Facts
-from ...model.principal import Principal
+from ...model.principal import Principal, Scope
 from ...model.refusals import refuse
 from ...model.task import TaskState
 from ...ports.store import RunFilter
@@ -21,6 +22,7 @@ from ...web.bodies import json_body
 from ...web.caller import Who
 from ...web.house import house_of
 from ...web.language import language
+from ...web.once import Ids, remember, repeatable
 from .door import ScheduledTaskRoute, surface
 from .enabling import edit_and_switch
 from .leases import leases_of
@@ -51,6 +53,17 @@ async def list_tasks(request: Request, who: Who) -> Response:
     return answer(sorted(shown, key=itemgetter("updated_at"), reverse=True)[:MOST_LISTED])
 
 
+async def _task_again(request: Request, who: Principal, ids: Ids) -> Response:
+    house = house_of(request)
+    facts = await house.service.tasks.get(own(who), ids["id"])
+    try:
+        notes = read_new(await json_body(request), house.settings.orchestrator, house.clock.now()).notes
+    except Refusal:
+        # It names a moment that has passed since.
+        notes = ()
+    return await _told(request, who, facts, notes)
+
+
 @router.post(
     "",
     **said(
@@ -62,11 +75,13 @@ async def list_tasks(request: Request, who: Who) -> Response:
         once=True,
     ),
 )
+@repeatable(Scope.WRITE, _task_again)
 async def create_task(request: Request, who: Who) -> Response:
     house = house_of(request)
     asked = read_new(await json_body(request), house.settings.orchestrator, house.clock.now())
     paused = None if asked.enabled else DISABLED
     task = await house.service.tasks.create(own(who), asked.wish, paused=paused)
+    remember(request, id=task.id)
     return await _told(request, who, await house.service.tasks.get(own(who), task.id), asked.notes)
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...errors import Refusal
 from ...model.principal import Principal, Scope
 from ...model.run import Run
 from ...model.task import Task
@@ -15,6 +16,7 @@ from ...web.bodies import json_body
 from ...web.caller import Who
 from ...web.house import House, house_of
 from ...web.language import language
+from ...web.once import Ids, remember, repeatable
 from .door import surface
 from .enabling import edit_and_switch, hold
 from .envelope import enclosed, enclosed_task, shown_tasks
@@ -50,6 +52,25 @@ async def list_schedules(request: Request, who: Who, wanted: Wanted, page: Page 
     return enclosed(request, data)
 
 
+async def _schedule_again(request: Request, who: Principal, ids: Ids) -> Response:
+    return await _made_again(request, who, ids["id"], await json_body(request))
+
+
+async def _reminder_again(request: Request, who: Principal, ids: Ids) -> Response:
+    return await _made_again(request, who, ids["id"], read_reminder(await json_body(request)))
+
+
+async def _made_again(request: Request, who: Principal, task_id: str, body: object) -> Response:
+    house = house_of(request)
+    facts = await house.service.tasks.get(own(who), task_id)
+    try:
+        notes = read_new(body, who.owner, zone_of(house, who), house.clock.now()).notes
+    except Refusal:
+        # It names a moment that has passed since.
+        notes = ()
+    return await enclosed_task(request, who, facts, notes, 201)
+
+
 @router.post(
     "",
     **said(
@@ -63,6 +84,7 @@ async def list_schedules(request: Request, who: Who, wanted: Wanted, page: Page 
         once=True,
     ),
 )
+@repeatable(Scope.WRITE, _schedule_again)
 async def create_schedule(request: Request, who: Who) -> Response:
     house = house_of(request)
     asked = read_new(await json_body(request), who.owner, zone_of(house, who), house.clock.now())
@@ -81,6 +103,7 @@ async def create_schedule(request: Request, who: Who) -> Response:
         once=True,
     ),
 )
+@repeatable(Scope.WRITE, _reminder_again)
 async def create_quick_reminder(request: Request, who: Who) -> Response:
     house = house_of(request)
     body = read_reminder(await json_body(request))
@@ -167,6 +190,7 @@ def zone_of(house: House, who: Principal) -> str:
 async def _made(request: Request, who: Principal, asked: Asked) -> Response:
     tasks = house_of(request).service.tasks
     task = await tasks.create(own(who), asked.wish, paused=asked.paused)
+    remember(request, id=task.id)
     return await enclosed_task(request, who, await tasks.get(own(who), task.id), asked.notes, 201)
 
 

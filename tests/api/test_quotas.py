@@ -1,0 +1,263 @@
+"""Quotas of a member over HTTP: requests, tokens, stored tasks and bytes, event streams, idempotency keys."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from horae.model.principal import LOCAL, MEMBER_QUOTAS, Quotas
+from horae.service import key_budget, seats
+from horae.web.house import WebSettings
+from tests.api.served import TASK, Api, Reply
+from tests.api.test_conventions import within
+
+NEW_QUOTAS: Final = (
+    "stored_tasks",
+    "stored_bytes",
+    "tokens",
+    "requests_per_minute",
+    "event_streams",
+    "idempotency_keys",
+)
+ONE_STORE_FOR_ALL: Final = "sqlite:///{folder}/horae.db"
+
+
+async def _limited(api: Api, **quotas: Any) -> None:
+    reply = await api.put("/v1/owners/ada", {"quotas": quotas}, who="admin")
+    assert reply.status == 200, reply.text
+    # What a process remembers of a token is half a second old.
+    api.service.tokens._known.clear()
+
+
+async def _second_token(api: Api, owner: str = "ada") -> None:
+    api.tokens["second"] = (await api.service.tokens.make(LOCAL, owner=owner, name="second"))[1]
+
+
+# --- setting them ---------------------------------------------------------------------------------------------------
+
+
+async def _admins_set_them(api: Api) -> None:
+    shown = (await api.get("/v1/owners/vic", who="admin")).json["quotas"]
+    assert set(shown) == set(Quotas._fields)
+    for name in NEW_QUOTAS:
+        assert getattr(MEMBER_QUOTAS, name) is not None, "every member has a default"
+        await _limited(api, **{name: 3})
+        assert (await api.get("/v1/owners/ada", who="admin")).json["quotas"][name] == 3
+        await _limited(api, **{name: None})
+        assert (await api.get("/v1/owners/ada", who="admin")).json["quotas"][name] is None
+        await _limited(api, **{name: "usual"})
+        refused = await api.put("/v1/owners/bob", {"quotas": {name: 9}}, who="bob")
+        assert (refused.status, refused.code) == (403, "not_allowed")
+
+
+def test_admins_set_each_quota_and_members_do_not() -> None:
+    within(_admins_set_them)
+
+
+# --- requests -------------------------------------------------------------------------------------------------------
+
+
+async def _requests_count_for_the_owner(api: Api) -> None:
+    await _second_token(api)
+    await _limited(api, requests_per_minute=6)
+    replies = [await api.get("/v1/whoami", who=who) for who in ("ada", "second", "robot") * 2]
+    assert {each.status for each in replies} == {200}
+    for who in ("ada", "second", "robot"):
+        refused = await api.get("/v1/whoami", who=who)
+        assert (refused.status, refused.code) == (429, "too_many_requests"), who
+        assert int(refused.headers["retry-after"]) >= 1
+    assert (await api.get("/v1/whoami", who="bob")).status == 200
+
+
+def test_requests_are_counted_for_all_tokens_of_an_owner_together() -> None:
+    within(_requests_count_for_the_owner)
+
+
+# --- tokens ---------------------------------------------------------------------------------------------------------
+
+
+async def _tokens_are_limited(api: Api) -> None:
+    await _limited(api, tokens=5)
+    replies = await asyncio.gather(*(api.post("/v1/tokens", {"name": f"t{number}"}) for number in range(12)))
+    # Two are there already: hers, and that of her agent.
+    assert sorted(each.status for each in replies) == [201] * 3 + [429] * 9
+    assert {each.code for each in replies if each.status == 429} == {"too_many_valid_tokens"}
+    made = next(each.json["id"] for each in replies if each.status == 201)
+    await api.delete(f"/v1/tokens/{made}")
+    assert (await api.post("/v1/tokens", {"name": "again"})).status == 201, "a revoked token does not count"
+    assert (await api.post("/v1/tokens", {"name": "x"}, who="bob")).status == 201
+
+
+def test_valid_tokens_of_an_owner_are_limited_however_many_are_asked_for_at_once(tmp_path: Path) -> None:
+    within(_tokens_are_limited, url=ONE_STORE_FOR_ALL.format(folder=tmp_path))
+
+
+# --- stored tasks and bytes -----------------------------------------------------------------------------------------
+
+
+async def _stored_tasks_are_limited(api: Api) -> None:
+    await _limited(api, stored_tasks=4)
+    paused = await api.post("/v1/tasks?paused=later", TASK)
+    over = await api.made()
+    assert (await api.post(f"/v1/tasks/{over['id']}/cancel")).json["state"] == "cancelled"
+    replies = await asyncio.gather(*(api.post("/v1/tasks?paused=later", TASK) for _ in range(10)))
+    assert sorted(each.status for each in replies) == [201] * 2 + [429] * 8
+    assert {each.code for each in replies if each.status == 429} == {"too_many_stored_tasks"}
+    many = await api.post("/v1/tasks/bulk", {"tasks": [TASK]})
+    assert (many.status, many.code) == (429, "too_many_stored_tasks")
+    agents = await api.post("/v1/tasks", {**TASK, "when": "every 1h, 3 times"}, who="robot")
+    assert (agents.status, agents.code) == (429, "too_many_stored_tasks"), "its agents' tasks are its own"
+    await api.delete(f"/v1/tasks/{paused.json['id']}")
+    assert (await api.post("/v1/tasks", TASK)).status == 201
+
+
+def test_paused_and_finished_tasks_count_as_stored(tmp_path: Path) -> None:
+    within(_stored_tasks_are_limited, url=ONE_STORE_FOR_ALL.format(folder=tmp_path))
+
+
+def _large(size: int) -> dict[str, Any]:
+    return {**TASK, "payload": "x" * size}
+
+
+async def _stored_bytes_are_limited(api: Api) -> None:
+    await _limited(api, stored_bytes=100_000)
+    replies = await asyncio.gather(*(api.post("/v1/tasks", _large(30_000)) for _ in range(8)))
+    assert sorted(each.status for each in replies) == [201] * 3 + [429] * 5
+    assert {each.code for each in replies if each.status == 429} == {"too_many_bytes"}
+    ids = [each.json["id"] for each in replies if each.status == 201]
+    grown = await api.patch(f"/v1/tasks/{ids[0]}", {"payload": "x" * 50_000})
+    assert (grown.status, grown.code) == (429, "too_many_bytes"), "nor by an edit"
+    assert (await api.patch(f"/v1/tasks/{ids[0]}", {"payload": "x"})).status == 200
+    assert (await api.patch(f"/v1/tasks/{ids[1]}", {"payload": "x" * 50_000})).status == 200
+    refused = await api.post("/v1/tasks?dry_run=true", _large(30_000))
+    assert (refused.status, refused.code) == (429, "too_many_bytes")
+    await api.delete(f"/v1/tasks/{ids[1]}")
+    assert (await api.post("/v1/tasks?dry_run=true", _large(30_000))).status == 200
+    assert (await api.post("/v1/tasks", _large(30_000))).status == 201
+
+
+def test_stored_bytes_of_an_owner_are_limited_in_new_and_edited_tasks(tmp_path: Path) -> None:
+    within(_stored_bytes_are_limited, url=ONE_STORE_FOR_ALL.format(folder=tmp_path))
+
+
+async def _bytes_are_counted_again(api: Api) -> None:
+    """What retention removes, and what was made before bytes were counted."""
+    await api.service.accounts.put(LOCAL, "ada", quotas={"stored_bytes": None, "stored_tasks": None})
+    early = [await api.made(payload="x" * 30_000) for _ in range(3)]
+    await _limited(api, stored_bytes=100_000)
+    assert (await api.post("/v1/tasks?dry_run=true", TASK)).status == 200
+    assert (await api.post("/v1/tasks", _large(30_000))).code == "too_many_bytes"
+    record = await api.service.store.get_record(seats.SEATS, "ada")
+    assert record is not None
+    assert '"bytes": 9' in record.body
+    for each in early[1:]:
+        # As the engine does it, past every quota.
+        await api.service.tasks.delete(LOCAL, each["id"])
+    assert (await api.post("/v1/tasks", _large(30_000))).status == 201
+
+
+def test_bytes_of_removed_and_of_earlier_tasks_are_counted_when_the_limit_is_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(seats, "_COUNTED_SECONDS", 0.0)
+    within(_bytes_are_counted_again)
+
+
+# --- event streams --------------------------------------------------------------------------------------------------
+
+
+async def _open(api: Api, stack: AsyncExitStack, who: str) -> Reply | None:
+    """None when the stream is open."""
+    headers = {"Authorization": f"Bearer {api.tokens[who]}", "Accept": "application/x-ndjson"}
+    answer = await stack.enter_async_context(api.session.get(f"{api.base}/v1/events", headers=headers))
+    if answer.status == 200:
+        assert await answer.content.readline() == b"\n"
+        return None
+    return Reply(answer.status, answer.headers, await answer.text())
+
+
+async def _streams_are_limited(api: Api) -> None:
+    await _second_token(api)
+    await _limited(api, event_streams=2)
+    async with AsyncExitStack() as others:
+        async with AsyncExitStack() as stack:
+            assert [await _open(api, stack, who) for who in ("ada", "second")] == [None, None]
+            refused = await _open(api, stack, "ada")
+            assert refused is not None
+            assert (refused.status, refused.code) == (429, "too_many_streams")
+            assert int(refused.headers["retry-after"]) >= 1
+            assert await _open(api, others, "bob") is None
+        # Closed streams make room again, as soon as the server has noticed.
+        async with asyncio.timeout(20):
+            while await _open(api, others, "ada") is not None:
+                pass
+
+
+def test_event_streams_of_an_owner_are_limited() -> None:
+    within(_streams_are_limited)
+
+
+async def _process_keeps_room(api: Api) -> None:
+    async with AsyncExitStack() as stack:
+        assert [await _open(api, stack, "admin") for _ in range(2)] == [None, None]
+        half = await _open(api, stack, "admin")
+        assert half is not None
+        assert half.code == "too_many_streams", "half of the process is for others, even without a quota"
+        assert [await _open(api, stack, "bob") for _ in range(2)] == [None, None]
+        full = await _open(api, stack, "ada")
+        assert full is not None
+        assert (full.status, full.code) == (429, "streams_full")
+        assert int(full.headers["retry-after"]) >= 1
+        assert (await api.get("/healthz", who=None)).status == 200
+        assert (await api.get("/readyz", who=None)).status == 200
+        assert (await api.get("/v1/tasks")).status == 200
+
+
+def test_process_keeps_room_for_other_owners_and_health_checks() -> None:
+    within(_process_keeps_room, settings=WebSettings(engine=False, streams=4))
+
+
+# --- idempotency keys -----------------------------------------------------------------------------------------------
+
+
+async def _keys_are_limited(api: Api) -> None:
+    await _limited(api, idempotency_keys=3)
+    task = await api.made()
+    path = f"/v1/tasks/{task['id']}/pause"
+    replies = [await api.post(path, headers={"Idempotency-Key": f"k{number}"}) for number in range(4)]
+    assert [each.status for each in replies] == [200, 200, 200, 429]
+    assert replies[3].code == "too_many_keys"
+    assert 1 <= int(replies[3].headers["retry-after"]) <= 86_400
+    assert (await api.post(path, headers={"Idempotency-Key": "k0"})).status == 200, "a replay needs no new key"
+    assert (await api.post(path)).status == 200
+    assert (await api.post("/v1/tasks", TASK, headers={"Idempotency-Key": "k"}, who="bob")).status == 201
+    assert len((await api.service.store.records("answer", "ada")).items) == 3
+
+
+def test_idempotency_keys_of_an_owner_are_limited_for_a_day() -> None:
+    within(_keys_are_limited)
+
+
+async def _budget_is_shared(api: Api) -> None:
+    await _limited(api, idempotency_keys=key_budget.BLOCK + 10)
+    who = await api.service.tokens.authenticate(api.tokens["ada"], via="http")
+    processes = [key_budget.KeyBudget(api.service.store, api.app.state.house.clock) for _ in range(3)]
+
+    async def take(number: int) -> bool:
+        try:
+            await processes[number % 3].take(who)
+        except Exception as error:  # noqa: BLE001 - any other is not expected
+            assert getattr(error, "code", None) == "too_many_keys", error
+            return False
+        return True
+
+    taken = await asyncio.gather(*(take(number) for number in range(120)))
+    assert sum(taken) <= key_budget.BLOCK + 10
+
+
+def test_budget_of_keys_is_never_exceeded_by_several_processes(tmp_path: Path) -> None:
+    within(_budget_is_shared, url=ONE_STORE_FOR_ALL.format(folder=tmp_path))

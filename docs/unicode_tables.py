@@ -31,7 +31,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 def ask_perl() -> tuple[str, Ranges]:
     """The version of Unicode that the installed Perl knows, and the ranges of the property."""
-    answer = subprocess.run(["perl", "-e", _PERL], check=True, capture_output=True, text=True)  # noqa: S607
+    answer = subprocess.run(["perl", "-e", _PERL], check=True, capture_output=True, text=True)  # noqa: S603, S607
     version, *points = answer.stdout.split()
     return version, tuple(merge(map(int, points)))
 

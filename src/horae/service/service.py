@@ -19,6 +19,7 @@ from .code import Code
 from .committing import Committing
 from .daily import Daily
 from .feed import Events
+from .fire_rights import FireRights
 from .lanes import Lanes
 from .ledger import Ledger
 from .nodes import Nodes
@@ -75,6 +76,7 @@ class Service:
         self.accounts = Accounts(store, clock, self.audit, members=members, told=told)
         self.tokens = Tokens(store, clock, self.accounts, self.audit)
         self.approvals = Approvals(store, clock, commit=commit, seats=seats, audit=self.audit, told=told)
+        self.fire_rights = FireRights(store)
         self.daily = Daily(store, self.accounts)
         self.telling = Telling(store)
         self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)

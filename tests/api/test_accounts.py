@@ -70,6 +70,35 @@ def test_a_revoked_owner_is_out_within_a_second() -> None:
     within(check)
 
 
+def test_secret_is_granted_to_an_agent_and_reviewed_before_the_approval() -> None:
+    within(grant_scene)
+
+
+async def grant_scene(api: Api) -> None:
+    await api.put("/v1/secrets/key", {"value": "hush-hush"})
+    target = {"url": "https://example.org/", "headers": {"X-Key": {"secret": "key"}, "X-Odd": "caf\u00e9"}}
+    wish = {"name": "call", "when": "every 1h, 3 times", "zone": "UTC", "http": target, "payload": {"a": "b\u200bc"}}
+    refused = await api.post("/v1/tasks", wish, who="robot")
+    assert (refused.status, refused.code) == (403, "secret_not_granted")
+    assert (await api.post("/v1/tasks/bulk", {"tasks": [wish]}, who="robot")).code == "secret_not_granted"
+    assert (await api.put("/v1/tasks/by-key/k", wish, who="robot")).code == "secret_not_granted"
+    assert (await api.put("/v1/secrets/key/agents/robot", None, who="bob")).code == "no_such_secret"
+    granted = await api.put("/v1/secrets/key/agents/robot", None)
+    assert granted.json["agents"] == ["robot"]
+    made = await api.post("/v1/tasks", wish, who="robot")
+    assert made.status == 201, made.text
+    review = (await api.get(f"/v1/tasks/{made.json['id']}/review")).json
+    assert review["awaiting_approval"] is True
+    assert review["secrets"] == [{"name": "key", "path": "target.headers.X-Key"}]
+    assert 'payload.a = "b\\u200bc"' in review["lines"]
+    assert review["lines"][0].startswith('SECRET "key"')
+    await api.delete("/v1/secrets/key/agents/robot")
+    approve = f"/v1/tasks/{made.json['id']}/approve"
+    assert (await api.post(approve, {"digest": review["digest"]})).code == "secret_not_granted"
+    await api.put("/v1/secrets/key/agents/robot", None)
+    assert (await api.post(approve, {"digest": review["digest"]})).json["state"] == "active"
+
+
 def test_of_a_secret_only_its_name_comes_out() -> None:
     async def check(api: Api) -> None:
         for path, body in (
@@ -77,7 +106,7 @@ def test_of_a_secret_only_its_name_comes_out() -> None:
             ("/v1/secrets/key?dry_run=true", {"value": "new"}),
         ):
             reply = await api.put(path, body)
-            assert (reply.status, set(reply.json)) == (200, {"name", "owner", "updated"})
+            assert (reply.status, set(reply.json)) == (200, {"name", "owner", "updated", "agents"})
         listed = await api.get("/v1/secrets")
         assert [each["name"] for each in listed.json["items"]] == ["key"]
         assert await api.service.secrets.reveal("ada", "key") == "hush-hush"

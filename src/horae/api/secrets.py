@@ -17,6 +17,7 @@ from ..web.guarded import resource
 from ..web.house import house_of
 from ..wire.fields import check_fields
 from ..wire.moments import utc
+from .agents import Agent
 from .asked import Cursor, DryRun, Limit, acting
 from .asked import Owner as OwnerQuery
 from .examples import SECRET
@@ -65,5 +66,25 @@ async def delete_secret(
     return nothing()
 
 
+@router.put(
+    "/secrets/{name}/agents/{agent}",
+    **told("grant_secret", "Let the tasks of an agent reference a secret", "Secret", problems=(404, 409)),
+)
+async def grant_secret(
+    request: Request, who: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+) -> Response:
+    return answer(_secret(await acting(request, dry_run=dry_run).secrets.grant(who, name, agent, owner)))
+
+
+@router.delete(
+    "/secrets/{name}/agents/{agent}",
+    **told("revoke_secret_grant", "The tasks of an agent may no longer reference it", "Secret", problems=(404, 409)),
+)
+async def revoke_secret_grant(
+    request: Request, who: Who, name: SecretKey, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+) -> Response:
+    return answer(_secret(await acting(request, dry_run=dry_run).secrets.revoke_grant(who, name, agent, owner)))
+
+
 def _secret(secret: SecretName) -> dict[str, Any]:
-    return {"name": secret.name, "owner": secret.owner, "updated": utc(secret.updated)}
+    return {"name": secret.name, "owner": secret.owner, "updated": utc(secret.updated), "agents": list(secret.agents)}

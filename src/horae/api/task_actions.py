@@ -33,6 +33,7 @@ from ..web.once import Ids, remember, repeatable
 from ..wire.fields import check_fields, text_or_none
 from ..wire.moments import utc
 from ..wire.previews import preview_json
+from ..wire.review import review_json
 from ..wire.runs import why_json
 from .asked import DryRun, Include, TaskId, acting, included, moment, shown_task, zone_of
 from .examples import APPROVE, BACKFILL, PAUSE, RESUME, SKIP
@@ -234,6 +235,19 @@ async def cancel_task(
     await _said(request, ())
     await _before(request, who, task_id)
     return await _told(request, who, await _tasks(request, dry_run=dry_run).cancel(who, task_id), include)
+
+
+@router.get(
+    "/review",
+    **told(
+        "review_task",
+        "The whole task as it would run, for whoever approves it: secrets first, hidden characters spelled out",
+        "Review",
+        problems=(404,),
+    ),
+)
+async def review_task(request: Request, who: Who, task_id: TaskId) -> Response:
+    return answer(review_json(await house_of(request).service.tasks.get(who, task_id), language(request)))
 
 
 @router.post(

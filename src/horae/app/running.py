@@ -231,7 +231,13 @@ class Running:
         outer = self._surroundings
         if outer is None:
             return Engine(
-                self.store, targets, self.clock, self.settings, version=__version__, routes=self._what_can_run
+                self.store,
+                targets,
+                self.clock,
+                self.settings,
+                version=__version__,
+                routes=self._what_can_run,
+                permit=self.service.fire_rights.refused,
             )
         return Engine(
             self.store,
@@ -242,6 +248,7 @@ class Running:
             home=outer.home(),
             is_gone=outer.is_gone,
             routes=self._what_can_run,
+            permit=self.service.fire_rights.refused,
         )
 
     def _what_can_run(self) -> frozenset[str]:

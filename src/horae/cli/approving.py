@@ -7,15 +7,13 @@ from typing import Final
 import typer
 
 from ..model.change import Facts
-from ..model.principal import AGENT_LABEL
-from ..schedule.describe import sentence
+from ..wire.review import review_of
 from ..wire.tasks import task_json
-from . import words
 from .families import new_family
 from .filtering import ONE
 from .frame import command
 from .out import Out
-from .receipt import target_line
+from .review import review_cells
 from .words import Words
 from .workplace import Workplace, at_work
 
@@ -23,7 +21,6 @@ _APPROVE: Final = Words("Let {name} run as it is", "允许 {name} 按现状运�
 _APPROVED: Final = Words(
     "✓ {name} may run as it is; any change closes it again", "✓ {name} 可按现状运行;任何修改都会重新锁定"
 )
-_BY: Final = Words("Agent", "代理")
 _STOPPED: Final = Words(
     "✓ {agent}: {tasks} tasks paused, and it can make no more", "✓ {agent}:已暂停 {tasks} 个任务,且不能再新建"
 )
@@ -62,13 +59,8 @@ async def _looked_at(app: Workplace, name: str) -> tuple[Facts, str]:
 
 
 def _show(out: Out, facts: Facts) -> None:
-    task = facts.task
-    for title, value in (
-        (words.WHEN, sentence(task.schedule, out.language)),
-        (words.DOES, target_line(task.target)),
-        (_BY, dict(task.labels).get(AGENT_LABEL, "")),
-    ):
-        out.aside(f"  {out.told(title)}  {value}")
+    for line in review_cells(review_of(facts.task, out.language)):
+        out.aside(line)
 
 
 def stop(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:

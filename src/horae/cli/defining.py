@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from ..model.invisible import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shortened
 from ..model.policy import Guarantee, Overlap
 from ..schedule.text.zone_words import zone_named
@@ -173,7 +174,7 @@ def usual_name(shape: dict[str, Any]) -> str:
         target = shape.get("target")
         kind = target.get("kind", "") if isinstance(target, dict) else ""
         name = shape.get("function") or shape.get("event") or kind
-    return shortened(inert(str(name)).strip(), NAME_CHARACTERS) or "task"
+    return shortened(inert(without_ignorable(str(name))).strip(), NAME_CHARACTERS) or "task"
 
 
 def _name_of_address(url: str) -> str:

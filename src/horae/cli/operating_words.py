@@ -149,7 +149,16 @@ SHARE_THE_KEY: Final = Words(
     "Copy {path} to every machine with a node now: until then, the nodes there cannot open a secret.",
     "请立即把 {path} 复制到每台有节点的机器:在此之前,那里的节点无法打开机密。",
 )
-SECRET_TITLES: Final = (Words("NAME", "名称"), Words("OWNER", "所有者"), Words("UPDATED", "更新时间"))
+SECRET_GRANTED: Final = Words("tasks of the agent {agent} may use {name}", "智能体 {agent} 的任务可以使用 {name}")
+SECRET_GRANT_REVOKED: Final = Words(
+    "tasks of the agent {agent} may no longer use {name}", "智能体 {agent} 的任务不能再使用 {name}"
+)
+SECRET_TITLES: Final = (
+    Words("NAME", "名称"),
+    Words("OWNER", "所有者"),
+    Words("UPDATED", "更新时间"),
+    Words("GRANTED TO", "已授权智能体"),
+)
 
 # --- config --------------------------------------------------------------------------------------------------------
 

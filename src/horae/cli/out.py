@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 
 from ..choices import Language
+from ..model.invisible import escape_hidden
 from . import words
 from .pieces import Cell, Piece, painted
 from .refusals import refuse
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from .progress import Bar
 
 Colour: TypeAlias = Literal["auto", "always", "never"]
-# Control characters below the space are escaped by JSON itself; these would reach a terminal and be obeyed.
-_OBEYED: Final = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _LABEL: Final = 6
 
 
@@ -158,9 +156,10 @@ def ask(question: str) -> str:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """Chinese as it is; what a terminal would obey, escaped."""
+    """Chinese as it is; what a terminal would obey, or show nothing for, escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    return _OBEYED.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    # Line breaks between the lines of the document are the only control characters that JSON itself leaves.
+    return "\n".join(escape_hidden(line) for line in text.split("\n"))
 
 
 def write(stream: TextIO, text: str, *, end: str = "\n", flush: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import islice
@@ -101,7 +102,7 @@ def target_line(target: Target) -> str:
         case "http":
             said = f"{spec.get('method', 'POST')} {spec.get('url')}"
         case "command":
-            said = " ".join(spec.get("argv", ()))
+            said = shlex.join(map(str, spec.get("argv", ())))
         case "function":
             said = str(spec.get("name"))
         case "event":

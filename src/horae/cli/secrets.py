@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .workplace import Workplace
 
 _NAME: Final = typer.Argument(..., metavar="NAME", help="A-Z a-z 0-9 _ . -")
+_AGENT: Final = typer.Option(..., "--agent", metavar="AGENT", help="The name of an agent, as its tasks show it.")
 _OWNER: Final = typer.Option(None, "--owner", help="Whose secret it is. Default: yours.")
 
 
@@ -27,6 +28,8 @@ def register(app: typer.Typer) -> None:
     command(family, "set")(set_secret)
     command(family, "ls")(list_secrets)
     command(family, "rm", asks=True)(remove)
+    command(family, "grant")(grant)
+    command(family, "revoke")(revoke)
     command(family, "rotate")(rotate)
     app.add_typer(family, name="secret", help="Keep values that tasks name but never hold.")
 
@@ -61,7 +64,9 @@ def list_secrets(out: Out, owner: str | None = _OWNER) -> None:
     elif out.quiet:
         out.ids([each.name for each in names])
     elif names:
-        rows = [[each.name, each.owner, f"{each.updated:%Y-%m-%d %H:%M}Z"] for each in names]
+        rows = [
+            [each.name, each.owner, f"{each.updated:%Y-%m-%d %H:%M}Z", ", ".join(each.agents) or "–"] for each in names
+        ]
         out.table([out.told(title) for title in words.SECRET_TITLES], rows)
     else:
         out.note(words.NO_SECRETS)
@@ -77,6 +82,31 @@ def remove(out: Out, name: str = _NAME, owner: str | None = _OWNER) -> None:
         out.data({"removed": name})
     else:
         out.line(("✓ ", out.told(words.SECRET_GONE, name=name)))
+
+
+def grant(out: Out, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+    """Let the tasks of an agent use a secret."""
+    from .workplace import at_work  # noqa: PLC0415
+
+    secret = at_work(out, lambda app: app.service.secrets.grant(app.who, name, agent, owner))
+    _show_grants(out, secret, out.told(words.SECRET_GRANTED, name=name, agent=agent))
+
+
+def revoke(out: Out, name: str = _NAME, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+    """Take a secret back from an agent; its runs that need it fail from now on."""
+    from .workplace import at_work  # noqa: PLC0415
+
+    secret = at_work(out, lambda app: app.service.secrets.revoke_grant(app.who, name, agent, owner))
+    _show_grants(out, secret, out.told(words.SECRET_GRANT_REVOKED, name=name, agent=agent))
+
+
+def _show_grants(out: Out, secret: SecretName, line: str) -> None:
+    if out.json:
+        out.data(_shape(secret))
+    elif out.quiet:
+        out.ids([secret.name])
+    else:
+        out.line(("✓ ", line))
 
 
 def rotate(out: Out) -> None:
@@ -131,7 +161,8 @@ async def _names(app: Workplace, owner: str | None) -> list[SecretName]:
 def _shape(secret: SecretName) -> dict[str, Any]:
     from ..wire.moments import utc  # noqa: PLC0415
 
-    return {"name": secret.name, "owner": secret.owner, "updated": utc(secret.updated)}
+    shape = {"name": secret.name, "owner": secret.owner, "updated": utc(secret.updated)}
+    return {**shape, "agents": list(secret.agents)}
 
 
 def _value(out: Out, name: str, file: Path | None, *, piped: bool) -> str:

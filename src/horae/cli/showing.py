@@ -8,8 +8,11 @@ from typing import Any, Final, NamedTuple
 import typer
 
 from ..model.change import Facts
+from ..model.invisible import escape_hidden
 from ..model.run import Run
+from ..model.task import Task
 from ..ports.store import RunFilter
+from ..wire.review import review_of
 from ..wire.runs import run_json
 from ..wire.tasks import task_json, waiting_for
 from . import words
@@ -24,6 +27,7 @@ from .receipt import (
     show_schedule,
     target_line,
 )
+from .review import review_cells
 from .runsof import is_run
 from .showing_run import show_run
 from .signs import fine, first_line, full_time, planned_text, sign_of, state_cell, state_of_run
@@ -85,9 +89,7 @@ def _tell(out: Out, shown: Shown) -> None:
     zone = task.schedule.zone or shown.zone
     out.line((Piece(task.name, "bold"), "  ", Piece(task.id, "dim")))
     show_schedule(out, task, fires_of(task, standing, shown.now, _FIRES), shown.now)
-    out.row(out.told(words.DOES), target_line(task.target))
-    if task.payload != "{}":
-        out.row(out.told(words.PAYLOAD), task.payload)
+    out.row(out.told(words.DOES), escape_hidden(target_line(task.target)))
     out.row(out.told(words.LATE), policies_line(task.policies, out.language))
     out.row("", more_policies_line(task.policies, out.language))
     state: list[str | Piece] = [_one(state_cell(facts, out.language)), out.told(words.VERSION, version=task.version)]
@@ -106,6 +108,16 @@ def _tell(out: Out, shown: Shown) -> None:
         out.row(out.told(words.WAITS), waits)
     for number, run in enumerate(shown.runs):
         out.row(out.told(words.RUNS) if number == 0 else "", run_line(run, zone, out))
+    _show_definition(out, task)
+
+
+def _show_definition(out: Out, task: Task) -> None:
+    """Every field as it would run: what the rows above leave out, or put into words."""
+    review = review_of(task, out.language)
+    out.line()
+    out.line(Piece(out.told(words.AS_IT_RUNS), "dim"))
+    for line in review_cells(review):
+        out.line(line)
 
 
 def _one(cell: Cell) -> str | Piece:

@@ -124,9 +124,19 @@ class RemoteSecrets:
         del who
         await self._connection.delete(f"/v1/secrets/{segment(name)}", _of(owner))
 
+    async def grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
+        del who
+        path = f"/v1/secrets/{segment(name)}/agents/{segment(agent)}"
+        return await understood(self._connection, _secret, await self._connection.put(path, None, _of(owner)))
+
+    async def revoke_grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
+        del who
+        path = f"/v1/secrets/{segment(name)}/agents/{segment(agent)}"
+        return await understood(self._connection, _secret, await self._connection.delete(path, _of(owner)))
+
 
 def _secret(said: Any) -> SecretName:
-    return SecretName(said["name"], said["owner"], instant(said["updated"]))
+    return SecretName(said["name"], said["owner"], instant(said["updated"]), tuple(said.get("agents", ())))
 
 
 def _of(owner: str | None) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ from .keeper import Keeper, Signals
 from .lease import Lease
 from .own_thread import OwnThread
 from .releaser import Releaser
-from .runner import Runner
+from .runner import Permit, Runner, permit_all
 from .scribe import Scribe
 from .settings import EngineSettings
 from .settler import Settler
@@ -59,6 +59,7 @@ class Engine:
         is_gone: Callable[[str], bool] = is_gone,
         routes: Callable[[], frozenset[str] | None] = lambda: None,
         entropy: Callable[[int], bytes] = os.urandom,
+        permit: Permit = permit_all,
     ) -> None:
         self._store = store
         clock = self._clock = CorrectedClock(clock)
@@ -74,6 +75,7 @@ class Engine:
         self.settler = Settler(store, self.alarm, clock)
         self.scribe = Scribe(store)
         self.runner = Runner(store, targets, self.settler, self.scribe, clock, settings.capacity)
+        self.runner.permit = permit
         self.releaser = Releaser(store, self.alarm, clock)
         doubts = Doubts(store, self.lease, self.runner, self.settler, self.releaser)
         self.dispatcher = Dispatcher(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from ..clock import Clock
+from ..model.made_by import agent_of
 from ..model.outcome import Cancelled, Failed, Outcome, Settlement, TimedOut
 from ..model.reason import Reason
 from ..model.run import RunState
+from ..model.task import Task
 from ..ports.store import Agenda, Claimed
 from ..ports.target import Target
 from .carried import Carried
@@ -20,6 +22,12 @@ from .verdict import OUTCOMES, answered_late, ended_by, no_outcome, no_target, r
 from .watch import Watch
 
 LOG: Final = logging.getLogger("horae")
+Permit: TypeAlias = Callable[[Task], Awaitable[Outcome | None]]
+"""Asked right before a run starts: the outcome of a run whose task has lost the right to run, or None."""
+
+
+async def permit_all(_task: Task) -> Outcome | None:
+    return None
 
 
 class Runner:
@@ -33,6 +41,7 @@ class Runner:
         capacity: int,
     ) -> None:
         self.clock = clock
+        self.permit: Permit = permit_all
         self.scribe = scribe
         self.stopping = False
         self._store = store
@@ -195,7 +204,9 @@ class Runner:
             return ended_by(carried)
         carried.cancellable = True
         try:
-            outcome = await target.execute(carried)
+            outcome = None if agent_of(carried.task) is None else await self.permit(carried.task)
+            if outcome is None:
+                outcome = await target.execute(carried)
         except asyncio.CancelledError:
             return ended_by(carried)
         except GeneratorExit:  # the loop itself goes down

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..errors import Refusal
 from ..lifecycle.plan import Draft, drafted
 from ..model.ids import EPOCH
+from ..model.invisible import without_ignorable
 from ..model.limits import PAYLOAD_BYTES, shortened
 from ..model.run import RunState
 from ..model.task import Target
@@ -138,5 +139,6 @@ def excerpt(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    letters = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split()))
+    words = " ".join(without_ignorable(text).split())
+    letters = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
     return "".join(letters)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from ..errors import Refusal
+from ..model.invisible import first_ignorable
 from ..model.limits import ERROR_CHARACTERS, LABEL_CHARACTERS, shortened
 from ..model.run import RunState
 from ..schedule import Once
@@ -132,7 +133,7 @@ def _labels(job: Fields) -> dict[str, str]:
 
 
 def _fits(value: str) -> bool:
-    return len(value) <= LABEL_CHARACTERS and value.isprintable()
+    return len(value) <= LABEL_CHARACTERS and value.isprintable() and first_ignorable(value) is None
 
 
 def _ignored(job: Fields, work: Work) -> tuple[Note, ...]:

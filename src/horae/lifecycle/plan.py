@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..model.change import Change
-from ..model.checks import check_text
+from ..model.checks import check_text, check_visible
 from ..model.event import EventKind
 from ..model.lane import OWNER_LANE, check_lane
 from ..model.limits import KEY_CHARACTERS, LABEL_CHARACTERS, LABELS, NAME_CHARACTERS, PAYLOAD_BYTES, TARGET_BYTES
@@ -86,6 +86,9 @@ def _labels(labels: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
     fitting = all(isinstance(text, str) and len(text) <= LABEL_CHARACTERS and text.isprintable() for text in texts)
     if len(labels) > LABELS or not fitting or "" in labels:
         raise refuse("bad_labels", value=dict(labels), most=LABELS)
+    for name, value in labels.items():
+        check_visible("labels", name)
+        check_visible(f"labels.{name}", value)
     return tuple(sorted(labels.items()))
 
 

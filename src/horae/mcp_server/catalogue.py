@@ -135,7 +135,7 @@ TOOLS: Final[Mapping[str, Entry]] = {
         looking.get_task,
         "One task in full: what it means, when it runs next, how it stands.",
         _takes(("id",), id=ID),
-        shape(task=TASK, **RECEIPT),
+        shape(task=TASK, review=many(TEXT), **RECEIPT),
         _looks("Look at a task"),
         TASK_ID,
     ),

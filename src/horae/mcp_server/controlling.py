@@ -49,7 +49,7 @@ async def resume_task(call: Call, said: Said) -> Told:
     receipt = await with_cautions(call, receipt_of(call, facts), facts)
     data = {
         "task": task_json(facts, call.language),
-        **approval_of(facts),
+        **approval_of(call, facts),
         **receipt.values(call),
     }
     return Told(data, receipt.told(call, RESUMED, name=brief(facts.task.name), id=facts.task.id))

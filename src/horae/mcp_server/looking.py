@@ -13,6 +13,7 @@ from ..schedule.durations import iso_duration
 from ..service.ledger import Why
 from ..service.query_filters import narrowed_tasks
 from ..wire.moments import local, utc
+from ..wire.review import review_of
 from ..wire.runs import why_json
 from ..wire.tasks import next_due, task_json
 from .call import Call, Said, Told
@@ -67,7 +68,8 @@ async def get_task(call: Call, said: Said) -> Told:
     latest = await call.service.tasks.latest(call.who, [facts])
     last = latest.get(facts.task.id)
     receipt = await with_cautions(call, receipt_of(call, facts), facts)
-    data = {"task": task_json(facts, call.language, last), **receipt.values(call)}
+    review = list(review_of(facts.task, call.language).lines)
+    data = {"task": task_json(facts, call.language, last), "review": review, **receipt.values(call)}
     state = facts.standing.state.value
     line = receipt.told(
         call, TASK, name=brief(facts.task.name), id=facts.task.id, state=state, last=_last(call, last, facts)

@@ -17,6 +17,7 @@ from ..schedule.preview import Fire, fires_in
 from ..schedule.warnings import ScheduleWarning
 from ..service.gate import digest_of
 from ..wire.moments import local, utc
+from ..wire.review import review_of
 from .call import Call
 from .lines import plain
 from .words import AT_ONCE, IN_ZONE, NEXT, NEXT_OF, NO_ENGINE, NOT_ACTIVE, NOTE, NOTHING_NEXT, WAITS_FOR_APPROVAL, Words
@@ -130,10 +131,14 @@ async def with_cautions(call: Call, receipt: Receipt, facts: Facts) -> Receipt:
     return receipt._replace(warnings=found)
 
 
-def approval_of(facts: Facts) -> dict[str, Any]:
+def approval_of(call: Call, facts: Facts) -> dict[str, Any]:
     """Whether a person has to look at it first, and the digest of exactly what they would approve."""
     waits = awaits_approval(facts)
-    return {"awaiting_approval": waits, "approval_digest": digest_of(facts.task) if waits else None}
+    return {
+        "awaiting_approval": waits,
+        "approval_digest": digest_of(facts.task) if waits else None,
+        "review": list(review_of(facts.task, call.language).lines) if waits else None,
+    }
 
 
 def awaits_approval(facts: Facts) -> bool:

@@ -46,7 +46,7 @@ async def schedule_task(call: Call, said: Said) -> Told:
         "task": _task(call, made),
         "change": made.change,
         "dry_run": made.dry_run,
-        **approval_of(made.facts),
+        **approval_of(call, made.facts),
         **receipt.values(call),
     }
     task = made.facts.task
@@ -135,7 +135,7 @@ async def update_task(call: Call, said: Said) -> Told:
         "removed": _times(done.fires.removed, done.before),
         "added": _times(done.fires.added, done.after),
         "dry_run": dry_run,
-        **approval_of(facts),
+        **approval_of(call, facts),
         **receipt.values(call),
     }
     words = WOULD_BE if dry_run else CHANGED if changed else SAME

@@ -42,6 +42,11 @@ RECEIPT: Final[dict[str, Schema]] = {
 APPROVAL: Final[dict[str, Schema]] = {
     "awaiting_approval": {"type": "boolean", "description": "It runs only after a person has approved it"},
     "approval_digest": {"type": ["string", "null"], "description": "Of exactly what is to be approved"},
+    "review": {
+        "type": ["array", "null"],
+        "items": {"type": "string"},
+        "description": "While it waits: the whole task as a person has to see it, secrets first",
+    },
 }
 
 DEFINITION: Final[dict[str, Schema]] = {

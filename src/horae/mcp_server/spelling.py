@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..model.invisible import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shortened
 from ..schedule import to_json
 from ..schedule.compat import Note, nanoclaw
@@ -118,4 +119,4 @@ def usual_name(work: Mapping[str, Any]) -> str:
         value = value.get("url") or value.get("argv") or value.get("name") or value.get("topic") or kind
     if isinstance(value, list):
         value = " ".join(map(str, value))
-    return shortened(plain(str(value)), min(_NAME, NAME_CHARACTERS)) or kind
+    return shortened(plain(without_ignorable(str(value))), min(_NAME, NAME_CHARACTERS)) or kind

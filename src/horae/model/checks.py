@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from .invisible import code_point, first_ignorable
 from .refusals import refuse
 
 
@@ -17,6 +18,14 @@ def check_text(name: str, value: object, most: int) -> None:
     """A lone surrogate, which no file can keep, is not printable."""
     if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable():
         raise refuse("bad_text", name=name, value=value, most=most)
+    check_visible(name, value)
+
+
+def check_visible(name: str, value: str) -> None:
+    """Two names that look alike must be alike: a default-ignorable character would tell them apart unseen."""
+    hidden = first_ignorable(value)
+    if hidden is not None:
+        raise refuse("invisible_character", name=name, character=code_point(hidden), place=value.index(hidden) + 1)
 
 
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -79,6 +79,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "{name} 不能是“{value}”。",
         "请给出 1 到 {most} 个可打印字符的文本。",
     ),
+    "invisible_character": Entry(
+        InvalidTask,
+        "{name} contains {character} at place {place}, which nobody can see.",
+        "Remove it. Names take no zero-width characters, fillers, tags or variation selectors, also not those of an emoji.",
+        "{name} 的第 {place} 个字符是不可见字符 {character}。",
+        "请删除该字符。名称不能含有零宽字符、填充字符、标签字符或变体选择符，表情符号中的也不行。",
+    ),
     "bad_labels": Entry(
         InvalidTask,
         "These labels cannot be kept: {value}.",

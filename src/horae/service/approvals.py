@@ -16,9 +16,11 @@ from ..model.principal import AGENT_LABEL, Principal, Scope
 from ..model.task import GOING, PauseCause, TaskState
 from ..ports.store import TaskFilter
 from .audit import Audit
+from .checks import check_id
 from .committing import Committing, Deed
 from .gate import digest_of as digest_of  # noqa: PLC0414 - whoever approves needs the digest too
 from .gate import followed, is_closed, needs_approval, with_approval
+from .grants import SecretGrants
 from .quotas import check_schedule
 from .refusals import refuse
 from .rights import refuse_agent, seen_by
@@ -49,11 +51,19 @@ class Approvals:
         """A person has looked at the task whose digest this is: it may run, exactly as it is."""
         refuse_agent(who, "approvals")
         who.must(Scope.WRITE)
+        await self._check_secrets(who, task_id)
         now = self._clock.now()
         deed = Deed("task.approve", lambda _facts, _change: {"digest": digest})
         facts = await self._commit.change(who, task_id, lambda facts: _approved(who, facts, digest, now), deed)
         self._told(None)
         return facts
+
+    async def _check_secrets(self, who: Principal, task_id: str) -> None:
+        """A task that changes after this look has another digest, and is refused for that."""
+        check_id(task_id, "no_such_task")
+        facts = await self._store.facts(task_id, who.scope)
+        if facts is not None and is_closed(facts.task):
+            await SecretGrants(self._store).check_tasks([facts.task])
 
     async def stop_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
         """All of its tasks are paused, and it can neither make nor wake any until it is started again. How many were."""

@@ -10,6 +10,7 @@ from ..clock import Clock
 from ..lifecycle import control, editing
 from ..model.change import Change, ControlDecision, Facts
 from ..model.ids import run_id
+from ..model.made_by import agent_of
 from ..model.page import LARGEST_PAGE
 from ..model.policy import MissedMode
 from ..model.principal import Principal, Scope
@@ -19,9 +20,10 @@ from ..model.task import Pause, PauseCause
 from ..ports.store import RunFilter
 from .committing import Committing, Condition, Deed, changed_fields
 from .drafting import Drafting
-from .edits import Edited, Edits, fire_changes
+from .edits import Edited, Edits, Keep, fire_changes
 from .finding import Finding
 from .gate import check_open
+from .grants import SecretGrants
 from .quotas import check_schedule
 from .refusals import refuse
 from .seats import Keeping
@@ -43,6 +45,7 @@ class Controls(Finding):
         self._told = told
         self.drafting = drafting
         self._commit = commit
+        self._grants = SecretGrants(store)
 
     def when(self, condition: Condition) -> Self:
         """The same for whoever wants a change only if the task is as they expect it: looked at within the write."""
@@ -56,6 +59,7 @@ class Controls(Finding):
     ) -> Edited:
         """Only what is said changes. `expected` is the version that whoever edits has seen; other ones are refused."""
         who.must(Scope.WRITE)
+        await self._check_secrets_of_edit(who, task_id, edits)
         now = self._clock.now()
         seen: list[Edited] = []
 
@@ -73,6 +77,15 @@ class Controls(Finding):
         else:
             await self._change(who, task_id, decide, Deed("task.edit", changed_fields))
         return seen[0]
+
+    async def _check_secrets_of_edit(self, who: Principal, task_id: str, edits: Edits) -> None:
+        """What an agent made stays the agent's, whoever edits it: it references only what the agent was granted."""
+        if isinstance(edits.target, Keep) and isinstance(edits.payload, Keep):
+            return
+        task = (await self.get(who, task_id)).task
+        target = task.target if isinstance(edits.target, Keep) else edits.target
+        payload = task.payload if isinstance(edits.payload, Keep) else edits.payload
+        await self._grants.check(task.owner, agent_of(task), target, payload)
 
     async def pause(
         self,

@@ -190,6 +190,20 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "任务已不是当时查看的样子:当前摘要为 {digest}。",
         "请重新查看,并批准当前内容。",
     ),
+    "secret_not_granted": Entry(
+        NotAllowed,
+        "The agent '{agent}' has no grant for the secret '{name}', so its tasks cannot use it.",
+        "Its owner grants it: horae secret grant {name} --agent {agent} --owner {owner}",
+        "智能体“{agent}”未获授权使用机密“{name}”，其任务不能引用它。",
+        "由其所有者授权：horae secret grant {name} --agent {agent} --owner {owner}",
+    ),
+    "too_many_grants": Entry(
+        TooMuch,
+        "The secret '{name}' is granted to {most} agents already, and no more can be kept.",
+        "Take one back first: horae secret revoke {name} --agent AGENT",
+        "机密“{name}”已授权给 {most} 个智能体，不能再增加。",
+        "请先收回一个：horae secret revoke {name} --agent 智能体",
+    ),
     "agent_stopped": Entry(
         NotAllowed,
         "The agent '{agent}' was stopped by its owner.",

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import Refusal
-from ..model.account import RESERVED_OWNERS
+from ..model.account import AGENT_CHARACTERS, RESERVED_OWNERS, is_agent_name
 from ..model.checks import check_text
 from ..model.limits import KEY_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
@@ -22,13 +22,17 @@ from ..sealing import KeyFile, Sealing
 from ..sealing.refusals import refuse
 from .audit import Audit
 from .checks import check_page
+from .grants import SECRET_KIND, granted_agents, secret_key
+from .refusals import refuse as refuse_account
 from .rights import refuse_agent
 
-KIND: Final = "secret"
+KIND: Final = SECRET_KIND
 NAME_CHARACTERS: Final = 100
 VALUE_BYTES: Final = 65_536
 MOST_SECRETS: Final = LARGEST_PAGE
 """Of one owner."""
+MOST_GRANTS: Final = 100
+"""Agents of one secret."""
 _NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{NAME_CHARACTERS}}}")
 _LONGEST_KEY: Final = KEY_CHARACTERS + 1 + NAME_CHARACTERS
 _TRIES: Final = 100
@@ -41,6 +45,8 @@ class SecretName(NamedTuple):
     name: str
     owner: str
     updated: datetime
+    agents: tuple[str, ...] = ()
+    """The agents whose tasks may reference it."""
 
 
 class SecretBox:
@@ -66,18 +72,57 @@ class SecretBox:
         _check_name(name)
         content = _content(name, value)
         for _ in range(_TRIES):
-            known = await self._records.get_record(KIND, _key(owner, name))
+            known = await self._records.get_record(KIND, secret_key(owner, name))
             if known is None:
                 await self._check_room(owner)
             # Sealed anew in every try: a rotation may be what came between.
             now = self._clock.now()
-            record = self._sealed(owner, name, content, now)
+            agents = () if known is None else granted_agents(known)
+            record = self._sealed(owner, name, content, now, agents)
             row = self._audit.row(who, "secret.set", name, owner=owner)
             writing = Writing(record, None if known is None else known.version)
             written = await self._records.write_records((writing, *row))
             # Written after a rotation had looked for the last time, it would be lost with the old key.
             if written and _will_open(record, self._coming or self._key):
-                return SecretName(name, owner, now)
+                return SecretName(name, owner, now, agents)
+        raise refuse("secret_contested", name=name)
+
+    async def grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
+        """The tasks of this agent may reference the secret. Nothing changes where it was granted before."""
+        return await self._set_grant(who, name, agent, owner, granted=True)
+
+    async def revoke_grant(self, who: Principal, name: str, agent: str, owner: str | None = None) -> SecretName:
+        """The tasks of this agent may no longer reference the secret: its runs fail from now on, and say so."""
+        return await self._set_grant(who, name, agent, owner, granted=False)
+
+    async def _set_grant(
+        self, who: Principal, name: str, agent: str, owner: str | None, *, granted: bool
+    ) -> SecretName:
+        refuse_agent(who, "secrets")
+        who.must(Scope.WRITE)
+        _check_name(name)
+        if not is_agent_name(agent):
+            raise refuse_account("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
+        if owner not in (None, who.owner) and who.scope is not None:
+            raise refuse("no_such_secret", name=name)
+        if owner is not None:
+            check_text("owner", owner, KEY_CHARACTERS)
+        key = secret_key(who.owner if owner is None else owner, name)
+        for _ in range(_TRIES):
+            known = await self._records.get_record(KIND, key)
+            if known is None:
+                raise refuse("no_such_secret", name=name)
+            agents = set(granted_agents(known))
+            if (agent in agents) is granted:
+                return _shown(known)
+            if granted and len(agents) >= MOST_GRANTS:
+                raise refuse_account("too_many_grants", name=name, most=MOST_GRANTS)
+            wanted = sorted(agents | {agent} if granted else agents - {agent})
+            changed = known._replace(body=json.dumps({**json.loads(known.body), "agents": wanted}))
+            action = "secret.grant" if granted else "secret.revoke"
+            row = self._audit.row(who, action, name, {"agent": agent}, owner=known.owner)
+            if await self._records.write_records((Writing(changed, known.version), *row)):
+                return _shown(changed)
         raise refuse("secret_contested", name=name)
 
     async def names(
@@ -102,7 +147,7 @@ class SecretBox:
             raise refuse("no_such_secret", name=name)
         if owner is not None:
             check_text("owner", owner, KEY_CHARACTERS)
-        key = _key(who.owner if owner is None else owner, name)
+        key = secret_key(who.owner if owner is None else owner, name)
         for _ in range(_TRIES):
             known = await self._records.get_record(KIND, key)
             if known is None:
@@ -116,7 +161,7 @@ class SecretBox:
         """The value, for a run of that owner and for nobody else; None when there is none of that name."""
         if _NAME.fullmatch(name) is None:
             return None
-        record = await self._records.get_record(KIND, _key(owner, name), owner)
+        record = await self._records.get_record(KIND, secret_key(owner, name), owner)
         if record is None:
             return None
         content = _opened(record, self._key)
@@ -168,7 +213,8 @@ class SecretBox:
         content = _opened(record, self._key)
         if content is None:
             raise self._sealed_otherwise(record)
-        renewed = _closed(record.owner, _name_of(record), content, new, _shown(record).updated)
+        shown = _shown(record)
+        renewed = _closed(record.owner, shown.name, content, new, shown.updated, shown.agents)
         await self._records.put_record(renewed, replacing=record.version)
         # Also after a lost race: whoever was faster is looked at again.
         return True
@@ -178,8 +224,8 @@ class SecretBox:
         if len(page.items) >= MOST_SECRETS:
             raise refuse("too_many_secrets", owner=owner, most=MOST_SECRETS)
 
-    def _sealed(self, owner: str, name: str, content: bytes, now: datetime) -> Record:
-        return _closed(owner, name, content, self._coming or self._key, now)
+    def _sealed(self, owner: str, name: str, content: bytes, now: datetime, agents: tuple[str, ...]) -> Record:
+        return _closed(owner, name, content, self._coming or self._key, now, agents)
 
     def _sealed_otherwise(self, record: Record) -> Refusal:
         return refuse("secret_sealed_otherwise", name=_name_of(record), owner=record.owner, origin=self._key.origin)
@@ -227,11 +273,6 @@ def _content(name: str, value: object) -> bytes:
     return content
 
 
-def _key(owner: str, name: str) -> str:
-    """Names have no slash, so that the last one always stands between owner and name."""
-    return f"{owner}/{name}"
-
-
 def _name_of(record: Record) -> str:
     return record.key.rpartition("/")[2]
 
@@ -240,10 +281,11 @@ def _about(owner: str, name: str) -> bytes:
     return json.dumps([KIND, owner, name]).encode()
 
 
-def _closed(owner: str, name: str, content: bytes, key: Sealing, updated: datetime) -> Record:
+def _closed(owner: str, name: str, content: bytes, key: Sealing, updated: datetime, agents: tuple[str, ...]) -> Record:
     sealed = b64encode(key.seal(content, _about(owner, name))).decode()
-    body = json.dumps({"sealed": sealed, "updated": updated.isoformat()})
-    return Record(KIND, _key(owner, name), owner, body)
+    said = {"sealed": sealed, "updated": updated.isoformat()}
+    body = json.dumps({**said, "agents": list(agents)} if agents else said)
+    return Record(KIND, secret_key(owner, name), owner, body)
 
 
 def _opened(record: Record, key: Sealing) -> bytes | None:
@@ -265,4 +307,4 @@ def _sealed_part(record: Record) -> bytes:
 
 def _shown(record: Record) -> SecretName:
     updated = datetime.fromisoformat(json.loads(record.body)["updated"])
-    return SecretName(_name_of(record), record.owner, updated)
+    return SecretName(_name_of(record), record.owner, updated, granted_agents(record))

@@ -19,6 +19,7 @@ from .code import Code
 from .committing import Committing
 from .daily import Daily
 from .feed import Events
+from .fire_rights import FireRights
 from .key_budget import KeyBudget
 from .lanes import Lanes
 from .ledger import Ledger
@@ -77,6 +78,7 @@ class Service:
         self.tokens = Tokens(store, clock, self.accounts, self.audit)
         self.key_budget = KeyBudget(store, clock)
         self.approvals = Approvals(store, clock, commit=commit, seats=seats, audit=self.audit, told=told)
+        self.fire_rights = FireRights(store)
         self.daily = Daily(store, self.accounts)
         self.telling = Telling(store)
         self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)

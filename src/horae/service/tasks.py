@@ -66,6 +66,7 @@ class Tasks(Controls):
         who.must(Scope.WRITE)
         now = self._clock.now()
         change = self.drafting.planned(who, wish, self.drafting.new_id(now), now, paused)
+        await self._check_secrets([change])
         (task,) = await self._add(who, [change], beside, using)
         return task
 
@@ -80,12 +81,16 @@ class Tasks(Controls):
         if isinstance(wishes, Sized):
             await self._commit.check_room(who, len(wishes))
         changes = await self.drafting.planned_many(who, wishes)
+        await self._check_secrets(changes)
         made: list[_T] = []
         while changes:
             made += map(keep, await self._add(who, changes[:BULK_TASKS], beside))
             # What is written is let go of chunk by chunk: to free it all at once would hold everything up.
             del changes[:BULK_TASKS]
         return made
+
+    async def _check_secrets(self, changes: Sequence[Change]) -> None:
+        await self._grants.check_tasks(change.task for change in changes if change.task is not None)
 
     async def _add(
         self, who: Principal, changes: Sequence[Change], beside: Beside, using: object | None = None
@@ -112,6 +117,7 @@ class Tasks(Controls):
         wish, key = await self._with_own_key(who, wish, wish.key)
         now = self._clock.now()
         draft = self.drafting.draft(who, wish, now)
+        await self._grants.check(draft.owner, who.agent, draft.target, draft.payload)
         task_id = self.drafting.new_id(now)
 
         def made() -> Change:
@@ -131,6 +137,7 @@ class Tasks(Controls):
         wish, key = await self._with_own_key(who, wish, wish.key)
         now = self._clock.now()
         draft = self.drafting.draft(who, wish, now)
+        await self._grants.check(draft.owner, who.agent, draft.target, draft.payload)
         found = await self._book.find(draft.owner, key)
         if found is not None and not sees(who, found.task):
             raise refuse("key_taken", key=key)

@@ -47,8 +47,10 @@ def checked_types(types: object) -> tuple[str, ...]:
 
 
 def check_note(note: object) -> None:
-    if note != "":
-        check_text("note", note, NOTE_CHARACTERS)
+    """A note names nothing: what an emoji needs may stand in it."""
+    is_text = isinstance(note, str) and len(note) <= NOTE_CHARACTERS and note.isprintable()
+    if not is_text:
+        raise refuse_task("bad_text", name="note", value=note, most=NOTE_CHARACTERS)
 
 
 def might_be(name: object) -> bool:

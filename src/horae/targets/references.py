@@ -10,9 +10,11 @@ from urllib.parse import quote, quote_plus
 
 from ..model.outcome import Failed
 from ..model.reason import Reason
+from ..model.secret_reference import REFERENCE as REFERENCE  # noqa: PLC0414 - targets spell references with it
+from ..model.secret_reference import secret_name as secret_name  # noqa: PLC0414 - targets recognise references by it
+from ..model.secret_reference import secret_names as secret_names  # noqa: PLC0414 - see above
 from ..ports.secrets import Secrets
 
-REFERENCE: Final = "secret"
 MASK: Final = "•••"
 _SHORTEST: Final = 4
 """Shorter values would mask half of every text, and are no secrets."""
@@ -57,26 +59,6 @@ class SecretMissing(Exception):  # noqa: N818 - it says what is missing
     @property
     def outcome(self) -> Failed:
         return Failed(str(self), permanent=True, reason=Reason.TARGET_FAILED)
-
-
-def secret_name(value: Any) -> str | None:
-    """The name in a reference; None for every other value."""
-    if isinstance(value, dict) and value.keys() == {REFERENCE} and isinstance(value[REFERENCE], str):
-        return str(value[REFERENCE])
-    return None
-
-
-def secret_names(value: Any) -> Iterator[str]:
-    """All references in a JSON value, in order."""
-    name = secret_name(value)
-    if name is not None:
-        yield name
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from secret_names(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from secret_names(each)
 
 
 async def fill(value: Any, owner: str, secrets: Secrets) -> Filled:

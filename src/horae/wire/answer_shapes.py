@@ -191,7 +191,28 @@ ANSWERS: Final[dict[str, Schema]] = {
         "required": [*_TOKEN["required"], "text"],
     },
     "Stopped": _all_of(agent=_TEXT, tasks=_WHOLE, dry_run=_YES_NO),
-    "Secret": _all_of(name=_TEXT, owner=_TEXT, updated=_INSTANT),
+    "Secret": _all_of(
+        name=_TEXT,
+        owner=_TEXT,
+        updated=_INSTANT,
+        agents={"type": "array", "items": _TEXT, "description": "The agents whose tasks may reference it."},
+    ),
+    "Review": _all_of(
+        task_id=_TEXT,
+        digest={**_TEXT, "description": "What `approve` has to name."},
+        awaiting_approval={"type": "boolean"},
+        agent={**_MAYBE, "description": "The agent that made it."},
+        secrets={
+            "type": "array",
+            "items": _all_of(name=_TEXT, path=_TEXT),
+            "description": "Every reference to a secret, and where it stands.",
+        },
+        lines={
+            "type": "array",
+            "items": _TEXT,
+            "description": "The whole task for people: `path = value`, nothing left out, hidden characters as escapes.",
+        },
+    ),
     "SecretPage": _page_of("Secret"),
     "AuditRow": _all_of(
         number=_WHOLE,

@@ -17,6 +17,7 @@ _NAME_A_FIELD: Final = frozenset(
         "bad_number",
         "bad_duration",
         "bad_text",
+        "invisible_character",
         "unknown_field",
         "missing_field",
         "unknown_policy",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from ...model.checks import check_text
 from ...model.limits import NAME_CHARACTERS
 from ...model.refusals import refuse
 from .arguments.binding import Binding, bind, shown
@@ -71,8 +72,7 @@ class Registry:
             if known.source == call and known.isolate == isolate:
                 return known
             raise refuse("function_taken", name=name)
-        if not name.isprintable() or not 0 < len(name) <= NAME_CHARACTERS:
-            raise refuse("bad_text", name="name", value=name, most=NAME_CHARACTERS)
+        check_text("name", name, NAME_CHARACTERS)
         function = self._functions[name] = describe_function(name, call, isolate)
         return function
 

@@ -1,0 +1,40 @@
+"""`{"secret": "name"}` in the JSON of a target or a payload: a reference to a secret, never its value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+REFERENCE: Final = "secret"
+
+
+class SecretPlace(NamedTuple):
+    """One reference: which secret, and the keys and indexes that lead to it."""
+
+    name: str
+    path: tuple[str | int, ...]
+
+
+def secret_name(value: Any) -> str | None:
+    """The name in a reference; None for every other value."""
+    if isinstance(value, dict) and value.keys() == {REFERENCE} and isinstance(value[REFERENCE], str):
+        return str(value[REFERENCE])
+    return None
+
+
+def secret_places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[SecretPlace]:
+    """All references in a JSON value, in order."""
+    name = secret_name(value)
+    if name is not None:
+        yield SecretPlace(name, path)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from secret_places(each, (*path, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from secret_places(each, (*path, index))
+
+
+def secret_names(value: Any) -> Iterator[str]:
+    for place in secret_places(value):
+        yield place.name

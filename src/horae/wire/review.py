@@ -1,0 +1,119 @@
+"""A task as a person reviews it before it may run: every field, nothing shortened, every hidden character spelled out.
+
+`horae approve`, `horae show`, `GET /v1/tasks/{id}/review` and the MCP tools all show this one rendering.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from ..choices import Language
+from ..model.change import Facts
+from ..model.invisible import escape_hidden
+from ..model.made_by import agent_of
+from ..model.secret_reference import secret_name, secret_places
+from ..model.task import PauseCause, Task
+from ..schedule.describe import sentence
+from ..service.gate import digest_of
+from .tasks import definition_json
+
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_OPENED: Final = frozenset({"target", "payload"})
+"""Shown field by field; the other parts of a task are short, and stand in one line each."""
+_SECRET: Final = {
+    "en": "SECRET {name} is revealed to the target, at {path}",
+    "zh": "机密 {name} 会交给目标，位于 {path}",
+}
+_AGENT: Final = {"en": "made by the agent {agent}", "zh": "由智能体 {agent} 创建"}
+
+
+class ReviewedSecret(NamedTuple):
+    """A reference to a secret, and where in the task it stands."""
+
+    name: str
+    path: str
+
+
+class Review(NamedTuple):
+    """`lines` hold the whole task: who made it and its secrets first, then `path = value` with values as JSON."""
+
+    task_id: str
+    digest: str
+    agent: str | None
+    secrets: tuple[ReviewedSecret, ...]
+    means: str
+    fields: tuple[tuple[str, str], ...]
+    language: Language
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One line for each secret that would leave Horae."""
+        said = _SECRET[self.language]
+        return tuple(said.format(name=json_line(each.name), path=each.path) for each in self.secrets)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        made = () if self.agent is None else (_AGENT[self.language].format(agent=json_line(self.agent)),)
+        return (*self.warnings, *made, escape_hidden(self.means), *(f"{path} = {value}" for path, value in self.fields))
+
+
+def review_of(task: Task, language: Language = "en") -> Review:
+    shape = {"id": task.id, **definition_json(task)}
+    places = (*secret_places(shape["target"], ("target",)), *secret_places(shape["payload"], ("payload",)))
+    return Review(
+        task.id,
+        digest_of(task),
+        agent_of(task),
+        tuple(ReviewedSecret(place.name, _path(place.path)) for place in places),
+        sentence(task.schedule, language),
+        tuple(_fields(shape)),
+        language,
+    )
+
+
+def review_json(facts: Facts, language: Language = "en") -> dict[str, Any]:
+    review = review_of(facts.task, language)
+    pause = facts.standing.pause
+    return {
+        "task_id": review.task_id,
+        "digest": review.digest,
+        "awaiting_approval": pause is not None and pause.cause is PauseCause.AWAITING_APPROVAL,
+        "agent": review.agent,
+        "secrets": [each._asdict() for each in review.secrets],
+        "lines": list(review.lines),
+    }
+
+
+def json_line(value: Any) -> str:
+    """JSON on one line: texts in quotes, so that their ends are seen; hidden characters as escapes."""
+    return escape_hidden(json.dumps(value, ensure_ascii=False))
+
+
+def _fields(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in shape.items():
+        if name in _OPENED:
+            yield from _opened(value, (name,))
+        else:
+            yield name, json_line(value)
+
+
+def _opened(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and value and secret_name(value) is None:
+        for key, each in value.items():
+            yield from _opened(each, (*path, key))
+    else:
+        yield _path(path), json_line(value)
+
+
+def _path(parts: tuple[str | int, ...]) -> str:
+    """`target.headers.Accept`, `target.headers["X Odd"]`, `payload.items[0]`."""
+    found = ""
+    for part in parts:
+        if isinstance(part, str) and _PLAIN_KEY.fullmatch(part):
+            found += f".{part}" if found else part
+        else:
+            found += f"[{json_line(part)}]"
+    return found

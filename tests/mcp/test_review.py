@@ -1,0 +1,138 @@
+"""A person sees the whole task before it may run, on every front end; and an agent uses only secrets that it was granted."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from horae.wire.problems import Exit
+from tests.cli.driving import Cli
+from tests.cli.operating.test_schemas import check
+from tests.cli.terminal import Terminal
+from tests.mcp.process import desk_of
+
+CALL: dict[str, Any] = {
+    "http": {
+        "url": "https://example.com/hook",
+        "method": "PUT",
+        "headers": {"X-Token": {"secret": "tok"}, "X-Note": "plain"},
+        "body": {"text": "safe\u202eelif.exe", "long": "y" * 300 + "THE-END"},
+        "redirects": 2,
+    },
+    "payload": {"amount": 7},
+}
+EXPECTED = (
+    'SECRET "tok"',
+    "target.headers.X-Token",
+    'target.headers.X-Note = "plain"',
+    "\\u202e",
+    "THE-END",
+    "target.redirects = 2",
+    "payload.amount = 7",
+    'target.method = "PUT"',
+)
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+async def make_task(cli: Cli) -> dict[str, Any]:
+    async with desk_of(cli, "--agent", "helper") as desk:
+        return await desk("schedule_task", when="every 1h, 3 times", do=CALL, name="hook")
+
+
+def test_agent_cannot_reference_a_secret_before_it_is_granted(cli: Cli) -> None:
+    cli("secret", "set", "tok", "-", stdin="hush-hush")
+    refused = asyncio.run(refused_with(cli))
+    assert refused == ("secret_not_granted", "horae secret grant tok --agent helper --owner local")
+    # The hint works as written.
+    assert cli(*refused[1].split()[1:]).code == Exit.OK
+    made = asyncio.run(make_task(cli))
+    assert made["awaiting_approval"] is True
+
+
+async def refused_with(cli: Cli) -> tuple[str, str]:
+    async with desk_of(cli, "--agent", "helper") as desk:
+        line = await desk.line("schedule_task", when="every 1h, 3 times", do=CALL, name="hook")
+        code = await desk.refused("schedule_task", when="every 1h, 3 times", do=CALL, name="hook")
+        return code, line[line.index("horae secret grant") :].rstrip(".")
+
+
+def test_secret_that_does_not_exist_is_refused_like_one_without_a_grant(cli: Cli) -> None:
+    assert asyncio.run(refused_with(cli))[0] == "secret_not_granted"
+
+
+def test_grants_are_listed_and_taken_back(cli: Cli) -> None:
+    cli("secret", "set", "tok", "-", stdin="hush-hush")
+    check("secret", cli("secret", "grant", "tok", "--agent", "helper", "--json").json)
+    assert cli("secret", "grant", "tok", "--agent", "helper", "--json").json["agents"] == ["helper"]
+    listed = cli("secret", "ls", "--json")
+    check("secrets", listed.json)
+    assert listed.json[0]["agents"] == ["helper"]
+    assert "helper" in cli("secret", "ls").out
+    cli("secret", "set", "tok", "-", stdin="another")
+    assert cli("secret", "ls", "--json").json[0]["agents"] == ["helper"], "a new value keeps its grants"
+    assert cli("secret", "rotate").code == Exit.OK
+    assert cli("secret", "ls", "--json").json[0]["agents"] == ["helper"], "a new key keeps the grants"
+    assert cli("secret", "revoke", "tok", "--agent", "helper", "--json").json["agents"] == []
+    assert cli("secret", "grant", "absent", "--agent", "helper").code == Exit.NOT_FOUND
+    assert cli("secret", "grant", "tok", "--agent", "no such name").code == Exit.INVALID
+
+
+def test_approve_shows_the_whole_task_on_a_terminal_of_80_columns(cli: Cli) -> None:
+    cli("secret", "set", "tok", "-", stdin="hush-hush")
+    cli("secret", "grant", "tok", "--agent", "helper")
+    made = asyncio.run(make_task(cli))
+    with Terminal(cli, "approve", "hook", COLUMNS="80") as terminal:
+        terminal.wait_for("[y/N]")
+        for expected in EXPECTED:
+            assert expected in terminal.shown
+        assert "\u202e" not in terminal.raw
+        assert terminal.shown.index('SECRET "tok"') < terminal.shown.index("target.url")
+        terminal.press("y\n")
+        assert terminal.ended() == Exit.OK
+    shown = cli("show", "hook").out
+    for expected in EXPECTED:
+        assert expected in shown
+    assert "\u202e" not in shown
+    assert "\u202e" not in cli("show", "hook", "--json").out
+    assert made["review"] is not None
+    for expected in EXPECTED:
+        assert any(expected in line for line in made["review"])
+
+
+def test_approval_is_refused_when_the_grant_was_taken_back(cli: Cli) -> None:
+    cli("secret", "set", "tok", "-", stdin="hush-hush")
+    cli("secret", "grant", "tok", "--agent", "helper")
+    asyncio.run(make_task(cli))
+    cli("secret", "revoke", "tok", "--agent", "helper")
+    refused = cli("approve", "hook", "--yes", "--json")
+    assert (refused.code, refused.problem["code"]) == (Exit.NOT_ALLOWED, "secret_not_granted")
+
+
+def test_edit_cannot_bring_in_a_secret_without_a_grant(cli: Cli) -> None:
+    asyncio.run(edit_scene(cli))
+
+
+async def edit_scene(cli: Cli) -> None:
+    async with desk_of(cli, "--agent", "helper") as desk:
+        await desk("schedule_task", when="every 1h, 3 times", do={"http": "https://example.com/hook"}, name="hook")
+        assert await desk.refused("update_task", id="hook", do=CALL) == "secret_not_granted"
+        line = {"payload": {"key": {"secret": "tok"}}}
+        assert await desk.refused("update_task", id="hook", do={**CALL, **line}) == "secret_not_granted"
+        shown = (await desk("get_task", id="hook"))["review"]
+        assert 'target.url = "https://example.com/hook"' in shown
+
+
+def test_show_quotes_arguments_so_that_they_cannot_be_mistaken(cli: Cli) -> None:
+    allowed = {"HORAE_COMMAND_ALLOW": "*"}
+    done = cli("add", "every 1h", "--name", "args", "--command", "--", "echo", "a b", "c", "", **allowed)
+    assert done.code == Exit.OK, done.err
+    shown = cli("show", "args").out
+    assert 'target.argv = ["echo", "a b", "c", ""]' in shown
+    assert "echo 'a b' c ''" in shown

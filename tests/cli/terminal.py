@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from types import TracebackType
 from typing import Self
 
@@ -23,15 +26,20 @@ _CLOCK = SystemClock()
 class Terminal:
     """`with Terminal(cli, "resume", "x") as terminal:` then `wait_for` what it shows, and `press` what it asks for."""
 
-    def __init__(self, cli: Cli, *arguments: str, **environment: str) -> None:
+    def __init__(self, cli: Cli, *arguments: str, columns: int | None = None, **environment: str) -> None:
+        """`columns` is the width of the terminal itself; without it, a variable says 100."""
         self._ours, theirs = pty.openpty()
+        known = cli.environment(**({"TERM": "xterm", "COLUMNS": "100", "LINES": "50"} | environment))
+        if columns is not None:
+            known = {name: value for name, value in known.items() if name not in ("COLUMNS", "LINES")}
+            fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "horae", *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
             cwd=cli.directory,
-            env=cli.environment(**({"TERM": "xterm", "COLUMNS": "100", "LINES": "50"} | environment)),
+            env=known,
             start_new_session=True,
         )
         os.close(theirs)

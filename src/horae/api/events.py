@@ -69,7 +69,8 @@ async def list_events(
     task: TaskOf = None,
     limit: Limit = 100,
 ) -> Response:
-    wanted = Wanted(_kinds(types), task)
+    whose = None if task is None else await house_of(request).service.tasks.resolve(who, task)
+    wanted = Wanted(_kinds(types), whose)
     position = _position(request, after)
     manner = MANNERS.get((_kind_of_answer(request), who.scope is None))
     house = house_of(request)

@@ -103,7 +103,7 @@ async def list_runs_of_task(  # noqa: PLR0913 - every condition by its name
     facts = await house.service.tasks.get(who, task_id)
     zone, now = facts.task.schedule.zone or zone_of(request, who), house.clock.now()
     since_at, until_at = moment(since, zone, now), moment(until, zone, now, last=True)
-    wanted = RunFilter(None, task_id, run_states(state), since_at, until_at)
+    wanted = RunFilter(None, facts.task.id, run_states(state), since_at, until_at)
     if q is not None:
         wanted = narrowed_runs(wanted, q, zone, now)
     return await _page(request, who, wanted, chosen(fields, RUN_FIELDS), limit, cursor)

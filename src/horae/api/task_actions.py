@@ -151,6 +151,7 @@ async def resume_task(
 async def run_task(request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False) -> Response:
     await _said(request, ())
     before = await _before(request, who, task_id)
+    task_id = before.task.id
     planned = await _tasks(request, dry_run=dry_run).queue_now(who, task_id)
     name = run_id(task_id, Origin.MANUAL, planned, 1)
     trace = first_traceparent(task_id, Origin.MANUAL, planned)

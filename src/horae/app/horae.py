@@ -163,8 +163,9 @@ class Horae(Running):
         return Listing(self, TaskFilter(owner, _states(state), name, lane, pairs, text), limit)
 
     async def get_run(self, run: str) -> RunHandle:
-        """A run by its id."""
-        return RunHandle(self, (await self.service.runs.get(self.who, run)).task_id, run)
+        """A run by its id, or by as much of it as is unique."""
+        found = await self.service.runs.get(self.who, run)
+        return RunHandle(self, found.task_id, found.id)
 
     async def why(self, task: TaskHandle | str, at: datetime | str | None = None) -> Explanation:
         """Why it did, or did not, run then: an instant, `2026-11-15 02:00` in the task's zone, `yesterday`, or the newest."""

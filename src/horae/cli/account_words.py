@@ -66,6 +66,7 @@ NO_TOKENS: Final = Words("No tokens.", "没有令牌。")
 
 # --- owners ------------------------------------------------------------------------------------------------------------
 
+OWNER: Final = Words("OWNER", "所有者")
 OWNER_TITLES: Final = Words("NAME|ROLE|ZONE|CREATED|STATE|NOTE", "名称|角色|时区|创建|状态|备注")
 OWNER_STATES: Final = {
     "active": Words("active", "正常"),

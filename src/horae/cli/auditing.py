@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
+from typing import Final
+
 import typer
 
+from ..model.ids import EPOCH, SHORT_DIGITS, SHORT_TASK_DIGITS
 from ..model.page import Page
 from ..service.audit import AuditRow
 from ..wire.accounts import audit_json, verdict_json
@@ -14,8 +19,13 @@ from .families import AFTER, LIMIT, limit_said, new_family
 from .frame import command
 from .out import Out
 from .pieces import Cell
-from .signs import full_time
+from .signs import time_cells
+from .table import Fit
+from .words import TIMES_IN
 from .workplace import Workplace, at_work, is_there
+
+_ID: Final = re.compile(r"[a-z]{3}_[0-9a-f]{20,}")
+_FITS: Final = (Fit(2), Fit(), Fit(), Fit(wrap=12), Fit(4), Fit(1, wrap=8), Fit(5), Fit(3))
 
 
 def register(app: typer.Typer) -> None:
@@ -28,26 +38,36 @@ def register(app: typer.Typer) -> None:
 def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """Show who did what, newest first."""
 
-    async def work(app: Workplace) -> tuple[Page[AuditRow], str]:
-        return await app.service.audit.page(app.who, after, limit), app.zone
+    async def work(app: Workplace) -> tuple[Page[AuditRow], str, datetime]:
+        return await app.service.audit.page(app.who, after, limit), app.zone, app.clock.now()
 
-    page, zone = at_work(out, work) if is_there(out) else (Page[AuditRow](()), "UTC")
+    page, zone, now = at_work(out, work) if is_there(out) else (Page[AuditRow](()), "UTC", EPOCH)
     if out.json:
         out.data([audit_json(each) for each in page.items])
     elif out.quiet:
         out.ids([str(each.number) for each in page.items])
     elif page.items:
-        out.table(out.told(words.AUDIT_TITLES).split("|"), [_row(out, each, zone) for each in page.items])
+        times = time_cells(out, [each.at for each in page.items], zone, now)
+        rows = [_row(out, each, at) for each, at in zip(page.items, times, strict=True)]
+        out.table(out.told(words.AUDIT_TITLES).split("|"), rows, _FITS)
+        if out.on_terminal:
+            out.note(TIMES_IN, zone=zone)
     if not page.items:
         out.note(words.NO_AUDIT)
     if page.after is not None:
         offer_more(out, "audit ls", {"--limit": limit_said(limit)}, page.after)
 
 
-def _row(out: Out, row: AuditRow, zone: str) -> list[Cell]:
+def _row(out: Out, row: AuditRow, at: str) -> list[Cell]:
     by = row.by if row.agent is None else f"{row.by} ({row.agent})"
-    at = full_time(row.at, zone, out.language)
-    return [str(row.number), at, row.action, row.subject, row.owner, by, row.actor, row.via]
+    subject, actor = (_short(out, each) for each in (row.subject, row.actor))
+    return [str(row.number), at, row.action, subject, row.owner, by, actor, row.via]
+
+
+def _short(out: Out, name: str) -> str:
+    """Subjects and actors are ids or names; an id has one underscore before its digits."""
+    digits = SHORT_TASK_DIGITS if name.startswith("tsk_") else SHORT_DIGITS
+    return out.short_ids((name,), digits)[name] if _ID.fullmatch(name) else name
 
 
 def verify(out: Out) -> None:

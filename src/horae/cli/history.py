@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, NamedTuple
 
 import typer
 
 from ..model.event import Numbered, Sequenced
+from ..model.ids import EPOCH, SHORT_DIGITS
 from ..model.page import LARGEST_PAGE, Page
 from ..model.refusals import refuse as refuse_task
 from ..model.run import Run, RunState
@@ -23,11 +26,24 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
 from .runsof import FAILURES, run_of
-from .signs import NOTHING, fine, first_line, full_time, planned_text, sign_of, state_of_run
+from .signs import (
+    NOTHING,
+    clock_time,
+    fine,
+    first_line,
+    full_time,
+    planned_text,
+    sign_of,
+    state_of_run,
+    time_column,
+)
+from .table import Fit
 from .tailing import Tail, said_by
 from .workplace import Workplace, at_work, is_there
 
 _PAGE: Final = 100
+_TRY, _ERROR = 5, 7
+_FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=12), Fit(wrap=14), Fit(2), Fit(4), Fit(5), Fit(), Fit(3, cut=20))
 _LIMIT = typer.Option(_PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page.")
 
 
@@ -37,6 +53,7 @@ class Rows(NamedTuple):
     page: Page[Run]
     tasks: dict[str, Task]
     zone: str
+    now: datetime = EPOCH
 
 
 class _Asking(NamedTuple):
@@ -81,7 +98,7 @@ def runs(
     elif out.quiet:
         out.ids([run.id for run in rows.page.items])
     elif rows.page.items:
-        out.table(out.told(words.RUN_TITLES).split("|"), [_row(out, rows, run) for run in rows.page.items])
+        _show_table(out, rows)
     if not rows.page.items:
         out.note(words.NO_RUNS)
     if rows.page.after is not None:
@@ -120,7 +137,7 @@ async def _rows(app: Workplace, asking: _Asking, limit: int, after: str | None) 
         if facts is None and wanted.task_id is not None:
             wanted = wanted._replace(task_id=(await app.service.tasks.named(app.who, wanted.task_id)).task.id)
     page = await app.service.runs.page(app.who, wanted, after, limit)
-    return Rows(page, await app.tasks_of(page.items), zone)
+    return Rows(page, await app.tasks_of(page.items), app.zone, now)
 
 
 def _run_json(out: Out, rows: Rows, run: Run) -> dict[str, object]:
@@ -130,18 +147,52 @@ def _run_json(out: Out, rows: Rows, run: Run) -> dict[str, object]:
     )
 
 
-def _row(out: Out, rows: Rows, run: Run) -> list[Cell]:
+def _show_table(out: Out, rows: Rows) -> None:
+    runs = rows.page.items
+    names = out.short_ids((run.id for run in runs), SHORT_DIGITS)
+    cells = [_row(out, rows, run, names[run.id], when) for run, when in zip(runs, _planned(out, rows), strict=True)]
+    titles, fits = out.told(words.RUN_TITLES).split("|"), _FITS
+    if out.on_terminal:
+        # What says the same in every row says nothing.
+        shown = [number for number in range(len(titles)) if number not in _left_out(runs)]
+        titles, cells = [titles[each] for each in shown], [[row[each] for each in shown] for row in cells]
+        fits = tuple(_FITS[each] for each in shown)
+    out.table(titles, cells, fits)
+    if out.on_terminal:
+        out.aside(Piece(out.told(words.TIMES_IN, zone=rows.zone), "dim"))
+
+
+def _planned(out: Out, rows: Rows) -> list[str]:
+    """When each was planned; of a stretch, from when to when."""
+    if not out.on_terminal:
+        return [planned_text(run, rows.zone, out.language) for run in rows.page.items]
+    first = time_column(
+        [run.planned if run.span is None else run.span.first for run in rows.page.items], rows.zone, rows.now
+    )
+    return [
+        at
+        if run.span is None or run.span.count == 1
+        else f"{at} … {clock_time(run.span.last, rows.zone, run.span.first, out.language)}"
+        for run, at in zip(rows.page.items, first, strict=True)
+    ]
+
+
+def _left_out(runs: Sequence[Run]) -> set[int]:
+    first_tries = {_TRY} if all(run.attempt == 1 for run in runs) else set()
+    return first_tries if any(run.error for run in runs) else first_tries | {_ERROR}
+
+
+def _row(out: Out, rows: Rows, run: Run, name: str, planned: str) -> list[Cell]:
     task = rows.tasks.get(run.task_id)
-    zone = (task and task.schedule.zone) or rows.zone
     took = NOTHING if run.started is None or run.ended is None else fine(run.ended - run.started)
     return [
         [sign_of(run), f" {state_of_run(run, 'en' if out.plain else out.language)}"],
         run.task_id if task is None else task.name,
-        planned_text(run, zone, out.language),
+        planned,
         NOTHING if run.lateness is None else f"+{fine(run.lateness)}",
         took,
         str(run.attempt),
-        Piece(run.id, "dim"),
+        Piece(name, "dim"),
         Piece(first_line(run.error or ""), "bad"),
     ]
 

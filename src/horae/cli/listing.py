@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 import typer
 
 from ..model.change import Facts
-from ..model.ids import EPOCH
+from ..model.ids import EPOCH, SHORT_TASK_DIGITS
 from ..model.page import LARGEST_PAGE
 from ..model.run import Run, RunState
 from ..model.task import TaskState
@@ -22,14 +22,27 @@ from .filtering import FILTERS, task_filter
 from .frame import Said, command
 from .out import Out
 from .pieces import Cell, Piece
-from .signs import count_of, last_cell, next_cell, state_cell, was_missed, when_cell
+from .signs import count_of, last_cell, next_column, state_cell, was_missed, when_cell
+from .table import STAYS, Fit
 from .workplace import Workplace, at_work, is_there, place_of
 
 Sort = Literal["created", "next"]
 _DAY: Final = timedelta(days=1)
 PAGE: Final = 100
+FINISHED: Final = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
+_UNFINISHED: Final = frozenset(TaskState) - FINISHED
 _MOST_SORTED: Final = 10_000
 _MISSED: Final = ("skipped:missed_skipped", "skipped:merged", "skipped:stale")
+
+
+class _Asking(NamedTuple):
+    """`hides`: finished tasks are left out."""
+
+    query: TaskFilter
+    sort: Sort
+    limit: int | None
+    after: str | None
+    hides: bool
 
 
 class Listed(NamedTuple):
@@ -42,6 +55,8 @@ class Listed(NamedTuple):
     overview: dict[str, int]
     now: datetime
     zone: str
+    hidden: int = 0
+    """So many finished tasks fit as well, and are not shown."""
 
 
 def register(app: typer.Typer) -> None:
@@ -55,40 +70,46 @@ def ls(
     sort: Sort = typer.Option("created", "--sort", help="In order of creation, or of what comes next."),
     limit: int = typer.Option(PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page."),
     after: str | None = typer.Option(None, "--after", help="Go on after this one; the page before says it."),
-    everything: bool = typer.Option(False, "--all", help="All pages at once."),
+    everything: bool = typer.Option(False, "--all", "-a", help="Also what is finished, and all pages at once."),
 ) -> None:
     """List tasks."""
     query = task_filter(wanted)
-    if not is_there(out):
-        listed = None
-    else:
-        listed = at_work(out, lambda app: _listed(app, query, sort, None if everything else limit, after))
+    asking = _Asking(query, sort, None if everything else limit, after, hides=not everything and query.states is None)
+    listed = at_work(out, lambda app: _listed(app, asking)) if is_there(out) else None
     if listed is None or not listed.tasks:
-        _tell_none(out, filtered=query != TaskFilter() or after is not None)
+        _tell_none(out, filtered=query != TaskFilter() or after is not None, hidden=listed.hidden if listed else 0)
     elif out.json:
         out.data([_json(out, listed, facts) for facts in listed.tasks])
     elif out.quiet:
         out.ids([facts.task.id for facts in listed.tasks])
     else:
         _tell(out, listed)
+    if listed is not None and listed.tasks and listed.hidden and not (out.json or out.plain):
+        out.note(words.FINISHED_HIDDEN, number=listed.hidden)
     if listed is not None and listed.after is not None:
         asked = {f"--{name}": value for name, value in wanted.items()}
         offer_more(out, "ls", {**asked, "--limit": limit if limit != PAGE else None}, listed.after)
 
 
-async def _listed(app: Workplace, query: TaskFilter, sort: Sort, limit: int | None, after: str | None) -> Listed:
-    tasks, following = await _tasks(app, query, sort, limit, after)
+async def _listed(app: Workplace, asking: _Asking) -> Listed:
+    query, hidden = asking.query, 0
+    if asking.hides:
+        hidden = (await app.service.tasks.count(app.who, query._replace(states=FINISHED))).number
+        # Without anything to hide, the plain filter is the cheaper one.
+        query = query._replace(states=_UNFINISHED) if hidden else query
+    tasks, following = await _tasks(app, query, asking.sort, asking.limit, asking.after)
     overview = await app.service.overview.now(app.who)
     now = app.clock.now()
     counts = {state.value: number for state, number in overview.tasks.items()} | {"missed": _all_missed(overview)}
     missed = await _missed(app, now) if counts["missed"] else Counter[str]()
-    return Listed(tasks, await app.service.tasks.latest(app.who, tasks), missed, following, counts, now, app.zone)
+    last = await app.service.tasks.latest(app.who, tasks)
+    return Listed(tasks, last, missed, following, counts, now, app.zone, hidden)
 
 
 async def _tasks(
     app: Workplace, query: TaskFilter, sort: Sort, limit: int | None, after: str | None
 ) -> tuple[tuple[Facts, ...], str | None]:
-    if sort == "next" and query == TaskFilter() and limit is not None:
+    if sort == "next" and query in (TaskFilter(), TaskFilter(states=_UNFINISHED)) and limit is not None:
         return await app.service.tasks.upcoming(app.who, limit), None
     if sort == "next":
         found = await _every(app, query, _MOST_SORTED)
@@ -137,29 +158,60 @@ def _json(out: Out, listed: Listed, facts: Facts) -> dict[str, Any]:
 
 
 def _tell(out: Out, listed: Listed) -> None:
-    titles = out.told(words.TASK_TITLES).split("|")
-    out.table(titles, [_row(out, listed, facts) for facts in listed.tasks])
+    columns = _columns(out, listed)
+    titles, fits = [out.told(words.TASK_COLUMNS[each]) for each in columns], [columns[each] for each in columns]
+    out.table(titles, [[row[each] for each in columns] for row in _rows(out, listed)], fits)
     if not out.plain:
         out.aside(Piece(_footer(out, listed), "dim"))
 
 
-def _row(out: Out, listed: Listed, facts: Facts) -> list[Cell]:
-    task, language = facts.task, out.language
-    row: list[Cell] = [
-        task.name,
-        when_cell(task.schedule, listed.zone, language),
-        last_cell(listed.last.get(task.id), listed.missed[task.id], listed.now, language),
-        next_cell(facts, listed.zone, listed.now, language),
-        state_cell(facts, "en" if out.plain else language),
+def _columns(out: Out, listed: Listed) -> dict[str, Fit]:
+    """The owner is shown where there are several; the id on a terminal, and it stays where names do not tell tasks apart."""
+    if out.plain:
+        return dict.fromkeys(("name", "when", "last", "next", "state", "id"), STAYS)
+    columns = {
+        "name": Fit(wrap=12),
+        "when": Fit(1, wrap=14),
+        "last": Fit(2, cut=14),
+        "next": STAYS,
+        "state": Fit(wrap=10),
+    }
+    if len({facts.task.owner for facts in listed.tasks}) > 1:
+        columns = {"owner": Fit(1, wrap=8), **columns}
+    if out.on_terminal:
+        names = Counter(facts.task.name for facts in listed.tasks)
+        columns["id"] = Fit(1 if names and names.most_common(1)[0][1] > 1 else 3)
+    return columns
+
+
+def _rows(out: Out, listed: Listed) -> list[dict[str, Cell]]:
+    language = out.language
+    ids = out.short_ids((facts.task.id for facts in listed.tasks), SHORT_TASK_DIGITS)
+    coming = next_column(listed.tasks, listed.zone, listed.now, language)
+    return [
+        {
+            "owner": facts.task.owner,
+            "name": facts.task.name,
+            "when": when_cell(facts.task.schedule, listed.zone, language),
+            "last": last_cell(listed.last.get(facts.task.id), listed.missed[facts.task.id], listed.now, language),
+            "next": following,
+            "state": state_cell(facts, "en" if out.plain else language),
+            "id": Piece(ids[facts.task.id], "dim"),
+        }
+        for facts, following in zip(listed.tasks, coming, strict=True)
     ]
-    return [*row, task.id] if out.plain else row
 
 
 def _footer(out: Out, listed: Listed) -> str:
     counts = listed.overview
-    total = sum(counts[state] for state in TaskState)
-    failing = counts["failed"] + sum(1 for facts in listed.tasks if _is_failing(facts))
-    troubles = {"failing": failing, "paused": counts["paused"], "missed": counts["missed"]}
+    total = sum(counts[state] for state in TaskState if not listed.hidden or state not in FINISHED)
+    failing = sum(1 for facts in listed.tasks if _is_failing(facts))
+    troubles = {
+        "failing": failing,
+        "failed": counts["failed"],
+        "paused": counts["paused"],
+        "missed": counts["missed"],
+    }
     told = "".join(f" · {out.told(words.SO_MANY[name], number=each)}" for name, each in troubles.items() if each)
     return out.told(words.TASKS_FOOTER, shown=len(listed.tasks), total=total, troubles=told, zone=listed.zone)
 
@@ -168,10 +220,12 @@ def _is_failing(facts: Facts) -> bool:
     return facts.standing.state is TaskState.ACTIVE and facts.standing.failures > 0
 
 
-def _tell_none(out: Out, *, filtered: bool) -> None:
+def _tell_none(out: Out, *, filtered: bool, hidden: int) -> None:
     if out.json:
         out.data([])
-    if filtered:
+    if hidden:
+        out.note(words.ONLY_FINISHED, number=hidden)
+    elif filtered:
         out.note(words.NONE_FIT)
     else:
         out.note(words.NO_TASKS_YET, path=place_of(out))

@@ -18,11 +18,13 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece, Style
 from .refusals import refuse
-from .signs import clock_time, full_time, short
+from .signs import clock_time, short, time_cells
+from .table import Fit
 from .workplace import Workplace, at_work, is_there
 
 _DRAIN: Final = "drain"
 _BETWEEN_LOOKS: Final = 0.2
+_FITS: Final = (Fit(), Fit(wrap=8), Fit(5), Fit(3), Fit(2), Fit(), Fit(4), Fit())
 _STYLES: Final[dict[NodeState, Style]] = {NodeState.LIVE: "good", NodeState.DRAINING: "odd", NodeState.SILENT: "bad"}
 
 
@@ -65,7 +67,9 @@ def _list(out: Out) -> None:
     elif out.quiet:
         out.ids([each.node.id for each in found])
     elif now is not None and found:
-        out.table(out.told(words.NODE_TITLES).split("|"), [_row(out, each, now, zone) for each in found])
+        out.table(out.told(words.NODE_TITLES).split("|"), _table(out, found, now, zone), _FITS)
+        if out.on_terminal:
+            out.aside(Piece(out.told(words.TIMES_IN, zone=zone), "dim"))
     if not found:
         out.note(words.NO_ENGINE)
 
@@ -76,15 +80,23 @@ async def _seen(app: Workplace) -> tuple[tuple[NodeSeen, ...], datetime | None, 
     return await app.service.nodes.all(app.who, is_gone), app.clock.now(), app.zone
 
 
-def _row(out: Out, seen: NodeSeen, now: datetime, zone: str) -> list[Cell]:
-    node = seen.node
-    renewed = out.told(words.RENEWED_AGO, at=clock_time(node.renewed, zone, now, out.language), ago=short(seen.ago))
+def _table(out: Out, found: Sequence[NodeSeen], now: datetime, zone: str) -> list[list[Cell]]:
+    names = out.short_ids(seen.node.id for seen in found)
+    joined = time_cells(out, [seen.node.joined for seen in found], zone, now)
     return [
-        node.id,
+        _row(out, seen, names[seen.node.id], since, clock_time(seen.node.renewed, zone, now, out.language))
+        for seen, since in zip(found, joined, strict=True)
+    ]
+
+
+def _row(out: Out, seen: NodeSeen, name: str, since: str, renewed: str) -> list[Cell]:
+    node = seen.node
+    return [
+        name,
         node.host or "–",
         node.version,
-        full_time(node.joined, zone, out.language),
-        renewed,
+        since,
+        out.told(words.RENEWED_AGO, at=renewed, ago=short(seen.ago)),
         f"{node.load}/{node.capacity}" if node.capacity else str(node.load),
         f"{node.offset.total_seconds():+.3f} s" if node.offset else "0",
         Piece(out.told(words.NODE_STATES[seen.state]), _STYLES[seen.state]),

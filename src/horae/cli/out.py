@@ -6,17 +6,18 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 
 from ..choices import Language
+from ..model.ids import MOMENT_DIGITS, short_ids
 from ..model.invisible import escape_hidden
 from . import words
 from .pieces import Cell, Piece, painted
 from .refusals import refuse
-from .table import laid_out, tabbed
+from .table import Fit, laid_out, tabbed
 from .width import padded
 from .words import Words
 
@@ -76,13 +77,22 @@ class Out:
         rest: Sequence[str | Piece] = (cell,) if isinstance(cell, str | Piece) else cell
         self.line(("  ", Piece(padded(label, _LABEL), style), " ", *rest))
 
-    def table(self, titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
-        """Tab separated where that was asked for; cut only on a terminal."""
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a table is for a person at a terminal: then ids are short and dates are not repeated."""
+        return not self.plain and sys.stdout.isatty()
+
+    def short_ids(self, ids: Iterable[str], digits: int = MOMENT_DIGITS) -> dict[str, str]:
+        """Ids as a table shows them: unique prefixes on a terminal, whole elsewhere."""
+        return short_ids(ids, digits) if self.on_terminal else {each: each for each in ids}
+
+    def table(self, titles: Sequence[str], rows: Sequence[Sequence[Cell]], fits: Sequence[Fit] | None = None) -> None:
+        """Tab separated where that was asked for; it gives way only on a terminal."""
         if self.plain:
             lines = tabbed(rows)
         else:
-            room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-            lines = laid_out(titles, rows, room=room, colour=self._coloured(sys.stdout))
+            room = shutil.get_terminal_size().columns if self.on_terminal else None
+            lines = laid_out(titles, rows, room=room, colour=self._coloured(sys.stdout), fits=fits)
         for each in lines:
             write(sys.stdout, each)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 import typer
 
 from ..model.account import Limit, Owner
+from ..model.ids import EPOCH
 from ..model.page import Page
 from ..model.principal import Quotas, Role
 from ..model.refusals import refuse as refuse_task
@@ -19,12 +20,14 @@ from .families import AFTER, LIMIT, limit_said, new_family
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
-from .signs import NOTHING, fine, full_time
-from .words import Words
+from .signs import NOTHING, fine, full_time, time_cells
+from .table import Fit
+from .words import TIMES_IN, Words
 from .workplace import Workplace, at_work, is_there
 
 _NAME = typer.Argument(..., metavar="NAME")
 _NEVER = "never"
+_FITS: Final = (Fit(wrap=12), Fit(), Fit(1, wrap=8), Fit(2), Fit(), Fit(3, cut=10))
 
 
 def register(app: typer.Typer) -> None:
@@ -40,24 +43,27 @@ def register(app: typer.Typer) -> None:
 def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """List owners."""
 
-    async def work(app: Workplace) -> tuple[Page[Owner], str]:
-        return await app.service.accounts.page(app.who, after, limit), app.zone
+    async def work(app: Workplace) -> tuple[Page[Owner], str, datetime]:
+        return await app.service.accounts.page(app.who, after, limit), app.zone, app.clock.now()
 
-    page, zone = at_work(out, work) if is_there(out) else (Page[Owner](()), "UTC")
+    page, zone, now = at_work(out, work) if is_there(out) else (Page[Owner](()), "UTC", EPOCH)
     if out.json:
         out.data([owner_json(each) for each in page.items])
     elif out.quiet:
         out.ids([each.name for each in page.items])
     elif page.items:
-        out.table(out.told(words.OWNER_TITLES).split("|"), [_row(out, each, zone) for each in page.items])
+        times = time_cells(out, [each.created for each in page.items], zone, now)
+        rows = [_row(out, each, made) for each, made in zip(page.items, times, strict=True)]
+        out.table(out.told(words.OWNER_TITLES).split("|"), rows, _FITS)
+        if out.on_terminal:
+            out.note(TIMES_IN, zone=zone)
     if not page.items:
         out.note(words.NO_OWNERS)
     if page.after is not None:
         offer_more(out, "owner ls", {"--limit": limit_said(limit)}, page.after)
 
 
-def _row(out: Out, owner: Owner, zone: str) -> list[Cell]:
-    made = full_time(owner.created, zone, out.language)
+def _row(out: Out, owner: Owner, made: str) -> list[Cell]:
     return [owner.name, owner.role.value, owner.zone or NOTHING, made, _state(out, owner), owner.note]
 
 

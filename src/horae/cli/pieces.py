@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from .width import columns
@@ -55,12 +55,58 @@ def cut(cell: Cell, width: int) -> tuple[Piece, ...]:
     kept: list[Piece] = []
     left = width - 1
     for text, style in whole:
-        shown = _beginning(text, left)
+        shown = _whole_words(text, _beginning(text, left))
         kept.append(Piece(shown + ("" if shown == text else "…"), style))
         left -= columns(shown)
         if shown != text:
             break
     return tuple(kept)
+
+
+def wrapped(cell: Cell, width: int) -> Iterator[tuple[Piece, ...]]:
+    """Lines of at most this width, broken between words where there are any, else between letters."""
+    letters = [(letter, style) for text, style in pieces_of(cell) for letter in text]
+    while letters:
+        end = _line_end([letter for letter, _ in letters], width)
+        yield _joined(letters[:end])
+        letters = letters[end:]
+        while letters and letters[0][0] == " ":
+            del letters[0]
+
+
+def _line_end(letters: Sequence[str], width: int) -> int:
+    taken = 0
+    for number, letter in enumerate(letters):
+        taken += columns(letter)
+        if taken > width and number:
+            if letter == " " or columns(letter) == 2:
+                return number
+            # A Chinese sign may end a line as a space does.
+            spaces = (
+                each for each in range(number, 0, -1) if letters[each - 1] in " -/" or columns(letters[each - 1]) == 2
+            )
+            return next(spaces, number)
+    return len(letters)
+
+
+def _joined(letters: Sequence[tuple[str, Style]]) -> tuple[Piece, ...]:
+    found: list[Piece] = []
+    for letter, style in letters:
+        if found and found[-1].style == style:
+            found[-1] = Piece(found[-1].text + letter, style)
+        else:
+            found.append(Piece(letter, style))
+    if found:
+        found[-1] = Piece(found[-1].text.rstrip(" "), found[-1].style)
+    return tuple(found)
+
+
+def _whole_words(text: str, beginning: str) -> str:
+    """Up to the end of a word, unless the first one is longer than that or there are no spaces."""
+    if len(beginning) == len(text) or " " in (text[len(beginning)], beginning[-1:]):
+        return beginning.rstrip(" ") if len(beginning) < len(text) else beginning
+    end = beginning.rfind(" ")
+    return beginning[:end].rstrip(" ") if end > 0 else beginning
 
 
 def _beginning(text: str, width: int) -> str:

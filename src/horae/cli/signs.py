@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,8 +17,9 @@ from ..schedule.preview import fires_in, in_words
 from ..schedule.value import Schedule
 from ..wire.tasks import next_due
 from . import words
+from .out import Out
 from .pieces import Cell, Piece, Style
-from .render import offset, reading, weekday
+from .render import offset, weekday
 from .width import padded
 
 NOTHING: Final = "–"
@@ -97,36 +99,80 @@ def state_cell(facts: Facts, language: Language) -> Cell:
     return Piece(state, "" if standing.state is TaskState.ACTIVE else "dim")
 
 
-def next_cell(facts: Facts, zone: str, now: datetime, language: Language) -> Cell:
-    """`in 41 s  09:00`; with the day where it is not within one."""
-    due = next_due(facts)
-    if facts.live:
-        return Piece(words.RUNNING_NOW.told(language), "odd")
-    if due is None:
-        return Piece(NOTHING, "dim")
-    return [padded_ahead(due - now, language), Piece(clock_time(due, zone, now, language), "dim")]
+def next_column(tasks: Sequence[Facts], zone: str, now: datetime, language: Language) -> list[Cell]:
+    """`in 41 s  09:00` for each task; with the day where it is not within one, and seconds if any of them has some."""
+    due = [None if facts.live else next_due(facts) for facts in tasks]
+    seconds = has_seconds(each for each in due if each is not None)
+    cells: list[Cell] = []
+    for facts, at in zip(tasks, due, strict=True):
+        if facts.live:
+            cells.append(Piece(words.RUNNING_NOW.told(language), "odd"))
+        elif at is None:
+            cells.append(Piece(NOTHING, "dim"))
+        else:
+            when = clock_time(at, zone, now, language, seconds=seconds)
+            cells.append([padded_ahead(at - now, language), Piece(when, "dim")])
+    return cells
+
+
+def has_seconds(instants: Iterable[datetime]) -> bool:
+    """Whether a column needs seconds: then all of its times have them."""
+    return any(each.second for each in instants)
 
 
 def padded_ahead(ahead: timedelta, language: Language) -> str:
     return padded(in_words(ahead, language), 13 if language == "en" else 16) + " "
 
 
-def clock_time(at: datetime, zone: str, now: datetime, language: Language) -> str:
+def clock_time(at: datetime, zone: str, now: datetime, language: Language, *, seconds: bool = True) -> str:
     """The shortest that leaves no doubt: the time of day within a day, the weekday within six, else the date."""
     (fire,) = fires_in(zone, [at.replace(microsecond=0)])
     ahead = abs(at - now)
+    clock = f"{fire.local:%H:%M:%S}" if seconds else f"{fire.local:%H:%M}"
     if ahead < timedelta(hours=20):
-        return f"{fire.local:%H:%M:%S}" if fire.local.second else f"{fire.local:%H:%M}"
+        return clock
     if ahead < timedelta(days=6):
-        return f"{weekday(fire.local, language)} {fire.local:%H:%M}"
-    return reading(fire.local)
+        return f"{weekday(fire.local, language)} {clock}"
+    return f"{fire.local:%Y-%m-%d} {clock}"
+
+
+def time_column(instants: Sequence[datetime | None], zone: str, now: datetime) -> list[str]:
+    """`11-17 09:00:05`: a column of times to the second. A date or an offset is not repeated from the row above, and where
+    all times are of today there is no date."""
+    fires = iter(fires_in(zone, [each.replace(microsecond=0) for each in instants if each is not None]))
+    local = [None if each is None else next(fires).local for each in instants]
+    (today,) = fires_in(zone, [now.replace(microsecond=0)])
+    days = {each.date() for each in local if each is not None}
+    years = {day.year for day in days}
+    offsets = {offset(each) for each in local if each is not None}
+    date = "" if days <= {today.local.date()} else "%m-%d " if years <= {today.local.year} else "%Y-%m-%d "
+    cells: list[str] = []
+    above: datetime | None = None
+    for each in local:
+        if each is None:
+            cells.append(NOTHING)
+            continue
+        day = each.strftime(date)
+        if above is not None and above.date() == each.date():
+            day = " " * len(day)
+        moved = len(offsets) > 1 and (above is None or offset(above) != offset(each))
+        cells.append(f"{day}{each:%H:%M:%S}{' ' + offset(each) if moved else ''}")
+        above = each
+    return cells
+
+
+def time_cells(out: Out, instants: Sequence[datetime | None], zone: str, now: datetime) -> list[str]:
+    """A column of times: on a terminal without repetitions, elsewhere each whole."""
+    if out.on_terminal:
+        return time_column(instants, zone, now)
+    return [NOTHING if each is None else full_time(each, zone, out.language) for each in instants]
 
 
 def full_time(at: datetime, zone: str, language: Language) -> str:
     """`Mon 2026-11-16 09:00:00 +08:00`."""
     (fire,) = fires_in(zone, [at])
-    local = fire.local.replace(microsecond=fire.local.microsecond // 1000 * 1000)
-    return f"{weekday(local, language)} {reading(local.replace(microsecond=0))} {offset(local)}"
+    local = fire.local
+    return f"{weekday(local, language)} {local:%Y-%m-%d %H:%M:%S} {offset(local)}"
 
 
 def planned_text(run: Run, zone: str, language: Language) -> str:

@@ -15,7 +15,7 @@ from . import words
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
-from .signs import clock_time, fine, padded_ahead, short, sign_of
+from .signs import clock_time, fine, has_seconds, padded_ahead, short, sign_of
 from .workplace import Workplace, at_work, in_memory, is_there, place_of
 
 _FEW = 5
@@ -99,10 +99,11 @@ def _running_line(found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
 
 def upcoming_lines(out: Out, found: Overview, zone: str) -> list[Cell]:
     lines: list[Cell] = []
+    seconds = has_seconds(due for facts in found.upcoming if (due := next_due(facts)) is not None)
     for facts in found.upcoming:
         due = next_due(facts)
         if due is not None:
-            when = clock_time(due, zone, found.at, out.language)
+            when = clock_time(due, zone, found.at, out.language, seconds=seconds)
             lines.append([padded_ahead(due - found.at, out.language), Piece(f"{when}  ", "dim"), facts.task.name])
     return lines
 

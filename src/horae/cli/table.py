@@ -1,22 +1,62 @@
-"""A table for people: columns side by side, cut only where a terminal is too narrow for them."""
+"""A table for people. On a terminal it fits the width: columns are dropped by rank, then texts wrap, then rows stack."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from .pieces import Cell, Piece, cut, painted, plain, wide
+from .pieces import Cell, Piece, cut, painted, plain, wide, wrapped
 
-_BETWEEN: Final = 2
+_GAP: Final = 2
+_INDENT: Final = 2
 _NARROWEST: Final = 8
 
 
-def laid_out(titles: Sequence[str], rows: Sequence[Sequence[Cell]], *, room: int | None, colour: bool) -> Iterator[str]:
-    """`room` is the width of the terminal; None where there is none, and then nothing is cut."""
+class Fit(NamedTuple):
+    """How a column gives way on a narrow terminal.
+
+    The highest `rank` is dropped first; columns of rank 0 and 1 always stay. `cut`: it may be shortened, at the end of a
+    word, to this width. `wrap`: when no column is left to drop, its texts may wrap at this width.
+    """
+
+    rank: int = 0
+    cut: int | None = None
+    wrap: int | None = None
+
+
+STAYS: Final = Fit()
+_DEFAULT: Final = Fit(wrap=_NARROWEST)
+_ALWAYS_SHOWN: Final = 1
+
+
+def laid_out(
+    titles: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    room: int | None,
+    colour: bool,
+    fits: Sequence[Fit] | None = None,
+) -> Iterator[str]:
+    """`room` is the width of the terminal; None where there is none, and then nothing gives way."""
     whole: list[Sequence[Cell]] = [[Piece(title, "dim") for title in titles], *rows]
-    widths = _fitting([max(wide(row[number]) for row in whole) for number in range(len(titles))], room)
+    natural = [max(wide(row[number]) for row in whole) for number in range(len(titles))]
+    columns = list(range(len(titles)))
+    widths: list[int] | None = natural
+    if room is not None:
+        ways = list(fits) if fits is not None else [_DEFAULT] * len(titles)
+        columns = _kept(ways, natural, room)
+        widths = _fitting([ways[each] for each in columns], [natural[each] for each in columns], room)
+    if widths is None:
+        for row in rows:
+            yield from _stacked([row[each] for each in columns], room or 0, colour=colour)
+        return
+    may_cut = [fits is not None and fits[each].cut is not None for each in columns]
     for row in whole:
-        yield _line(row, widths, colour=colour)
+        cells = [
+            cut(row[each], width) if short else row[each]
+            for each, width, short in zip(columns, widths, may_cut, strict=True)
+        ]
+        yield from _lines(cells, widths, colour=colour)
 
 
 def tabbed(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
@@ -25,21 +65,64 @@ def tabbed(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
         yield "\t".join(plain(cell) for cell in row)
 
 
-def _fitting(widths: list[int], room: int | None) -> list[int]:
-    """The widest column gives way first, again and again, until all of them fit or none has anything left to give."""
-    if room is None:
-        return widths
-    while sum(widths) + _BETWEEN * (len(widths) - 1) > room:
-        widest = max(range(len(widths)), key=widths.__getitem__)
-        if widths[widest] <= _NARROWEST:
-            break
-        widths[widest] -= 1
-    return widths
+def _kept(ways: Sequence[Fit], natural: Sequence[int], room: int) -> list[int]:
+    """Columns that stay: the highest rank goes first, and only as many as must."""
+    kept = list(range(len(ways)))
+    while True:
+        least = [natural[each] if (cut := ways[each].cut) is None else min(natural[each], cut) for each in kept]
+        highest = max((ways[each].rank for each in kept), default=0)
+        if _total(least) <= room or highest <= _ALWAYS_SHOWN:
+            return kept
+        # Of several with this rank the last one goes.
+        kept.remove(max(each for each in kept if ways[each].rank == highest))
 
 
-def _line(row: Sequence[Cell], widths: Sequence[int], *, colour: bool) -> str:
-    shown = []
-    for cell, width in zip(row, widths, strict=True):
-        fitting = cut(cell, width)
-        shown.append(painted(fitting, colour=colour) + " " * (width - wide(fitting)))
-    return (" " * _BETWEEN).join(shown).rstrip()
+def _fitting(ways: Sequence[Fit], natural: Sequence[int], room: int) -> list[int] | None:
+    """First what may be cut gives way, then what may wrap, the widest first; None when that is not enough."""
+    widths = list(natural)
+    for least in ([way.cut for way in ways], [way.wrap for way in ways]):
+        while _total(widths) > room:
+            able = [each for each, bound in enumerate(least) if bound is not None and widths[each] > bound]
+            if not able:
+                break
+            widths[max(able, key=widths.__getitem__)] -= 1
+    return widths if _total(widths) <= room else None
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _lines(row: Sequence[Cell], widths: Sequence[int], *, colour: bool) -> Iterator[str]:
+    """One line, or as many as the tallest cell needs."""
+    cells = [_within(cell, width) for cell, width in zip(row, widths, strict=True)]
+    for number in range(max(map(len, cells))):
+        shown = []
+        for cell, width in zip(cells, widths, strict=True):
+            part: Cell = cell[number] if number < len(cell) else ""
+            shown.append(painted(part, colour=colour) + " " * (width - wide(part)))
+        yield (" " * _GAP).join(shown).rstrip()
+
+
+def _within(cell: Cell, width: int) -> list[Cell]:
+    return [cell] if wide(cell) <= width else list(wrapped(cell, width))
+
+
+def _stacked(row: Sequence[Cell], room: int, *, colour: bool) -> Iterator[str]:
+    """One row as a paragraph: cells side by side as far as they fit, the lines after the first indented."""
+    line, taken = "", 0
+    for cell in row:
+        if not plain(cell).strip():
+            continue
+        gap = _GAP if taken else 0
+        if taken and taken + gap + wide(cell) > room:
+            yield line
+            line, taken, gap = " " * _INDENT, _INDENT, 0
+        parts = _within(cell, max(_NARROWEST, room - taken - gap))
+        for number, part in enumerate(parts):
+            if number:
+                yield line
+                line, taken, gap = " " * _INDENT, _INDENT, 0
+            line += " " * gap + painted(part, colour=colour)
+            taken += gap + wide(part)
+    yield line

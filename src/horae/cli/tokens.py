@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import typer
 
@@ -20,9 +20,12 @@ from .families import AFTER, LIMIT, limit_said, new_family
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
-from .signs import NOTHING, full_time
+from .signs import NOTHING, time_cells
+from .table import Fit
+from .words import TIMES_IN
 from .workplace import Workplace, at_work, is_there
 
+_FITS: Final = (Fit(), Fit(wrap=8), Fit(1, wrap=6), Fit(3), Fit(4), Fit(6), Fit(5), Fit())
 _OWNER = typer.Option(None, "--owner", help="Whose. Default: yours; of a list, everybody's that you may see.")
 
 
@@ -87,23 +90,36 @@ def ls(out: Out, *, owner: str | None = _OWNER, limit: int = LIMIT, after: str |
     elif out.quiet:
         out.ids([each.id for each in tokens])
     elif listed is not None and tokens:
-        out.table(out.told(words.TOKEN_TITLES).split("|"), [_row(out, listed, each) for each in tokens])
+        out.table(out.told(words.TOKEN_TITLES).split("|"), _table(out, listed), _FITS)
+        if out.on_terminal:
+            out.note(TIMES_IN, zone=listed.zone)
     if not tokens:
         out.note(words.NO_TOKENS)
     if listed is not None and listed.page.after is not None:
         offer_more(out, "token ls", {"--owner": owner, "--limit": limit_said(limit)}, listed.page.after)
 
 
-def _row(out: Out, listed: Listed, token: Token) -> list[Cell]:
+def _table(out: Out, listed: Listed) -> list[list[Cell]]:
+    tokens = listed.page.items
+    names = out.short_ids(token.id for token in tokens)
+    made = time_cells(out, [token.created for token in tokens], listed.zone, listed.now)
+    ends = time_cells(out, [token.expires for token in tokens], listed.zone, listed.now)
+    return [
+        _row(out, listed, token, (names[token.id], *times)) for token, *times in zip(tokens, made, ends, strict=True)
+    ]
+
+
+def _row(out: Out, listed: Listed, token: Token, shown: tuple[str, ...]) -> list[Cell]:
+    name, made, ends = shown
     state = "revoked" if token.revoked is not None else "valid" if token.valid(listed.now) else "expired"
     return [
-        token.id,
+        name,
         token.name,
         token.owner,
         " ".join(sorted(token.scopes)),
         token.agent or NOTHING,
-        full_time(token.created, listed.zone, out.language),
-        NOTHING if token.expires is None else full_time(token.expires, listed.zone, out.language),
+        made,
+        ends,
         Piece(out.told(words.TOKEN_STATES[state]), "good" if state == "valid" else "dim"),
     ]
 

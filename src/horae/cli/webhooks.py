@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Final
+
 import typer
 
 from ..model.page import Page
@@ -13,12 +16,18 @@ from .families import AFTER, LIMIT, limit_said, new_family
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
-from .signs import NOTHING, first_line, full_time
+from .signs import NOTHING, first_line, full_time, time_cells
+from .table import Fit
+from .words import TIMES_IN
 from .workplace import Workplace, at_work, is_there
 
 _ID = typer.Argument(..., metavar="WEBHOOK", help="Its id: whk_….")
 _DISABLED = {Disabled.FAILING: "silent"}
 """To go on failing, and to be disabled for it, are two things."""
+_FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=20), Fit(3, wrap=8), Fit(1, wrap=8), Fit(2, cut=10))
+_DELIVERY_FITS: Final = (Fit(), Fit(1, wrap=12), Fit(1), Fit(1), Fit(3), Fit(2, cut=12))
+_DELIVERY_DIGITS: Final = 14
+"""Microseconds of its creation."""
 
 
 def register(app: typer.Typer) -> None:
@@ -85,10 +94,15 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
     elif out.quiet:
         out.ids([each.id for each in page.items])
     elif page.items:
+        names = out.short_ids(each.id for each in page.items)
         rows: list[list[Cell]] = [
-            [each.id, each.url, _types(out, each), _state(out, each, zone), each.note] for each in page.items
+            [names[each.id], each.url, _types(out, each), _state(out, each, zone), each.note] for each in page.items
         ]
-        out.table(out.told(words.WEBHOOK_TITLES).split("|"), rows)
+        titles, fits = out.told(words.WEBHOOK_TITLES).split("|"), _FITS
+        if len({each.owner for each in page.items}) > 1:
+            rows = [[row[0], each.owner, *row[1:]] for row, each in zip(rows, page.items, strict=True)]
+            titles, fits = [titles[0], out.told(words.OWNER), *titles[1:]], (fits[0], Fit(1, wrap=6), *fits[1:])
+        out.table(titles, rows, fits)
     if not page.items:
         out.note(words.NO_WEBHOOKS)
     if page.after is not None:
@@ -158,29 +172,34 @@ def _tell_attempt(out: Out, delivery: Delivery) -> None:
 def deliveries(out: Out, *, webhook: str = _ID, limit: int = LIMIT, after: str | None = AFTER) -> None:
     """List what was sent there, newest first."""
 
-    async def work(app: Workplace) -> tuple[Page[Delivery], str]:
-        return await app.service.webhooks.deliveries(app.who, webhook, after, limit), app.zone
+    async def work(app: Workplace) -> tuple[Page[Delivery], str, datetime]:
+        return await app.service.webhooks.deliveries(app.who, webhook, after, limit), app.zone, app.clock.now()
 
-    page, zone = at_work(out, work)
+    page, zone, now = at_work(out, work)
     if out.json:
         out.data([delivery_json(each) for each in page.items])
     elif out.quiet:
         out.ids([each.id for each in page.items])
     elif page.items:
-        out.table(out.told(words.DELIVERY_TITLES).split("|"), [_row(out, each, zone) for each in page.items])
+        names = out.short_ids((each.id for each in page.items), _DELIVERY_DIGITS)
+        times = time_cells(out, [each.created for each in page.items], zone, now)
+        rows = [_row(out, each, names[each.id], at) for each, at in zip(page.items, times, strict=True)]
+        out.table(out.told(words.DELIVERY_TITLES).split("|"), rows, _DELIVERY_FITS)
+        if out.on_terminal:
+            out.note(TIMES_IN, zone=zone)
     if not page.items:
         out.note(words.NO_DELIVERIES)
     if page.after is not None:
         offer_more(out, "webhook deliveries", {"webhook": webhook, "--limit": limit_said(limit)}, page.after)
 
 
-def _row(out: Out, delivery: Delivery, zone: str) -> list[Cell]:
+def _row(out: Out, delivery: Delivery, name: str, at: str) -> list[Cell]:
     last = delivery.attempts[-1] if delivery.attempts else None
     answer = NOTHING if last is None else f"{last.status or ''} {first_line(last.answer)}".strip()
     return [
-        delivery.id,
+        name,
         delivery.kind,
-        full_time(delivery.created, zone, out.language),
+        at,
         out.told(words.DELIVERY_STATES[delivery.state.value]),
         str(len(delivery.attempts)),
         answer,
@@ -189,9 +208,10 @@ def _row(out: Out, delivery: Delivery, zone: str) -> list[Cell]:
 
 def remove(out: Out, *, webhook: str = _ID) -> None:
     """Tell an address nothing any more."""
-    out.confirm(words.REMOVE_WEBHOOK, id=webhook)
-    at_work(out, lambda app: app.service.webhooks.remove(app.who, webhook))
+    found = at_work(out, lambda app: app.service.webhooks.get(app.who, webhook))
+    out.confirm(words.REMOVE_WEBHOOK, id=found.id)
+    at_work(out, lambda app: app.service.webhooks.remove(app.who, found.id))
     if out.json:
-        out.data({"removed": webhook})
+        out.data({"removed": found.id})
     else:
-        out.line(("✓ ", out.told(words.WEBHOOK_GONE, id=webhook)))
+        out.line(("✓ ", out.told(words.WEBHOOK_GONE, id=found.id)))

@@ -119,7 +119,15 @@ MISSED_WHILE_PAUSED: Final = Words("Paused {length}, {number} missed.", "已暂�
 
 # --- lists -------------------------------------------------------------------------------------------------------------
 
-TASK_TITLES: Final = Words("NAME|WHEN|LAST|NEXT|STATE", "名称|时间|上次|下次|状态")
+TASK_COLUMNS: Final[dict[str, Words]] = {
+    "owner": Words("OWNER", "所有者"),
+    "name": Words("NAME", "名称"),
+    "when": Words("WHEN", "时间"),
+    "last": Words("LAST", "上次"),
+    "next": Words("NEXT", "下次"),
+    "state": Words("STATE", "状态"),
+    "id": Words("ID", "标识"),
+}
 RUN_TITLES: Final = Words("STATE|TASK|PLANNED|LATE|TOOK|TRY|RUN|", "状态|任务|计划时间|延迟|用时|尝试|运行|")
 LANE_TITLES: Final = Words("LANE|LIMIT|TAKEN", "通道|上限|占用")
 NODE_TITLES: Final = Words(
@@ -141,16 +149,26 @@ TASKS_FOOTER: Final = Words(
     "{shown} of {total} tasks{troubles} · times in {zone}", "共 {total} 个任务,显示 {shown} 个{troubles} · 时区 {zone}"
 )
 SO_MANY: Final[dict[str, Words]] = {
-    "failing": Words("{number} failing", "{number} 个失败"),
+    "failing": Words("{number} failing", "{number} 个连续失败"),
+    "failed": Words("{number} failed", "{number} 个已放弃"),
     "paused": Words("{number} paused", "{number} 个暂停"),
     "missed": Words("{number} missed in 24 h", "24 小时内错过 {number} 次"),
 }
+TIMES_IN: Final = Words("times in {zone}", "时区 {zone}")
 MORE: Final = Words("more: {command}", "更多:{command}")
 NO_TASKS_YET: Final = Words(
     'no tasks yet in {path}; try: horae add "every 10s" --say tick',
     '{path} 中还没有任务;可以试试:horae add "every 10s" --say tick',
 )
 NONE_FIT: Final = Words("no task fits; horae ls shows all", "没有符合条件的任务;horae ls 显示全部")
+FINISHED_HIDDEN: Final = Words(
+    "finished and hidden: {number}; horae ls --all shows them",
+    "{number} 个已结束的任务未显示;horae ls --all 显示全部",
+)
+ONLY_FINISHED: Final = Words(
+    "no unfinished tasks; horae ls --all shows what is finished: {number}",
+    "没有未完成的任务;horae ls --all 显示 {number} 个已结束的任务",
+)
 NO_RUNS: Final = Words("no runs", "没有运行记录")
 NO_LINES: Final = Words("it said nothing", "没有输出")
 NO_EVENTS: Final = Words("no events", "没有事件")

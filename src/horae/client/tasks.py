@@ -17,6 +17,7 @@ from ..model.run import Run
 from ..model.task import Task
 from ..ports.store import TaskFilter
 from ..service.edits import Edited, Edits, fire_changes
+from ..service.finding import Counted
 from ..service.wishes import Wish
 from ..wire.facts import read_facts
 from ..wire.moments import utc
@@ -98,6 +99,12 @@ class RemoteTasks:
         del who
         asked = [("include", "last"), *asked_for(wanted)]
         return await paged(self._connection, _TASKS, self._listed, asked, after, limit)
+
+    async def count(self, who: Principal, wanted: TaskFilter = _ALL) -> Counted:
+        """How many fit, as the server counts them."""
+        del who
+        asked = [*asked_for(wanted), ("limit", "1"), ("count", "estimated")]
+        return await understood(self._connection, _counted, await self._connection.get(_TASKS, asked))
 
     async def upcoming(self, who: Principal, limit: int = 20) -> tuple[Facts, ...]:
         del who
@@ -200,3 +207,7 @@ def asked_for(wanted: TaskFilter) -> list[tuple[str, str]]:
     asked = [(name, value) for name, value in said if value is not None]
     asked += [("state", state.value) for state in sorted(wanted.states or ())]
     return asked + [("label", f"{name}={value}") for name, value in wanted.labels]
+
+
+def _counted(said: Any) -> Counted:
+    return Counted(int(said["count"]), bool(said["more"]))

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from itertools import takewhile
 from typing import Final
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 ENTROPY: Final = 10
 """Bytes of randomness in the name of a task or node: 80 bits."""
-_STEP: Final = 7
+_STEP: Final = 9
+_RANDOM: Final = 1 << (8 * ENTROPY)
+_WHOLE: Final = 12 + 2 * ENTROPY
+"""Digits of an id behind its kind: twelve of milliseconds, then the randomness."""
+MOMENT_DIGITS: Final = 12
+"""Shown of a node, token or webhook: its milliseconds."""
+_DIGITS: Final = frozenset("0123456789abcdef")
+LEAST_DIGITS: Final = 8
+"""A prefix has at least so many digits: it spans a minute, and a lookup reads a small range of an index."""
+SHORT_DIGITS: Final = 16
+"""Shown of a run: its milliseconds and 16 random bits, so that a retry or a task of the same instant is told apart."""
+SHORT_TASK_DIGITS: Final = 18
+"""Shown of a task: tasks that are made in bulk share their milliseconds and lie closer together (`rising`)."""
 
 
 def microseconds(instant: datetime) -> int:
@@ -32,13 +45,36 @@ def named(prefix: str, at: datetime, entropy: bytes) -> str:
 def rising(prefix: str, at: datetime, entropy: Callable[[int], bytes]) -> Iterator[str]:
     """Names for many things of one instant, each after the one before: in a store, neighbours are written together.
 
-    The first is as random as any, and so is every step: seven bytes of it cannot be guessed either.
+    The first is as random as any, and so is every step: nine bytes of it cannot be guessed either. The steps are large,
+    so that a short prefix tells two neighbours apart; when the randomness is used up, the next millisecond follows.
     """
     milliseconds = max(0, microseconds(at) // 1000)
     number = int.from_bytes(entropy(ENTROPY)) >> 1
     while True:
         yield f"{prefix}_{milliseconds:012x}{number:020x}"
         number += 1 + int.from_bytes(entropy(_STEP))
+        if number >= _RANDOM:
+            milliseconds += 1
+            number = int.from_bytes(entropy(ENTROPY)) >> 1
+
+
+def is_shortened(kind: str, text: str) -> bool:
+    """Whether a text can be the beginning of an id of this kind, and is not a whole one."""
+    digits = text.removeprefix(f"{kind}_")
+    return digits != text and LEAST_DIGITS <= len(digits) < _WHOLE and set(digits) <= _DIGITS
+
+
+def short_ids(ids: Iterable[str], digits: int = MOMENT_DIGITS) -> dict[str, str]:
+    """The shortest prefix of each id that no other of these ids has, with at least so many digits behind its kind."""
+    found: dict[str, str] = {}
+    ordered = sorted(set(ids))
+    before = 0
+    for each, following in zip(ordered, [*ordered[1:], ""], strict=False):
+        after = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(each, following, strict=False)))
+        least = each.find("_") + 1 + digits
+        found[each] = each[: max(least, before + 1, after + 1)]
+        before = after
+    return found
 
 
 def run_id(task_id: str, origin: str, planned: datetime, attempt: int) -> str:

@@ -187,16 +187,16 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "no_such_task": Entry(
         NotFound,
         "There is no task '{id}'.",
-        "Check the id; it may have been deleted.",
+        "Check the name, or give at least the first 12 characters of the id; it may have been deleted.",
         "没有任务“{id}”。",
-        "请检查标识;它可能已被删除。",
+        "请检查名称,或至少给出标识的前 12 个字符;它可能已被删除。",
     ),
     "no_such_run": Entry(
         NotFound,
         "There is no run '{id}'.",
-        "Check the id; old runs are removed by retention.",
+        "Give at least the first 12 characters of the id; old runs are removed by retention.",
         "没有运行“{id}”。",
-        "请检查标识;旧的运行会按保留策略删除。",
+        "请至少给出标识的前 12 个字符;旧的运行会按保留策略删除。",
     ),
     "task_cancelled": Entry(
         Conflict,
@@ -280,6 +280,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "'{name}' could be several tasks: {found}.",
         "Give more of the id.",
         "“{name}”可能指多个任务:{found}。",
+        "请给出更完整的标识。",
+    ),
+    "ambiguous_id": Entry(
+        Conflict,
+        "Several ids begin with '{id}': {found}.",
+        "Give more of the id.",
+        "有多个标识以“{id}”开头:{found}。",
         "请给出更完整的标识。",
     ),
     "no_such_node": Entry(

@@ -218,6 +218,15 @@ class Book(Protocol):
     async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         """Newest planned first."""
 
+    async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
+        """Ids of tasks that begin with a prefix, sorted; a range of the index, whatever the number of tasks."""
+
+    async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
+        """Up to `limit` ids of runs that begin with a prefix, sorted.
+
+        The prefix names at least a minute of planned instants (`model/ids.py`), so that the range of the index is small.
+        """
+
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         """The tasks of which something comes due next, soonest first; the facts carry no lanes."""
 

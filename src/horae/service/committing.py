@@ -14,6 +14,7 @@ from ..model.task import FRESH, Standing, Task, TaskState
 from ..ports.store import Book
 from .audit import Audit
 from .checks import check_id
+from .id_prefix import resolve_task
 from .quotas import bytes_of
 from .rights import sees
 from .seats import Move, Pass, Seats
@@ -61,6 +62,7 @@ class Committing:
     async def change(self, who: Principal, task_id: str, decide: ControlDecision, deed: Deed) -> Facts:
         """One task, decided on and written; what is not theirs answers like what is not there."""
         check_id(task_id, "no_such_task")
+        task_id = await resolve_task(self._book, who, task_id)
 
         async def write(room: Pass) -> Facts | None:
             def whole(facts: Facts) -> Change:

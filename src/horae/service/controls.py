@@ -24,6 +24,7 @@ from .edits import Edited, Edits, Keep, fire_changes
 from .finding import Finding
 from .gate import check_open
 from .grants import SecretGrants
+from .id_prefix import resolve_run, resolve_task
 from .quotas import check_schedule
 from .refusals import refuse
 from .seats import Keeping
@@ -134,6 +135,7 @@ class Controls(Finding):
 
     async def run_now(self, who: Principal, task_id: str) -> str:
         """One extra occurrence; the id that its first run will have."""
+        task_id = await resolve_task(self._book, who, task_id)
         planned = await self.queue_now(who, task_id)
         return run_id(task_id, Origin.MANUAL, planned, 1)
 
@@ -164,6 +166,7 @@ class Controls(Finding):
         once more."""
         who.must(Scope.RUN)
         now = self._clock.now()
+        task_id = await resolve_task(self._book, who, task_id)
         before = await self._backfilled_before(who, task_id, first, last) if again else 0
 
         def decide(facts: Facts) -> Change:
@@ -186,6 +189,7 @@ class Controls(Finding):
     async def cancel_run(self, who: Principal, task_id: str, run_id: str) -> Facts:
         who.must(Scope.RUN)
         now = self._clock.now()
+        run_id = await resolve_run(self._book, who, run_id)
         deed = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
         return await self._change(who, task_id, lambda facts: control.cancel_run(facts, run_id, now), deed)
 

@@ -16,6 +16,7 @@ from ..model.tally import EVERYBODY, NO_HOUR, STATE
 from ..model.task import TaskState
 from ..ports.store import TaskFilter
 from .checks import check_id, check_page, check_wanted
+from .id_prefix import list_tasks, resolve_task, tasks_by_prefix
 from .rights import is_foreign, own_key, seen_by, sees
 from .seats import Keeping
 
@@ -40,10 +41,14 @@ class Finding:
     async def get(self, who: Principal, task_id: str) -> Facts:
         who.must(Scope.READ)
         check_id(task_id, "no_such_task")
-        facts = await self._book.facts(task_id, who.scope)
+        facts = await self._book.facts(await resolve_task(self._book, who, task_id), who.scope)
         if facts is None or not sees(who, facts.task):
             raise refuse("no_such_task", id=task_id)
         return facts
+
+    async def resolve(self, who: Principal, task_id: str) -> str:
+        """The whole id where a part of it was given; what nothing is called stays as it is."""
+        return await resolve_task(self._book, who, task_id)
 
     async def keyed(self, who: Principal, key: str, owner: str | None = None) -> Facts | None:
         """The one with this natural key; None when there is none, or it is not theirs to see."""
@@ -121,19 +126,21 @@ class Finding:
         for found in (await self._book.facts(name, who.scope), await self.keyed(who, name)):
             if found is not None and sees(who, found.task):
                 return found
-        for wanted in (TaskFilter(name=name), TaskFilter(prefix=name), TaskFilter(text=name)):
-            among = await self._among(seen_by(who, wanted))
+        for wanted in (TaskFilter(name=name), None, TaskFilter(text=name)):
+            if wanted is None:
+                among = await tasks_by_prefix(self._book, who, name) if name else []
+            else:
+                among = await self._among(seen_by(who, wanted))
             if len(among) == 1:
                 return among[0]
             if among:
-                found_ids = ", ".join(each.task.id for each in among)
-                raise refuse("ambiguous_name", name=name, found=found_ids)
+                raise refuse("ambiguous_name", name=name, found=list_tasks([each.task for each in among]))
         raise refuse("no_such_task", id=name)
 
     async def _among(self, wanted: TaskFilter) -> list[Facts]:
         """The first few; of those that have a text somewhere in their name, the ones that begin with it."""
         begins = wanted.text or ""
-        if not (wanted.name or wanted.prefix or wanted.text):
+        if not (wanted.name or wanted.text):
             # Everything begins with nothing, and nobody means that.
             return []
         found: list[Facts] = []

@@ -21,6 +21,7 @@ from ..model.task import past_of
 from ..ports.store import Book, RunFilter
 from ..schedule import iterate
 from .checks import check_id
+from .id_prefix import resolve_task
 from .moments import Stretch, asked_stretch
 from .outages import Outage, Outages
 from .rights import sees
@@ -61,14 +62,14 @@ class Ledger:
         else:
             stretch = asked_stretch(at, facts.task.schedule.zone or zone, now)
             instant = await self._within(who, facts, stretch, now, _meant(at))
-        rows = await self._book.runs(RunFilter(who.scope, task_id, since=instant, until=instant), limit=_ROWS)
+        rows = await self._book.runs(RunFilter(who.scope, facts.task.id, since=instant, until=instant), limit=_ROWS)
         found = explain(facts, rows.items, instant, now)
         return Why(facts, instant, found, await self._outage(found, instant))
 
     async def _facts(self, who: Principal, task_id: str) -> Facts:
         who.must(Scope.READ)
         check_id(task_id, "no_such_task")
-        facts = await self._book.facts(task_id, who.scope)
+        facts = await self._book.facts(await resolve_task(self._book, who, task_id), who.scope)
         if facts is None or not sees(who, facts.task):
             raise refuse("no_such_task", id=task_id)
         return facts

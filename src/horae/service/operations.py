@@ -30,6 +30,7 @@ from ..ports.store import TaskFilter
 from .audit import Audit
 from .bulk import Action, Listing
 from .checks import check_page, check_wanted
+from .id_prefix import resolve_record
 from .operation_refusals import refuse
 from .operation_work import Carrying, Permission, Work
 from .webhook_checks import might_be
@@ -129,10 +130,10 @@ class Operations:
             if operation.state is not OperationState.RUNNING:
                 raise refuse("operation_over", id=name, state=operation.state.value)
             wanted = operation._replace(cancelling=True)
-            row = self._audit.row(who, "operation.cancel", name, owner=operation.owner)
+            row = self._audit.row(who, "operation.cancel", operation.id, owner=operation.owner)
             if await self._records.write_records([Writing(operation_record(wanted), operation.version), *row]):
-                if name in self._carried:
-                    self._carried[name].end(OperationState.CANCELLED)
+                if operation.id in self._carried:
+                    self._carried[operation.id].end(OperationState.CANCELLED)
                 return wanted._replace(version=operation.version + 1)
         raise refuse("operation_contested", id=name)
 
@@ -170,7 +171,8 @@ class Operations:
         return operation_from(record).as_of(self._clock.now())
 
     async def _found(self, who: Principal, name: str) -> Operation:
-        record = await self._records.get_record(OPERATION, name, who.scope) if might_be(name) else None
+        found = await resolve_record(self._records, who.scope, OPERATION, "opn", name) if might_be(name) else None
+        record = None if found is None else await self._records.get_record(OPERATION, found, who.scope)
         operation = None if record is None else self._read(record)
         if operation is None or not _sees(who, operation):
             raise refuse("no_such_operation", id=name, days=KEPT.days)

@@ -26,6 +26,7 @@ from .audit import Audit
 from .checks import check_id, check_page, check_position, check_wanted
 from .committing import Committing, Deed
 from .gate import check_open
+from .id_prefix import resolve_run, resolve_task
 from .rights import is_foreign, sees
 from .seats import Seats
 
@@ -67,6 +68,8 @@ class Runs:
         if is_foreign(who, wanted.owner):
             return Page(())
         seen = wanted if who.scope is None else wanted._replace(owner=who.scope)
+        if seen.task_id is not None:
+            seen = seen._replace(task_id=await resolve_task(self._store, who, seen.task_id))
         try:
             page = await self._store.runs(seen, after, limit)
             return page if who.agent is None else await self._guests_page(who, seen, page, limit)
@@ -96,7 +99,7 @@ class Runs:
 
     async def _found(self, who: Principal, run_id: str) -> Run:
         check_id(run_id, "no_such_run")
-        found = await self._store.run(run_id, who.scope)
+        found = await self._store.run(await resolve_run(self._store, who, run_id), who.scope)
         if found is None or (who.agent is not None and not await self._of_guest(who, (found,))):
             raise refuse("no_such_run", id=run_id)
         return found
@@ -108,8 +111,8 @@ class Runs:
         check_position("after", after)
         if limit != _ALL_LINES:
             check_page(None, limit)
-        await self.get(who, run_id)
-        return await self._journal.lines(run_id, after, limit)
+        run = await self.get(who, run_id)
+        return await self._journal.lines(run.id, after, limit)
 
     async def cancel(self, who: Principal, run_id: str) -> Run:
         """Ask a run to end; what no node holds ends at once."""
@@ -117,10 +120,10 @@ class Runs:
         run, now = await self._found(who, run_id), self._clock.now()
         if not run.live:
             raise refuse("run_over", state=run.state.value)
-        deed = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
-        await self._commit.change(who, run.task_id, lambda facts: control.cancel_run(facts, run_id, now), deed)
+        deed = Deed("run.cancel", lambda _facts, _change: {"run": run.id})
+        await self._commit.change(who, run.task_id, lambda facts: control.cancel_run(facts, run.id, now), deed)
         self._told(None)
-        return await self._found(who, run_id)
+        return await self._found(who, run.id)
 
     async def retry(self, who: Principal, run_id: str) -> Facts:
         """The occurrence of this run is attempted once more, with the same idempotency key."""

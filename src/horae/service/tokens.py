@@ -37,6 +37,7 @@ from ..ports.store import Book
 from .accounts import Accounts
 from .audit import Audit
 from .checks import check_page
+from .id_prefix import resolve_record
 from .races import unless_changed
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, refuse_agent
@@ -254,8 +255,17 @@ class Tokens:
             return await self._store.write_records(beside)
         return await unless_changed(self._store.set_lane(agent_lane(token.owner, token.agent), runs, beside=beside))
 
+    async def _resolved(self, who: Principal, token_id: str) -> str | None:
+        """The whole id; None where no token is called so."""
+        if not isinstance(token_id, str):
+            return None
+        letters = TOKEN_PREFIX.rstrip("_")
+        found = await resolve_record(self._store, who.scope, TOKEN_KIND, letters, token_id)
+        return found if _might_be(found) else None
+
     async def _found(self, who: Principal, token_id: str) -> Token:
-        record = await self._store.get_record(TOKEN_KIND, token_id, who.scope) if _might_be(token_id) else None
+        found = await self._resolved(who, token_id)
+        record = None if found is None else await self._store.get_record(TOKEN_KIND, found, who.scope)
         if record is None:
             raise refuse("no_such_token", id=token_id)
         return token_from(record)

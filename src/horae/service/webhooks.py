@@ -40,6 +40,7 @@ from ..ports.store import Feed
 from .audit import Audit
 from .checks import check_page
 from .event_refusals import refuse
+from .id_prefix import resolve_record
 from .owner_sequence import OwnerEvents
 from .postman import Postman
 from .webhook_checks import acting_for, check_note, checked_types, might_be, must
@@ -134,9 +135,9 @@ class Webhooks:
         for _ in range(_TRIES):
             webhook = await self._found(who, name)
             gone = Writing(webhook_record(webhook), webhook.version, dropped=True)
-            row = self._audit.row(who, "webhook.remove", name, owner=webhook.owner)
+            row = self._audit.row(who, "webhook.remove", webhook.id, owner=webhook.owner)
             if await self._store.write_records([gone, *row]):
-                await self.postman.forget(name, *(n for n in (webhook.secret, webhook.former) if n is not None))
+                await self.postman.forget(webhook.id, *(n for n in (webhook.secret, webhook.former) if n is not None))
                 self.changed()
                 return
         raise refuse("webhook_contested", id=name)
@@ -150,14 +151,14 @@ class Webhooks:
             # A number that nobody else comes to: who rotates at the same time must not overwrite what is shown here.
             number = before.secret + 1 + int.from_bytes(self._entropy(_NUMBER_BYTES))
             # First the secret, then the word that it signs: broken off between the two, nothing has changed.
-            await self.postman.keep(name, number, secret)
+            await self.postman.keep(before.id, number, secret)
             until = self._clock.now() + ROTATION
             after = before._replace(secret=number, former=before.secret, former_until=until)
             if await self._write(who, before, after, "webhook.rotate"):
                 if before.former is not None:
-                    await self.postman.forget(name, before.former)
+                    await self.postman.forget(before.id, before.former)
                 return after._replace(version=before.version + 1), secret
-            await self.postman.forget(name, number)
+            await self.postman.forget(before.id, number)
         raise refuse("webhook_contested", id=name)
 
     # --- deliveries --------------------------------------------------------------------------------------------------
@@ -167,16 +168,15 @@ class Webhooks:
         must(who, Scope.READ)
         check_page(after, limit)
         webhook = await self._found(who, name)
-        begin = delivery_key(name, "~" if after is None else after)
+        begin = delivery_key(webhook.id, "~" if after is None else after)
         page = await self._store.records(DELIVERY, webhook.owner, begin, limit + 1, newest=True)
-        mine = [record for record in page.items if record.key.startswith(f"{name}/")]
+        mine = [record for record in page.items if record.key.startswith(f"{webhook.id}/")]
         shown = tuple(delivery_from(record) for record in mine[:limit])
         return Page(shown, shown[-1].id if len(mine) > limit else None)
 
     async def delivery(self, who: Principal, name: str, delivery: str) -> Delivery:
         must(who, Scope.READ)
-        await self._found(who, name)
-        return await self._delivery(name, delivery)
+        return await self._delivery(await self._found(who, name), delivery)
 
     async def test(self, who: Principal, name: str) -> Delivery:
         """Send a message that says that it is a test, now, and say what came of it. It is not tried again."""
@@ -187,7 +187,7 @@ class Webhooks:
         message = f"evt_test_{mark}"
         delivery = Delivery(
             f"dlv_{max(0, microseconds(now)):014x}{mark}",
-            name,
+            webhook.id,
             webhook.owner,
             message,
             TEST,
@@ -198,7 +198,7 @@ class Webhooks:
         )
         attempt = await self.postman.bring(webhook, delivery)
         tried = _tried(delivery, attempt)
-        row = self._audit.row(who, "webhook.test", name, owner=webhook.owner)
+        row = self._audit.row(who, "webhook.test", webhook.id, owner=webhook.owner)
         await self._store.write_records([*made(tried), *row])
         return tried
 
@@ -208,10 +208,11 @@ class Webhooks:
         webhook = await self._found(who, name)
         if not webhook.enabled:
             raise refuse("webhook_disabled", id=name)
-        attempt = await self.postman.bring(webhook, await self._delivery(name, delivery))
-        row = self._audit.row(who, "webhook.redeliver", name, {"delivery": delivery}, owner=webhook.owner)
+        found = await self._delivery(webhook, delivery)
+        attempt = await self.postman.bring(webhook, found)
+        row = self._audit.row(who, "webhook.redeliver", webhook.id, {"delivery": found.id}, owner=webhook.owner)
         for _ in range(_TRIES):
-            before = await self._delivery(name, delivery)
+            before = await self._delivery(webhook, found.id)
             after = _tried(before, attempt)
             if await self._store.write_records([*rewritten(before, after), *row]):
                 return after._replace(version=before.version + 1)
@@ -220,9 +221,12 @@ class Webhooks:
     async def close(self) -> None:
         await self.postman.close()
 
-    async def _delivery(self, name: str, delivery: str) -> Delivery:
-        key = delivery_key(name, delivery)
-        record = await self._store.get_record(DELIVERY, key) if might_be(delivery) else None
+    async def _delivery(self, webhook: Webhook, delivery: str) -> Delivery:
+        record = None
+        if might_be(delivery):
+            within = delivery_key(webhook.id, "")
+            whole = await resolve_record(self._store, webhook.owner, DELIVERY, "dlv", delivery, within)
+            record = await self._store.get_record(DELIVERY, delivery_key(webhook.id, whole))
         if record is None:
             raise refuse("no_such_delivery", id=delivery, days=KEPT.days)
         return delivery_from(record)
@@ -230,10 +234,14 @@ class Webhooks:
     # --- one webhook, changed ----------------------------------------------------------------------------------------
 
     async def _found(self, who: Principal, name: str) -> Webhook:
-        record = await self._store.get_record(WEBHOOK, name, who.scope) if might_be(name) else None
+        found = await self._resolved(who, name)
+        record = None if found is None else await self._store.get_record(WEBHOOK, found, who.scope)
         if record is None:
             raise refuse("no_such_webhook", id=name)
         return webhook_from(record)
+
+    async def _resolved(self, who: Principal, name: str) -> str | None:
+        return await resolve_record(self._store, who.scope, WEBHOOK, "whk", name) if might_be(name) else None
 
     async def _changed(
         self,

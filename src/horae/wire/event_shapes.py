@@ -61,7 +61,10 @@ EVENT_SHAPES: Final[dict[str, Schema]] = {
             "time": _INSTANT,
             "datacontenttype": {"const": "application/json"},
             "sequence": _TEXT,
-            "position": {**_WHOLE, "description": "For admins only: the position in the log, `after` of the next event."},
+            "position": {
+                **_WHOLE,
+                "description": "For admins only: the position in the log, `after` of the next event.",
+            },
             "data": {
                 "type": "object",
                 "properties": {

@@ -17,7 +17,20 @@ from horae.model import run as run_module
 from horae.model import task as task_module
 from horae.model.change import NOTHING, Change
 from horae.model.entry import CLAIMABLE, EntryKind, Stand, slot_for
-from horae.model.ids import ENTROPY, EPOCH, instant, microseconds, named, occurrence_key, rising, run_id, share_of
+from horae.model.ids import (
+    ENTROPY,
+    EPOCH,
+    SHORT_TASK_DIGITS,
+    instant,
+    is_shortened,
+    microseconds,
+    named,
+    occurrence_key,
+    rising,
+    run_id,
+    share_of,
+    short_ids,
+)
 from horae.model.lane import LaneUse, owner_lane
 from horae.model.limits import shortened
 from horae.model.page import Page
@@ -62,6 +75,45 @@ def test_names_that_are_made_together_rise(seed: int) -> None:
     assert {name[:16] for name in names} == {named("tsk", NOON, bytes(ENTROPY))[:16]}
     steps = [int(after[16:], 16) - int(before[16:], 16) for before, after in pairwise(names)]
     assert max(steps).bit_length() > 40, "nobody guesses the next one"
+
+
+def test_names_made_together_go_on_in_the_next_millisecond_when_the_randomness_is_used_up() -> None:
+    names = list(islice(rising("tsk", NOON, lambda size: b"\xff" * size), 500))
+    assert names == sorted(set(names))
+    assert {len(name) for name in names} == {36}
+    assert len({name[:16] for name in names}) == 4
+
+
+@given(st.integers())
+def test_a_short_prefix_tells_most_names_made_together_apart(seed: int) -> None:
+    names = list(islice(rising("tsk", NOON, Random(seed).randbytes), 50))
+    assert len({name[: 4 + SHORT_TASK_DIGITS] for name in names}) > 45
+
+
+def test_short_ids_are_unique_prefixes_of_a_least_length() -> None:
+    first, second, other = "run_" + "0" * 20 + "a" * 12, "run_" + "0" * 20 + "b" * 12, "run_" + "1" * 32
+    assert short_ids([first, second, other]) == {first: first[:25], second: second[:25], other: "run_" + "1" * 12}
+    assert short_ids([other], 16) == {other: "run_" + "1" * 16}
+    assert short_ids([first, first]) == {first: first[:16]}
+    assert short_ids([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run_01a1e71b04", True),
+        ("run_01a1e71b", True),
+        ("run_01a1e71", False),
+        ("run_" + "0" * 31, True),
+        ("run_" + "0" * 32, False),
+        ("tsk_01a1e71b04", False),
+        ("run_01a1e71bzz", False),
+        ("run", False),
+        ("", False),
+    ],
+)
+def test_a_shortened_id_has_a_kind_and_some_but_not_all_digits(text: str, expected: bool) -> None:  # noqa: FBT001
+    assert is_shortened("run", text) is expected
 
 
 def test_even_without_chance_no_name_comes_twice() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TypeVar
 
 from ...errors import StoreError
@@ -19,6 +19,7 @@ from ...model.route import is_route
 from ...model.run import Run
 from ...model.tally import EVERYBODY, Counts
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
+from ..run_names import instants_of_prefix
 from .data import Data
 from .ordered import RunRank
 from .runs import rank_of
@@ -92,6 +93,20 @@ class MemoryBook:
             newest_first = order.downwards(None if after is None else _rank_in(after))
             found = (run for *_, each in newest_first if _run_is_wanted(run := runs[each], wanted))
             return _page(found, limit, lambda run: _written(rank_of(run)))
+
+    async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
+        with self._data.lock:
+            tasks = self._data.tasks
+            begin = takewhile(lambda each: each.startswith(prefix), tasks.order.from_key(prefix))
+            return tuple(islice((each for each in begin if owner in (None, tasks[each].owner)), limit))
+
+    async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
+        with self._data.lock:
+            runs, instants = self._data.runs, instants_of_prefix(prefix)
+            begin = list(takewhile(lambda each: each.startswith(prefix), runs.strays.from_key(prefix)))
+            if instants is not None:
+                begin += (each for each in runs.planned_between(*instants) if each.startswith(prefix))
+            return tuple(sorted(islice((each for each in begin if owner in (None, runs[each].owner)), limit)))
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         with self._data.lock:

@@ -34,6 +34,10 @@ class Ordered(Generic[_K]):
         start = 0 if after is None else bisect_right(self._keys, after)
         return (self._keys[place] for place in range(start, len(self._keys)))
 
+    def from_key(self, first: _K) -> Iterator[_K]:
+        """From this key on, itself included."""
+        return (self._keys[place] for place in range(bisect_left(self._keys, first), len(self._keys)))
+
     def downwards(self, before: _K | None = None) -> Iterator[_K]:
         end = len(self._keys) if before is None else bisect_left(self._keys, before)
         return (self._keys[place] for place in range(end - 1, -1, -1))

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Final
 
+from ...model.ids import instant, microseconds
 from ...model.run import Run
 from .groups import Groups
 from .ordered import Ordered, RunRank
 from .table import Table, Transaction
+
+_FIRST_INSTANT: Final = microseconds(datetime.min.replace(tzinfo=UTC))
+
+
+def _is_stray(planned: datetime, run_id: str) -> bool:
+    return not run_id.startswith("run_%012x" % max(0, microseconds(planned) // 1000))  # noqa: UP031 - every run passes here
 
 
 def rank_of(run: Run) -> RunRank:
@@ -18,11 +27,22 @@ class Runs(Table[str, Run]):
     def __init__(self, transaction: Transaction) -> None:
         super().__init__(transaction)
         self.order: Ordered[RunRank] = Ordered()
+        self.strays: Ordered[str] = Ordered()
+        """Ids that do not name their planned instant."""
         self.seats = Groups()
         self._history: dict[str, Ordered[RunRank]] = {}
         self._live = Groups()
         self._on_node = Groups()
         self._asked_to_end = Groups()
+
+    def planned_between(self, first: int, last: int) -> Iterator[str]:
+        """Ids by planned instant in microseconds, both ends included."""
+        start = instant(max(first, _FIRST_INSTANT))
+        for planned, _, run_id in self.order.from_key((start, -1, "")):
+            if microseconds(planned) > last:
+                return
+            if not _is_stray(planned, run_id):
+                yield run_id
 
     def history(self, task_id: str) -> Ordered[RunRank]:
         return self._history.get(task_id) or Ordered()
@@ -49,6 +69,8 @@ class Runs(Table[str, Run]):
         if after is not None and (before is None or rank_of(before) != rank_of(after)):
             self.order.add(rank_of(after))
             self._history.setdefault(after.task_id, Ordered()).add(rank_of(after))
+            if _is_stray(after.planned, after.id):
+                self.strays.add(after.id)
 
     def _note(self, run: Run) -> None:
         if not run.live:
@@ -72,6 +94,8 @@ class Runs(Table[str, Run]):
             self._asked_to_end.discard(run.node, run.id)
 
     def _leave_history(self, run: Run) -> None:
+        if _is_stray(run.planned, run.id):
+            self.strays.remove(run.id)
         self.order.remove(rank_of(run))
         history = self._history[run.task_id]
         history.remove(rank_of(run))

@@ -18,6 +18,7 @@ from ...model.tally import EVERYBODY, KEPT_HOURS, Counts, hour_of
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from ..familiar import Familiar
 from ..rows import Row, node_from
+from ..run_names import instants_of_prefix
 from .beside import write_beside
 from .draft import Draft
 from .gather import Gathered, everything_of, held, one_by_id
@@ -103,6 +104,15 @@ class ServedBook:
 
     async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         return await self._session.read(lambda link: read_runs(link, wanted, after, limit))
+
+    async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
+        return tuple(row[0] for row in await self._session.ask("task_ids", prefix, owner, limit))
+
+    async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
+        first, last = instants_of_prefix(prefix) or (0, -1)
+        going = await self._session.ask("run_ids_going", prefix, owner, limit)
+        over = await self._session.ask("run_ids_over", prefix, owner, limit, first, last)
+        return tuple(sorted({row[0] for row in (*going, *over)})[:limit])
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._session.read(lambda link: read_upcoming(link, owner, limit))

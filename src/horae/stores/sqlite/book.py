@@ -18,6 +18,7 @@ from ...model.tally import EVERYBODY, Counts
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from ..familiar import Familiar
 from ..rows import node_from
+from ..run_names import instants_of_prefix
 from .answers import Share
 from .beside import write_beside
 from .gather import everything_of, one_by_id, one_by_key, these
@@ -33,6 +34,8 @@ _LAST_TASK: Final = sql("last_task")
 _COUNTS: Final = sql("counts")
 _WAITING: Final = sql("waiting")
 _ALL_LANES: Final = sql("all_lanes")
+_TASK_IDS: Final = sql("task_ids")
+_RUN_IDS: Final = sql("run_ids")
 _ALL_NODES: Final = sql("all_nodes")
 _DRAIN: Final = sql("drain")
 _SET_LANE: Final = sql("set_lane")
@@ -119,6 +122,17 @@ class SQLiteBook:
 
     async def runs(self, wanted: RunFilter, after: str | None = None, limit: int = 100) -> Page[Run]:
         return await self._readers.do(lambda link: read_runs(link, wanted, after, limit))
+
+    async def task_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
+        rows = await self._readers.ask(_TASK_IDS, {"prefix": prefix, "owner": owner, "limit": limit})
+        return tuple(row[0] for row in rows)
+
+    async def run_ids(self, prefix: str, owner: str | None, limit: int) -> tuple[str, ...]:
+        first, last = instants_of_prefix(prefix) or (0, -1)
+        rows = await self._readers.ask(
+            _RUN_IDS, {"prefix": prefix, "owner": owner, "first": first, "last": last, "limit": limit}
+        )
+        return tuple(sorted(row[0] for row in rows)[:limit])
 
     async def upcoming(self, owner: str | None, limit: int = 20) -> tuple[Facts, ...]:
         return await self._readers.do(lambda link: read_upcoming(link, self._seen, owner, limit))

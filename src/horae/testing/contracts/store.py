@@ -14,6 +14,7 @@ from .doors import DoorsContract
 from .feed import FeedContract
 from .fencing import FencingContract
 from .glances import GlancesContract
+from .id_prefixes import IdPrefixContract
 from .keys import KeysContract
 from .labels import LabelsContract
 from .lanes import LanesContract
@@ -42,6 +43,7 @@ class StoreContract(
     LabelsContract,
     DeletingContract,
     LedgerContract,
+    IdPrefixContract,
     FeedContract,
     RetentionContract,
     PrecisionContract,

@@ -143,6 +143,27 @@ UNION ALL
 SELECT {run_columns}, tasks.id FROM @runs AS run JOIN @tasks AS tasks ON tasks.seq = run.task
 WHERE run.planned BETWEEN $2 AND $3 AND run.id = $1 AND run.stray = 0
 
+-- name: task_ids
+SELECT tasks.id FROM @tasks AS tasks
+WHERE tasks.id >= $1 AND tasks.id < CONCAT($1, '~') AND (NOT $2? OR tasks.owner = $2) ORDER BY tasks.id LIMIT $3
+
+-- name: run_ids_going
+SELECT run.id FROM @going AS run
+WHERE run.id >= $1 AND run.id < CONCAT($1, '~') AND (NOT $2? OR run.owner = $2) ORDER BY run.id LIMIT $3
+
+-- name: run_ids_over
+(
+  SELECT run.id FROM @runs AS run
+  WHERE run.stray_id >= $1 AND run.stray_id < CONCAT($1, '~') AND (NOT $2? OR run.owner = $2) LIMIT $3
+)
+UNION ALL
+(
+  SELECT run.id FROM @runs AS run
+  WHERE run.planned BETWEEN $4 AND $5 AND run.stray = 0 AND run.id >= $1 AND run.id < CONCAT($1, '~')
+    AND (NOT $2? OR run.owner = $2)
+  LIMIT $3
+)
+
 -- name: runs_page
 SELECT {run_columns}, tasks.id FROM @runs AS run STRAIGHT_JOIN @tasks AS tasks ON tasks.seq = run.task
 WHERE {run_filter} AND run.planned <= $1 ORDER BY run.planned DESC, run.attempt DESC, run.id DESC LIMIT $4

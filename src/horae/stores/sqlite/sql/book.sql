@@ -147,6 +147,19 @@ SELECT {run_columns}, tasks.id FROM runs JOIN tasks ON tasks.seq = runs.task
 WHERE runs.seq IN (SELECT few.seq FROM runs AS few INDEXED BY runs_by_plan WHERE few.planned BETWEEN ? AND ? LIMIT 256)
   AND runs.id = ?
 
+-- name: task_ids
+SELECT id FROM tasks INDEXED BY tasks_by_id
+WHERE id >= :prefix AND id < :prefix || '~' AND (:owner IS NULL OR owner = :owner) ORDER BY id LIMIT :limit
+
+-- name: run_ids
+SELECT id FROM runs INDEXED BY runs_stray
+WHERE stray = 1 AND id >= :prefix AND id < :prefix || '~' AND (:owner IS NULL OR owner = :owner)
+UNION ALL
+SELECT id FROM runs INDEXED BY runs_by_plan
+WHERE planned BETWEEN :first AND :last AND stray = 0 AND id >= :prefix AND id < :prefix || '~'
+  AND (:owner IS NULL OR owner = :owner)
+LIMIT :limit
+
 -- name: runs_page
 SELECT {run_columns}, tasks.id FROM runs INDEXED BY runs_by_plan JOIN tasks ON tasks.seq = runs.task
 WHERE {run_filter} ORDER BY runs.planned DESC, runs.attempt DESC, runs.id DESC LIMIT :limit

@@ -1,0 +1,150 @@
+"""Tables on real terminals of 40, 80 and 120 columns: nothing that matters is cut, and ids can be pasted back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from horae import Horae
+from horae.cli.width import columns as width_of
+from tests.cli.driving import Cli
+from tests.cli.histories import an_app, failures, hour_before
+from tests.cli.terminal import Terminal
+
+WIDTHS = (40, 80, 120)
+LANGUAGES = ("en", "zh")
+SHORT_RUN = re.compile(r"run_[0-9a-f]{16,24}(?![0-9a-f])")
+
+
+def shown(cli: Cli, *arguments: str, columns: int) -> list[str]:
+    with Terminal(cli, *arguments, columns=columns) as terminal:
+        assert terminal.ended() == 0
+        return terminal.shown.splitlines()
+
+
+def table(cli: Cli, *arguments: str, columns: int) -> list[str]:
+    """The lines up to the footer."""
+    lines = shown(cli, *arguments, columns=columns)
+    footer = next(number for number, line in enumerate(lines) if "times in" in line or "时区" in line)
+    return lines[:footer]
+
+
+@pytest.fixture(scope="module")
+def with_runs(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    cli = Cli(tmp_path_factory.mktemp("narrow"))
+    failures(cli.path)
+    return cli
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_list_of_runs_keeps_ids_and_times_whole_within_the_terminal(
+    with_runs: Cli, columns: int, language: str
+) -> None:
+    runs = with_runs("runs", "--json").json
+    lines = table(with_runs, "runs", "--lang", language, columns=columns)
+    assert [line for line in lines if width_of(line) > columns] == []
+    text = "\n".join(lines)
+    ids = SHORT_RUN.findall(text)
+    assert len(ids) == len(runs)
+    for short, run in zip(ids, runs, strict=True):
+        assert run["id"].startswith(short)
+        assert re.search(rf"{run['planned'][11:19]}\b", text)
+    assert "+00:00" not in text
+    assert re.findall(r"\d{4}-\d\d-\d\d", text) == [], "the year of today is not repeated"
+    assert text.count("report") >= sum(run["task"] == "report" for run in runs)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_list_of_tasks_keeps_names_schedules_and_times_whole(with_runs: Cli, columns: int, language: str) -> None:
+    lines = table(with_runs, "ls", "--lang", language, columns=columns)
+    assert [line for line in lines if width_of(line) > columns] == []
+    for task in with_runs("ls", "--json", "--lang", language).json:
+        assert any(line.startswith(task["name"]) for line in lines)
+    for minute in ("05", "10"):
+        assert re.search(rf"\b\d\d:{minute}\b", "\n".join(lines))
+
+
+def test_a_short_run_id_is_accepted_by_every_command(with_runs: Cli) -> None:
+    failed = with_runs("runs", "--failed", "--json", "-n", "1").json[0]
+    text = "\n".join(table(with_runs, "runs", "--failed", "-n", "1", columns=80))
+    (short,) = SHORT_RUN.findall(text)
+    assert with_runs("show", short, "--json").json["id"] == failed["id"]
+    assert with_runs("why", short).code == 0
+    assert with_runs("logs", short).code == 0
+    assert with_runs("retry", short, "--json").code == 0
+    assert with_runs("stop", short).code == 5, "found, and over"
+
+
+def test_long_names_wrap_instead_of_hiding_the_next_time(cli: Cli) -> None:
+    name = "the nightly copy of everything that the whole department has written during the day"
+    cli("add", "every day at 03:07", "--say", "x", "--name", name)
+    for columns in (60, 80):
+        lines = table(cli, "ls", columns=columns)
+        assert re.search(r"\b03:07\b", "\n".join(lines))
+        assert [line for line in lines if width_of(line) > columns] == []
+        words = " ".join(lines).split()
+        assert [word for word in name.split() if word not in words] == []
+
+
+def test_tasks_of_one_name_are_told_apart_by_ids_that_can_be_pasted(cli: Cli) -> None:
+    for _ in range(3):
+        cli("add", "every 1h", "--say", "x", "--name", "same")
+    text = "\n".join(table(cli, "ls", columns=80))
+    ids = re.findall(r"tsk_[0-9a-f]+", text)
+    assert len(set(ids)) == 3
+    for short in ids:
+        assert len(short) < 30
+        assert cli("show", short, "--quiet").out.startswith(short)
+        assert cli("pause", short).code == 0
+
+
+def test_dates_stand_only_where_they_change(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    from horae.testing import TimeTravel  # noqa: PLC0415
+
+    app: Horae = an_app(cli.path)
+    with TimeTravel(app, hour_before(60)) as time:
+        time.run(app.schedule("report", "0,30 * * * *", name="report"))
+        time.travel("58h")
+    lines = [line for line in table(cli, "runs", "-n", "90", columns=80) if "run_" in line]
+    dates = [found.group() if (found := re.search(r"\d\d-\d\d (?=\d\d:)", line)) else "" for line in lines]
+    assert len(lines) == 90
+    assert dates[0]
+    assert 2 <= sum(1 for date in dates if date) <= 3
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_nodes_show_ids_that_drain_accepts(cli: Cli, node: object, columns: int) -> None:
+    assert node
+    (whole,) = cli("nodes", "--quiet").out.split()
+    text = "\n".join(table(cli, "nodes", columns=columns))
+    (short,) = re.findall(r"nod_[0-9a-f]+", text)
+    assert whole.startswith(short)
+    assert whole != short
+    assert cli("nodes", "drain", short).code == 0
+
+
+def test_tokens_and_webhooks_show_ids_that_other_commands_accept(cli: Cli) -> None:
+    cli("owner", "set", "ada", "--role", "member")
+    for name in ("one", "two"):
+        cli("token", "make", name, "--owner", "ada")
+        cli("webhook", "add", f"https://example.com/{name}")
+    tokens = re.findall(r"tok_[0-9a-f]+", "\n".join(shown(cli, "token", "ls", columns=80)))
+    hooks = re.findall(r"whk_[0-9a-f]+", "\n".join(shown(cli, "webhook", "ls", columns=80)))
+    assert [len(tokens), len(hooks)] == [2, 2]
+    assert all(len(short) < 30 for short in (*tokens, *hooks))
+    assert cli("token", "revoke", tokens[0], "--yes").code == 0
+    assert cli("webhook", "show", hooks[0], "--json").json["id"].startswith(hooks[0])
+    gone = cli("webhook", "rm", hooks[1], "--yes", "--json")
+    assert gone.json["removed"].startswith(hooks[1])
+    assert cli("webhook", "ls", "--quiet").out.strip().startswith(hooks[0])
+
+
+def test_off_a_terminal_ids_and_times_are_whole(with_runs: Cli) -> None:
+    listed = with_runs("runs")
+    assert all(run["id"] in listed.out for run in with_runs("runs", "--json").json)
+    assert "+00:00" in listed.out

@@ -105,7 +105,8 @@ def test_listeners_tell_once_that_the_store_does_not_answer(caplog: pytest.LogCa
 
     with caplog.at_level(logging.WARNING, logger="horae"):
         virtually(scene)
-    assert caplog.text.count("listeners wait") == 1
+    assert caplog.text.count("telling of listeners is paused") == 1
+    assert caplog.text.count("telling of listeners goes on") == 1
 
 
 def test_with_a_name_nothing_is_missed_between_two_lives(tmp_path: Path) -> None:

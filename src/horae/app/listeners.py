@@ -15,12 +15,13 @@ from ..errors import StoreError
 from ..model.event import EventKind, Numbered
 from ..model.refusals import refuse
 from ..runtime import Keeping
+from ..store_retry import StoreRetry
 
 LOG: Final = logging.getLogger("horae")
 _LOOK_EVERY_SECONDS: Final = 10.0
 """Other processes write events too; whoever writes here rings at once."""
 _HANDFUL: Final = 500
-_AGAIN_SECONDS: Final = 1.0
+_LONGEST_PAUSE: Final = 1.0
 TRIGGERED: Final = "task.triggered"
 _CURSOR: Final = "listener:"
 
@@ -126,21 +127,19 @@ class Listeners:
         return number
 
     async def _follow(self, members: list[_Listener], resume: str | None, number: int) -> None:
-        waiting = False
+        retry = StoreRetry("telling of listeners", self._clock, longest=_LONGEST_PAUSE)
         while True:
             self._bell.clear()
             closing, before = self._closing, number
             try:
                 number = await self._tell(members, resume, number)
             except StoreError as error:
-                if not waiting:  # it is said once: an outage of an hour must not fill the log
-                    LOG.warning("listeners wait, because the store does not answer: %s", error)
-                waiting = True
+                seconds = retry.failed(error)
                 if closing:
                     return
-                await self._clock.pause(_AGAIN_SECONDS)
+                await self._until_something_may_have_happened(seconds)
                 continue
-            waiting = False
+            retry.succeeded()
             if number == before and closing:
                 return
             if number == before and not self._closing:
@@ -159,8 +158,8 @@ class Listeners:
             await self._store().remember(_CURSOR + resume, str(events[-1].number))
         return events[-1].number if events else number
 
-    async def _until_something_may_have_happened(self) -> None:
-        timer = asyncio.get_running_loop().call_later(_LOOK_EVERY_SECONDS, self._bell.set)
+    async def _until_something_may_have_happened(self, seconds: float = _LOOK_EVERY_SECONDS) -> None:
+        timer = asyncio.get_running_loop().call_later(seconds, self._bell.set)
         try:
             await self._bell.wait()
         finally:

@@ -27,6 +27,7 @@ from ..runtime.kinds import FUNCTION, Kinds
 from ..runtime.stores import usual_look
 from ..service.service import Service
 from ..settings import Settings, default_zone, read_settings
+from ..store_retry import TRANSIENT_ERRORS
 from ..targets.function.origin import being_loaded
 from ..targets.function.registry import Registry
 from ..targets.function.target import FunctionTarget
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ..observe.observer import Observer
 
 LOG: Final = logging.getLogger("horae")
+_STOP_NOTE_SECONDS: Final = 5.0
 
 
 class Running:
@@ -281,12 +283,20 @@ class Running:
             if self._engine is not None:
                 await self._engine.stop()
                 if self._surroundings is None:
-                    await self.service.outages.stopped()
+                    await self._note_stop()
         finally:
             self._engine = None
             await self._listeners.finish()
             self._end_functions()
             await self._close_targets()
+
+    async def _note_stop(self) -> None:
+        """Where the store fails, the next start tells from the last renewal since when nothing ran."""
+        try:
+            async with asyncio.timeout(_STOP_NOTE_SECONDS):
+                await self.service.outages.stopped()
+        except TRANSIENT_ERRORS as error:
+            LOG.warning("the time of this stop could not be recorded: %s", str(error) or repr(error))
 
     async def _close_targets(self) -> None:
         opened, self._targets = self._targets, {}

@@ -8,10 +8,12 @@ from typing import Any, Final
 
 from ..app import Horae
 from ..app.listeners import Happening
+from ..errors import StoreError
 from ..model.event import EventKind
 from ..model.reason import Reason, sentence
 from ..model.run import Run
 from ..schedule.preview import fires_in
+from ..store_retry import StoreRetry, repeat
 from ..wire.moments import milliseconds, utc
 from . import operating_words as words
 from .out import Out
@@ -45,6 +47,8 @@ class Following:
         self._wanted = _VERBOSE if verbose else _ALWAYS
         self._names: dict[str, str] = {}
         self._begun = asyncio.Event()
+        self._waiting = (0, 0)
+        """How many tasks waited for a node that can run them, and how many were long overdue, at the last look."""
         app.on("*")(self.heard)
 
     def begin(self) -> None:
@@ -70,8 +74,7 @@ class Following:
             self._line(happening.at, ("▸", "good"), name, (text, Piece(f"  +{_whole(late)} ms", "dim")))
 
     async def _happened(self, happening: Happening) -> None:
-        name = await self._name(happening.task_id)
-        run = None if happening.run_id is None else await self._app.store.run(happening.run_id, None)
+        name, run = await self._looked_up(happening)
         if self._out.json:
             self._out.each(_json(happening, name, run))
             return
@@ -79,6 +82,14 @@ class Following:
         text = self._out.told(said, **self._facts(happening, run))
         late = None if run is None or run.lateness is None else f"  +{_whole(run.lateness)} ms"
         self._line(happening.at, (symbol, style), name, (text, Piece(late or "", "dim")))
+
+    async def _looked_up(self, happening: Happening) -> tuple[str, Run | None]:
+        """The name of the task and the run; while the store fails, the event is told by its ids alone."""
+        try:
+            name = await self._name(happening.task_id)
+            return name, None if happening.run_id is None else await self._app.store.run(happening.run_id, None)
+        except StoreError:
+            return self._names.get(happening.task_id, happening.task_id), None
 
     def _facts(self, happening: Happening, run: Run | None) -> dict[str, object]:
         reason = None if happening.detail not in set(Reason) else Reason(happening.detail)
@@ -118,17 +129,20 @@ class Following:
 
     async def watch_what_waits(self) -> None:
         """What nobody runs makes no event: it is looked for now and then, and told when it has become more."""
-        stranded = overdue = 0
-        while True:
-            now = self._app.clock.now()
-            before = stranded, overdue
-            stranded = (await self._app.store.waiting(None, now)).stranded
-            overdue = (await self._app.store.waiting(None, now - _LONG_OVERDUE)).overdue
-            if stranded > before[0]:
-                self._tell_waiting("tasks.stranded", words.STRANDED, stranded)
-            if overdue and not before[1]:
-                self._tell_waiting("tasks.overdue", words.LONG_OVERDUE, overdue)
-            await self._app.clock.pause(_LOOK_EVERY_SECONDS)
+        clock = self._app.clock
+        await repeat(self._look_what_waits, StoreRetry("notice of waiting tasks", clock), clock)
+
+    async def _look_what_waits(self) -> float:
+        """One look; the seconds until the next."""
+        now = self._app.clock.now()
+        stranded = (await self._app.store.waiting(None, now)).stranded
+        overdue = (await self._app.store.waiting(None, now - _LONG_OVERDUE)).overdue
+        before, self._waiting = self._waiting, (stranded, overdue)
+        if stranded > before[0]:
+            self._tell_waiting("tasks.stranded", words.STRANDED, stranded)
+        if overdue and not before[1]:
+            self._tell_waiting("tasks.overdue", words.LONG_OVERDUE, overdue)
+        return _LOOK_EVERY_SECONDS
 
     def _tell_waiting(self, kind: str, said: Words, number: int) -> None:
         now = self._app.clock.now()

@@ -7,10 +7,12 @@ import signal
 import socket
 import sys
 import threading
+from functools import partial
 
 from ..app.interpreter import interpreter
 from ..clock import SystemClock
 from ..errors import HoraeError
+from ..store_retry import keep_going
 from .failure import Manner, end_with, environment_language
 from .fast_loop import run_fast
 from .heartbeat import beating
@@ -66,7 +68,12 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
             interpreter.settled()
             file = SameFile(url)
             # With an engine beside us, that one looks, and tells of it.
-            losing = None if order.engine else asyncio.ensure_future(stop_when_lost(order.out, clock, file, stop))
+            watching = partial(stop_when_lost, order.out, clock, file, stop)
+            losing = (
+                None
+                if order.engine
+                else asyncio.ensure_future(keep_going("watch over the store's file", watching, clock))
+            )
             tell_ready(line)
             async with beating(line, order.beat, clock):
                 await stop.wait()

@@ -6,10 +6,11 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from ..app import Horae
@@ -17,6 +18,7 @@ from ..engine.settings import EngineSettings
 from ..observe.looking import Looking
 from ..runtime.observing import begin_log, looking_of, make_observer, node_door, tell_of_engine, watched
 from ..runtime.stores import has_secret
+from ..store_retry import keep_going
 from . import operating_words as words
 from .demo_tasks import know_demo, put_demo
 from .following import Following
@@ -57,18 +59,19 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
             await _greet(out, order, start, opened, demos)
         finally:
             following.begin()
-        looking = asyncio.gather(
-            following.watch_what_waits(),
-            stop_when_lost(out, app.clock, file, stop),
-            _stop_when_drained(out, app, stop),
-            _give_signs(order, app, line),
-        )
+        beside: dict[str, Callable[[], Awaitable[None]]] = {
+            "notice of waiting tasks": following.watch_what_waits,
+            "watch over the store's file": partial(stop_when_lost, out, app.clock, file, stop),
+            "watch over a drain": partial(_stop_when_drained, out, app, stop),
+            "sign of life": partial(_give_signs, order, app, line),
+        }
+        jobs = [asyncio.ensure_future(keep_going(name, run, app.clock)) for name, run in beside.items()]
         try:
             await _until(stop, None if order.supervised else order.seconds)
         finally:
-            looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await looking
+            for job in jobs:
+                job.cancel()
+            await asyncio.gather(*jobs, return_exceptions=True)
         was_drained = app.engine is not None and app.engine.drained.is_set()
         _say(out, words.STOPPING, "node.stopping")
     _say(out, words.STOPPED, "node.stopped")

@@ -16,13 +16,15 @@ from ..model.change import Change, Facts
 from ..model.entry import Entry, Stand
 from ..model.route import is_route
 from ..ports.store import Agenda, Claim, Terms
+from ..store_retry import StoreRetry
 from .alarm import Alarm
 from .doubts import Doubts
 from .lease import Lease
 from .runner import Runner
 from .settler import AWAY
 
-AGAIN_SECONDS: Final = 0.5
+LONGEST_PAUSE: Final = 1.0
+"""Seconds between two attempts to claim while the store fails: what is due starts soon after it answers again."""
 ALONE_SECONDS: Final = 60.0
 """How often a node that is alone looks at its doors."""
 SOONEST_SECONDS: Final = 1.0
@@ -58,7 +60,7 @@ class Dispatcher:
         self._singly = False
         self._asking = False
         self._careful = False
-        self._troubled = False
+        self._retry = StoreRetry("claiming", clock, longest=LONGEST_PAUSE)
         self._routes = routes
         self._doors: frozenset[str] | None = None
         self._doors_asked = float("-inf")
@@ -170,8 +172,7 @@ class Dispatcher:
             try:
                 claim = await self.look()
             except StoreError as error:
-                self._complain(error)
-                await self._clock.pause(AGAIN_SECONDS)
+                await self._retry.wait(error)
                 continue
             finally:
                 self._asking = False
@@ -185,14 +186,6 @@ class Dispatcher:
                 self._runner.want_room()
             self._alarm.looked(None if claim.more else claim.next_due)
             await self._alarm.wait()
-
-    def _complain(self, error: StoreError | None) -> None:
-        """Once when it begins, and once when it is over: whoever reads the log must not take silence for peace."""
-        if error is not None and not self._troubled:
-            LOG.warning("nothing can be claimed for now, and it is tried again: %s", error)
-        elif error is None and self._troubled:
-            LOG.warning("the store answers again")
-        self._troubled = error is not None
 
     def _may_carry(self, node: str) -> bool:
         """Not when the answer took so long that the lease ran out, or that nobody wants it any more."""
@@ -221,7 +214,7 @@ class Dispatcher:
             # From here on, what cannot be decided is set aside: it must not keep everything else from being claimed.
             self._careful = True
             raise
-        self._complain(None)
+        self._retry.succeeded()
         if orders:
             self.on_orders()
         if left:

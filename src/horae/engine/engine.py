@@ -18,7 +18,7 @@ from ..ports.journal import Journal
 from ..ports.records import Records
 from ..ports.store import Node, Order, Store
 from ..ports.target import Target
-from .actors import keep_going
+from ..store_retry import keep_going
 from .admission import Admission
 from .alarm import Alarm
 from .corrected import CorrectedClock
@@ -73,7 +73,7 @@ class Engine:
         self.alarm = Alarm(clock, ceiling, precise=settings.precise, fine=settings.fine_timer)
         self.lease = Lease(clock, terms)
         self.settler = Settler(store, self.alarm, clock)
-        self.scribe = Scribe(store)
+        self.scribe = Scribe(store, clock)
         self.runner = Runner(store, targets, self.settler, self.scribe, clock, settings.capacity)
         self.runner.permit = permit
         self.releaser = Releaser(store, self.alarm, clock)

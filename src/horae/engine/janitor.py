@@ -13,6 +13,7 @@ from ..model.change import Facts
 from ..ports.records import Records
 from ..ports.store import Book, TaskFilter, Upkeep
 from ..schedule import TZDATA_VERSION
+from ..store_retry import StoreRetry
 from .settings import EngineSettings
 
 BATCH: Final = 200
@@ -21,6 +22,8 @@ EXPIRED: Final = 500
 BREATH_SECONDS: Final = 0.02
 LONG_BREATH_SECONDS: Final = 0.2
 """After a look that found nothing to remove: while much happens, there is always more to look at."""
+LONGEST_PAUSE: Final = 60.0
+"""Seconds between two attempts while the store fails: nothing waits for this."""
 ZONE_DATA: Final = "tzdata"
 LOG: Final = logging.getLogger("horae")
 
@@ -35,6 +38,7 @@ class Janitor:
         self._book = book
         self._clock = clock
         self._settings = settings
+        self._retry = StoreRetry("clean-up of old history", clock, longest=LONGEST_PAUSE)
         self._after: str | None = None
         self._more_expired = True
         """Or not looked for yet, in this round."""
@@ -69,9 +73,11 @@ class Janitor:
             try:
                 while await self.step():
                     await self._clock.pause(self._breath)
-            except StoreError:
+                self._retry.succeeded()
+            except StoreError as error:
                 self._after = None
                 self._more_expired = True
+                self._pause = self._retry.failed(error)
 
     async def renew_zones(self) -> int:
         """Newer zone data than the deployment has seen: what is still to come is planned again, each move recorded."""
@@ -111,7 +117,8 @@ class Janitor:
         while True:
             try:
                 await self.renew_zones()
-            except StoreError:
-                await self._clock.pause(1.0)
+            except StoreError as error:
+                await self._retry.wait(error)
             else:
+                self._retry.succeeded()
                 return

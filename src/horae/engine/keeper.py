@@ -12,6 +12,7 @@ from typing import Final
 from ..errors import StoreError
 from ..lifecycle.recover import recover
 from ..ports.store import Agenda, Extension, Node, Order, Terms
+from ..store_retry import StoreRetry
 from .corrected import CorrectedClock
 from .lease import Lease
 
@@ -59,6 +60,7 @@ class Keeper:
         self._new_node = new_node
         self._is_gone = is_gone
         self._load = load
+        self._retry = StoreRetry("lease renewal", clock)
         self._draining = False
         self._seen: dict[str, tuple[int, float]] = {}
         self._in_company = False
@@ -98,8 +100,9 @@ class Keeper:
                 # Not `wait_for`: before Python 3.12 it may swallow a cancellation, and the keeper would outlive its node.
                 async with asyncio.timeout(self._patience()):
                     await self.step()
-            except (StoreError, TimeoutError):
+            except (StoreError, TimeoutError) as error:
                 # An answer that comes too late is none; what matters is whether the lease still holds.
+                self._retry.failed(error)
                 self._next_renewal = self._not_before = self._clock.steady() + self._soon
             if not self._lease.held:
                 self._signals.lost()
@@ -118,6 +121,7 @@ class Keeper:
         asked = self._asked = self._clock.steady()
         at = self._clock.now()
         extension = await self._store.extend(self._lease.node, at, self._load(), self._clock.offset)
+        self._retry.succeeded()
         if extension.now is not None and self._clock.compare(at, extension.now, self._clock.now()):
             # Whoever sleeps until an instant has to look again how far away that is.
             self._signals.recovered()

@@ -11,10 +11,11 @@ from ..clock import Clock
 from ..errors import StoreError
 from ..lifecycle.recover import release
 from ..ports.store import Agenda
+from ..store_retry import StoreRetry
 from .alarm import Alarm
 
 HANDFUL: Final = 256
-AGAIN_SECONDS: Final = 0.5
+LONGEST_PAUSE: Final = 1.0
 
 
 class Releaser:
@@ -25,6 +26,7 @@ class Releaser:
         self._claims: list[tuple[str, int]] = []
         self._taken = 0
         self._bell = asyncio.Event()
+        self._retry = StoreRetry("handing back of runs", clock, longest=LONGEST_PAUSE)
 
     def add(self, claims: Iterable[tuple[str, int]]) -> None:
         self._claims.extend(claims)
@@ -56,9 +58,10 @@ class Releaser:
         while True:
             try:
                 await self.flush()
-            except StoreError:
-                await self._clock.pause(AGAIN_SECONDS)
+            except StoreError as error:
+                await self._retry.wait(error)
             else:
+                self._retry.succeeded()
                 self._bell.clear()
                 await self._bell.wait()
 

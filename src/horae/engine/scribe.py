@@ -8,12 +8,13 @@ import logging
 from collections import deque
 from typing import Final
 
+from ..clock import Clock
 from ..errors import StoreError
 from ..model.limits import LOG_LINES
 from ..ports.journal import Journal, Line
+from ..store_retry import StoreRetry
 
 GATHER_SECONDS: Final = 0.05
-AGAIN_SECONDS: Final = 0.5
 MOST_PENDING: Final = 20 * LOG_LINES
 LOG: Final = logging.getLogger("horae")
 
@@ -21,8 +22,9 @@ LOG: Final = logging.getLogger("horae")
 class Scribe:
     """Lines may come from any thread. Run logs are a courtesy: they neither hold up a settlement nor grow without bound."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal = journal
+        self._retry = StoreRetry("writing of run logs", clock)
         self._pending: deque[Line] = deque(maxlen=MOST_PENDING)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._writing = asyncio.Lock()
@@ -57,12 +59,13 @@ class Scribe:
     async def _keep(self, lines: list[Line]) -> None:
         try:
             await self._journal.write_lines(lines)
-        except StoreError:
+            self._retry.succeeded()
+        except StoreError as error:
             # Later, perhaps; the oldest of what does not fit beside newer lines is dropped.
             room = MOST_PENDING - len(self._pending)
             self._pending.extendleft(lines[: -room - 1 : -1])
             self._due = True
-            self._soon(AGAIN_SECONDS)
+            self._soon(self._retry.failed(error))
         except Exception:
             LOG.exception("%d lines of run logs cannot be kept, and are dropped", len(lines))
 

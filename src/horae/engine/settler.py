@@ -19,10 +19,11 @@ from ..model.limits import ERROR_CHARACTERS, shortened
 from ..model.outcome import Failed, Settlement
 from ..model.run import Run
 from ..ports.store import Agenda
+from ..store_retry import StoreRetry
 from .alarm import Alarm
 
 HANDFUL: Final = 256
-AGAIN_SECONDS: Final = 0.5
+LONGEST_PAUSE: Final = 1.0
 AWAY: Final = (StoreUnavailable, StoreFull, StoreDamaged)
 """The same may succeed later. Any other error of a store is about what it was given, and will come again."""
 LOG: Final = logging.getLogger("horae")
@@ -38,6 +39,7 @@ class Settler:
         self._clock = clock
         self._ready: deque[Settlement] = deque()
         self._bell = asyncio.Event()
+        self._retry = StoreRetry("settling of ended runs", clock, longest=LONGEST_PAUSE)
         self._hands: list[deque[Settlement]] = []
         """What is being recorded, one for each write that is on its way."""
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
@@ -120,8 +122,9 @@ class Settler:
             try:
                 while len(self._ready) >= least:
                     await self.step()
-            except StoreError:
-                await self._clock.pause(AGAIN_SECONDS)
+                    self._retry.succeeded()
+            except StoreError as error:
+                await self._retry.wait(error)
             else:
                 self._bell.clear()
                 await self._bell.wait()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -18,6 +18,7 @@ from ..service.courier import Courier
 from ..service.service import Service
 from ..service.watching import read_watches, watch
 from ..settings import Settings
+from ..store_retry import keep_going
 from .choosing import chosen_wake
 from .house import callback_key, make_service
 from .kinds import Kinds
@@ -78,7 +79,7 @@ async def api_of(
     courier.on_attempt = looking.observer.told_webhook
     beside = [
         asyncio.ensure_future(watch(service, clock, read_watches(settings), courier)),
-        asyncio.ensure_future(Steward(service, clock).run()),
+        asyncio.ensure_future(keep_going("steward", Steward(service, clock).run, clock)),
     ]
     try:
         async with _mcp(app, service, clock):
@@ -87,8 +88,7 @@ async def api_of(
         await service.operations.close()
         for each in beside:
             each.cancel()
-            with suppress(asyncio.CancelledError):
-                await each
+        await asyncio.gather(*beside, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -99,8 +99,19 @@ async def _mcp(app: FastAPI, service: Service, clock: Clock) -> AsyncIterator[No
         return
     from ..mcp_server.http import mount  # noqa: PLC0415 - an extra
 
-    async with mount(app, service, clock):
-        yield
+    try:
+        async with mount(app, service, clock):
+            yield
+    except BaseExceptionGroup as group:
+        # Its task group wraps what is raised here, for example a store error at the start.
+        raise _only_error(group) from None
+
+
+def _only_error(error: BaseException) -> BaseException:
+    """The one error within nested groups; the group itself where there are several."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def _chosen_streams(settings: Settings) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -24,6 +23,7 @@ from ..model.webhook import Delivery, Webhook, delivery_id
 from ..model.webhook_records import WEBHOOK, made, webhook_from
 from ..ports.records import Records
 from ..ports.store import Book, Feed
+from ..store_retry import StoreRetry
 from .endpoint import Endpoint
 from .owner_sequence import OwnerSequence
 from .postman import Postman
@@ -37,7 +37,6 @@ MOST_WRITTEN: Final = 500
 LOOK_SECONDS: Final = 0.5
 IDLE_SECONDS: Final = 5.0
 RIGHTS_SECONDS: Final = 2.0
-LOG: Final = logging.getLogger("horae")
 
 
 class Keeping(Book, Records, Feed, Protocol):
@@ -65,6 +64,7 @@ class Courier:
         self._sequence = OwnerSequence(store)
         self._clock = clock
         self._bell = asyncio.Event()
+        self._retry = StoreRetry("webhook delivery", clock, longest=IDLE_SECONDS)
         self._hands: dict[str, asyncio.Task[None]] = {}
         self._rights: dict[str, tuple[float, bool]] = {}
 
@@ -84,8 +84,9 @@ class Courier:
                 try:
                     wait = await self.look()
                 except StoreError as error:
-                    LOG.warning("webhooks wait, because the store does not answer: %s", error)
-                    wait = IDLE_SECONDS
+                    wait = self._retry.failed(error)
+                else:
+                    self._retry.succeeded()
                 self._employ()
                 await self._rest(wait)
         finally:

@@ -37,13 +37,13 @@ from ..model.webhook_records import (
 )
 from ..ports.records import Records
 from ..ports.store import Book
+from ..store_retry import StoreRetry
 from .postman import Postman
 
 AT_ONCE: Final = 4
 MOST_WAITING: Final = 10_000
 """What waits for one address; an address that takes less than happens is told of nothing more."""
 LONGEST_REST: Final = 30.0
-AGAIN: Final = 5.0
 GONE: Final = 410
 LOG: Final = logging.getLogger("horae")
 
@@ -61,6 +61,8 @@ class Endpoint:
         self._postman = postman
         self._clock = clock
         self._bell = asyncio.Event()
+        # The courier of all endpoints logs the same outage for all of them.
+        self._retry = StoreRetry("delivery to a webhook", clock, level=logging.DEBUG)
         self._waiting = 0
         """What was written down for it by this process and has not ended."""
 
@@ -80,9 +82,10 @@ class Endpoint:
             self._bell.clear()
             try:
                 following = await self.step()
-            except StoreError:
-                await self._clock.pause(AGAIN)
+            except StoreError as error:
+                await self._retry.wait(error)
                 continue
+            self._retry.succeeded()
             await self._rest(following)
 
     async def _rest(self, following: datetime | None) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
-from ..errors import Conflict, StoreError
+from ..errors import Conflict
 from ..lifecycle.telling import task_event
 from ..model.change import NOTHING, Change, Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
@@ -22,6 +21,7 @@ from ..model.route import is_route
 from ..model.task import TaskState
 from ..ports.records import Records
 from ..ports.store import Book, TaskFilter
+from ..store_retry import StoreRetry, repeat
 
 KIND: Final = "overdue"
 KEPT: Final = timedelta(days=7)
@@ -31,7 +31,6 @@ MOST_AT_ONCE: Final = 100
 _REMEMBERED: Final = 20_000
 _STARTS: Final = frozenset({EntryKind.NEXT, EntryKind.WAITING, EntryKind.RETRY, EntryKind.MANUAL})
 _ACTIVE: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
-LOG: Final = logging.getLogger("horae")
 
 
 class Keeping(Book, Records, Protocol):
@@ -125,12 +124,12 @@ async def watch_overdue(store: Keeping, clock: Clock, grace: timedelta) -> None:
     """Looks on and on; an outage of the store is waited out."""
     overdue = Overdue(store, clock, grace)
     pause = min(LOOK_SECONDS, max(0.1, grace.total_seconds() / 4))
-    while True:
-        try:
-            await overdue.step()
-        except StoreError as error:
-            LOG.debug("nobody can see what is overdue, because the store does not answer: %s", error)
-        await clock.pause(pause)
+
+    async def step() -> float:
+        await overdue.step()
+        return pause
+
+    await repeat(step, StoreRetry("alarm for missed runs", clock), clock)
 
 
 def _due(entry: Entry) -> datetime:

@@ -87,12 +87,15 @@ class Ping:
 async def watch_ping(store: Keeping, clock: Clock, pulse: Pulse) -> None:
     """On and on; an address that does not answer is tried again with the next beat."""
     ping = Ping(store, clock, pulse)
-    every, lag = pulse.every.total_seconds(), 0.0
+    every, lag, was_heard = pulse.every.total_seconds(), 0.0, True
     try:
         while True:
             reply = await ping.step(lag)
-            if isinstance(reply, Unreachable):
-                LOG.warning("the heartbeat was not heard: %s", reply.kind.value)
+            if isinstance(reply, Unreachable) and was_heard:
+                LOG.warning("the heartbeat was not heard, and goes on: %s", reply.kind.value)
+            elif not isinstance(reply, Unreachable) and not was_heard:
+                LOG.warning("the heartbeat is heard again")
+            was_heard = not isinstance(reply, Unreachable)
             before = clock.steady()
             await clock.pause(every)
             lag = clock.steady() - before - every

@@ -8,7 +8,6 @@ reads too slowly is cut off, and can resume.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -19,6 +18,7 @@ from ..errors import StoreError
 from ..model.event import Event, EventKind, Numbered, Sequenced
 from ..model.principal import Principal, Scope
 from ..ports.store import Feed
+from ..store_retry import StoreRetry
 from .checks import check_position
 from .owner_sequence import OwnerEvents, OwnerSequence
 from .rights import refuse_agent
@@ -26,13 +26,12 @@ from .telling import Telling, Told
 
 LOOK_EVERY: Final = 0.05
 """Seconds between two looks while somebody listens: other processes write events, too."""
-AGAIN: Final = 1.0
+LONGEST_PAUSE: Final = 2.0
 PAGE: Final = 500
 LARGEST_BACKLOG: Final = 256 * 1024
 """Bytes that wait for one listener; who has more waiting reads from the log instead."""
 MOST_BEHIND: Final = 10_000
 """Who has gone back to the log and is so many events behind is cut off."""
-LOG: Final = logging.getLogger("horae")
 
 
 class Wanted(NamedTuple):
@@ -319,17 +318,15 @@ class Tail:
                 self._reader = asyncio.ensure_future(self._read())
 
     async def _read(self) -> None:
-        away = False
+        retry = StoreRetry("reading of events for streams", self._clock, longest=LONGEST_PAUSE)
         while self._count:
             self._bell.clear()
             try:
                 is_end = await self._step()
-                away = False
+                retry.succeeded()
             except StoreError as error:
-                if not away:  # it is said once: an outage of an hour must not fill the log
-                    LOG.warning("listeners wait, because the store does not answer: %s", error)
-                away, is_end = True, True
-                await self._clock.pause(AGAIN)
+                is_end = True
+                await retry.wait(error)
             if is_end:
                 await self._until_something_may_have_happened()
 

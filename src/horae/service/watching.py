@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Coroutine
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import InvalidSchedule
@@ -14,6 +13,7 @@ from ..outgoing.addresses import Networks, read_networks
 from ..outgoing.guard import check_url
 from ..schedule.durations import parse_duration
 from ..settings import Settings
+from ..store_retry import keep_going
 from .courier import Courier
 from .event_refusals import refuse
 from .overdue import watch_overdue
@@ -21,8 +21,6 @@ from .ping import watch_ping
 from .service import Service
 
 LEAST_BEAT: Final = timedelta(seconds=1)
-AGAIN: Final = 5.0
-LOG: Final = logging.getLogger("horae")
 
 
 class Watches(NamedTuple):
@@ -54,22 +52,14 @@ async def watch(service: Service, clock: Clock, watches: Watches, courier: Couri
     service.webhooks.changed = bringing.ring
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_on_and_on(clock, bringing.run))
-            group.create_task(_on_and_on(clock, lambda: watch_overdue(service.store, clock, watches.grace)))
+            group.create_task(keep_going("webhook delivery", bringing.run, clock))
+            overdue = partial(watch_overdue, service.store, clock, watches.grace)
+            group.create_task(keep_going("alarm for missed runs", overdue, clock))
             if watches.url:
-                group.create_task(_on_and_on(clock, lambda: watch_ping(service.store, clock, watches)))
+                ping = partial(watch_ping, service.store, clock, watches)
+                group.create_task(keep_going("heartbeat", ping, clock))
     finally:
         await service.webhooks.close()
-
-
-async def _on_and_on(clock: Clock, begin: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """What one of them cannot cope with must not end the others, nor itself for good."""
-    while True:
-        try:
-            await begin()
-        except Exception:
-            LOG.exception("what goes on beside the server failed, and begins again")
-            await clock.pause(AGAIN)
 
 
 def _length(settings: Settings, name: str) -> timedelta:

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from horae.clock import Clock, SystemClock
 from horae.engine import scribe as scribe_module
 from horae.engine.scribe import GATHER_SECONDS, Scribe
 from horae.ports.journal import Line
@@ -24,9 +25,9 @@ def a_line(text: str = "so far, so good") -> Line:
     return Line(RUN.id, NOON, "info", text)
 
 
-async def a_scribe(store: Door) -> Scribe:
+async def a_scribe(store: Door, clock: Clock) -> Scribe:
     await as_store(store).add([a_new_task(TASK, runs=[RUN])])
-    scribe = Scribe(as_store(store))
+    scribe = Scribe(as_store(store), clock)
     scribe.start()
     return scribe
 
@@ -38,7 +39,7 @@ async def texts(store: Door) -> list[str]:
 def test_a_burst_of_lines_is_one_write_soon() -> None:
     async def scene(clock: VirtualClock) -> None:
         store = Door()
-        scribe = await a_scribe(store)
+        scribe = await a_scribe(store, clock)
         for number in range(50):
             scribe.write(a_line(str(number)))
         assert store.count("write_lines") == 0
@@ -55,7 +56,7 @@ def test_a_burst_of_lines_is_one_write_soon() -> None:
 def test_after_a_flush_all_that_was_said_is_there() -> None:
     async def scene(clock: VirtualClock) -> None:
         store = Door()
-        scribe = await a_scribe(store)
+        scribe = await a_scribe(store, clock)
         scribe.write(a_line("one"))
         store.shut("write_lines")
         first = asyncio.ensure_future(scribe.flush())
@@ -73,7 +74,7 @@ def test_after_a_flush_all_that_was_said_is_there() -> None:
 def test_lines_may_come_from_many_threads() -> None:
     async def scene() -> None:
         store = Door(MemoryStore())
-        scribe = await a_scribe(store)
+        scribe = await a_scribe(store, SystemClock())
 
         def speak(name: int) -> None:
             for number in range(100):
@@ -95,7 +96,7 @@ def test_lines_may_come_from_many_threads() -> None:
 
 def test_a_thread_that_outlives_the_loop_may_go_on_talking() -> None:
     async def scene() -> Scribe:
-        return await a_scribe(Door(MemoryStore()))
+        return await a_scribe(Door(MemoryStore()), SystemClock())
 
     scribe = asyncio.run(scene())
     scribe.write(a_line("is anybody there?"))
@@ -104,7 +105,7 @@ def test_a_thread_that_outlives_the_loop_may_go_on_talking() -> None:
 def test_what_the_store_could_not_take_is_written_later() -> None:
     async def scene(clock: VirtualClock) -> None:
         store = Door()
-        scribe = await a_scribe(store)
+        scribe = await a_scribe(store, clock)
         store.fail_before("write_lines", times=2)
         scribe.write(a_line("one"))
         await scribe.flush()
@@ -121,7 +122,7 @@ def test_what_waits_is_bounded_and_the_newest_stay(monkeypatch: pytest.MonkeyPat
 
     async def scene(clock: VirtualClock) -> None:
         store = Door()
-        scribe = await a_scribe(store)
+        scribe = await a_scribe(store, clock)
         for number in range(15):
             scribe.write(a_line(str(number)))
         store.shut("write_lines")
@@ -141,7 +142,7 @@ def test_what_waits_is_bounded_and_the_newest_stay(monkeypatch: pytest.MonkeyPat
 def test_lines_that_cannot_be_kept_are_dropped_and_told(caplog: pytest.LogCaptureFixture) -> None:
     async def scene(clock: VirtualClock) -> None:
         store = Door()
-        scribe = await a_scribe(store)
+        scribe = await a_scribe(store, clock)
         store.fail_before("write_lines", error=UnicodeError("a lone surrogate"))
         scribe.write(a_line("\ud800"))
         await scribe.flush()
@@ -157,7 +158,7 @@ def test_lines_that_cannot_be_kept_are_dropped_and_told(caplog: pytest.LogCaptur
 def test_a_scribe_that_was_stopped_can_start_again() -> None:
     async def scene(clock: VirtualClock) -> None:
         store = Door()
-        scribe = await a_scribe(store)
+        scribe = await a_scribe(store, clock)
         scribe.write(a_line("one"))
         await clock.pause(GATHER_SECONDS / 2)
         await scribe.stop()

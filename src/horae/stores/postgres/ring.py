@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ...clock import SystemClock
+from ...store_retry import StoreRetry
 from .address import Address
 from .door import PostgresDoor
 from .failure import said
@@ -18,7 +18,6 @@ from .using import channel
 if TYPE_CHECKING:
     import asyncpg
 
-LOG: Final = logging.getLogger("horae")
 _AGAIN_SECONDS: Final = 1.0
 _LAST_WORD_SECONDS: Final = 2.0
 _SILENCE_SECONDS: Final = 60.0
@@ -33,6 +32,7 @@ class NotifyRing:
         self._address = Address.parsed(url)
         self._door = PostgresDoor(self._address)
         self._clock = SystemClock()
+        self._retry = StoreRetry("waking by notification", self._clock)
         self._name = secrets.token_hex(6)
         self._channel = channel(self._address.schema)
         self._heard: Callable[[], None] | None = None
@@ -74,16 +74,12 @@ class NotifyRing:
             self._work = asyncio.get_running_loop().create_task(self._go_on())
 
     async def _go_on(self) -> None:
-        told = False
         while True:
             began = self._clock.steady()
             try:
                 await self._live()
-                told = False
             except Exception as error:  # noqa: BLE001 - whatever it is, polling carries meanwhile
-                if not told:
-                    LOG.warning("the ring cannot be heard for now, and looking carries meanwhile: %s", said(error))
-                told = True
+                self._retry.failed(said(error))
             if self._clock.steady() - began < _AGAIN_SECONDS:
                 # Whoever throws us out at once is not asked again and again.
                 await self._clock.pause(_AGAIN_SECONDS)
@@ -92,6 +88,7 @@ class NotifyRing:
         """From the first word of a connection to its end."""
         connection = await self._door.connection(self._address.direct, synchronous_commit="off")
         try:
+            self._retry.succeeded()
             connection.add_termination_listener(self._gone)
             await self._serve(connection)
         finally:

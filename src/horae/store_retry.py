@@ -1,0 +1,118 @@
+"""Back-off and logging for background loops: a loop waits out store errors, and logs when they begin and when they end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from .clock import Clock
+from .errors import HoraeError, StoreFull
+
+TRANSIENT_ERRORS: Final = (HoraeError, OSError)
+"""Errors of a store or of the network to it: the same call may succeed later. Any other error is a defect."""
+FIRST_PAUSE: Final = 0.5
+LONGEST_PAUSE: Final = 5.0
+REMIND_AFTER: Final = 60.0
+"""Seconds between two log lines about a store that is full."""
+QUIET_AFTER: Final = 5.0
+"""Seconds after a log line within which another episode is not logged: a connection that flaps must not fill the log."""
+RESTART_PAUSE: Final = 1.0
+LOG: Final = logging.getLogger("horae")
+
+
+class StoreRetry:
+    """One per loop, and not shared between threads. `activity` is what the loop does, as a singular noun ("claiming").
+
+    An episode begins with the first error and ends with the next success. Its first error and its end are logged; a full
+    store is logged once a minute, because it stays full until somebody makes space.
+    """
+
+    def __init__(
+        self,
+        activity: str,
+        clock: Clock,
+        *,
+        first: float = FIRST_PAUSE,
+        longest: float = LONGEST_PAUSE,
+        level: int = logging.WARNING,
+    ) -> None:
+        self._activity = activity
+        self._clock = clock
+        self._first = first
+        self._longest = longest
+        self._level = level
+        self._pause = first
+        self._failing_since: float | None = None
+        self._logged_at = float("-inf")
+        self._is_announced = False
+
+    @property
+    def is_failing(self) -> bool:
+        return self._failing_since is not None
+
+    def failed(self, error: object) -> float:
+        """Log the error where that is due; the seconds until the next attempt, which double from error to error."""
+        now = self._clock.steady()
+        if self._failing_since is None:
+            self._failing_since, self._pause = now, self._first
+            self._is_announced = False
+        is_full = isinstance(error, StoreFull)
+        is_quiet = now - self._logged_at < (REMIND_AFTER if is_full else QUIET_AFTER)
+        if not is_quiet and (is_full or not self._is_announced):
+            self._log(error, now)
+        seconds, self._pause = self._pause, min(2 * self._pause, self._longest)
+        return seconds
+
+    def succeeded(self) -> None:
+        if self._failing_since is None:
+            return
+        seconds = self._clock.steady() - self._failing_since
+        self._failing_since = None
+        if self._is_announced:
+            LOG.log(self._level, "%s goes on: the store answers again, after %.1f s", self._activity, seconds)
+
+    async def wait(self, error: object) -> None:
+        """Log the error where that is due, and pause."""
+        await self._clock.pause(self.failed(error))
+
+    def _log(self, error: object, now: float) -> None:
+        self._is_announced, self._logged_at = True, now
+        trace = error if isinstance(error, Exception) and not isinstance(error, TRANSIENT_ERRORS) else None
+        LOG.log(
+            self._level, "%s is paused and tried again: %s", self._activity, str(error) or repr(error), exc_info=trace
+        )
+
+
+async def keep_going(name: str, run: Callable[[], Awaitable[None]], clock: Clock) -> None:
+    """Run a loop until it returns or is cancelled; after an unexpected error it begins again.
+
+    What a loop must not forget is kept outside of it, so beginning again is safe. A loop that fails each time is logged
+    once a minute.
+    """
+    logged_at = float("-inf")
+    while True:
+        try:
+            await run()
+        except Exception:
+            if clock.steady() - logged_at >= REMIND_AFTER:
+                logged_at = clock.steady()
+                LOG.exception("the %s failed unexpectedly, and begins again in %g s", name, RESTART_PAUSE)
+            await clock.pause(RESTART_PAUSE)
+        else:
+            return
+
+
+async def repeat(step: Callable[[], Awaitable[float]], retry: StoreRetry, clock: Clock) -> None:
+    """Call `step` until it is cancelled, with a pause of as many seconds as it returns, or as `retry` says after an error.
+
+    A defect (an error that is not the store's) is logged with its traceback and tried again like any other.
+    """
+    while True:
+        try:
+            seconds = await step()
+        except Exception as error:  # noqa: BLE001 - a background loop survives everything but its cancellation
+            seconds = retry.failed(error)
+        else:
+            retry.succeeded()
+        await clock.pause(seconds)

@@ -1,0 +1,132 @@
+"""A database server that goes down and comes back: `horae worker` and `horae up` wait for it, and stop cleanly at any time."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.cli.operating.deployment import Deployment, Up
+from tests.servers.mariadb import MariaDBServer
+from tests.servers.postgres import PostgresServer
+from tests.servers.server import Server
+
+APP: Final = """
+from horae import Horae
+
+app = Horae()
+
+
+@app.task("every 1s")
+def tick() -> None:
+    print("ticked", flush=True)
+"""
+WAITS: Final = "is paused and tried again"
+GOES_ON: Final = "goes on: the store answers again"
+
+
+class Outage:
+    """One server of its own, which a test stops and starts, and a deployment on it."""
+
+    def __init__(self, folder: Path, server: Server, url: str) -> None:
+        self.server = server
+        self.deployment = Deployment(folder)
+        self.deployment.url = url
+        self.deployment.write("ticking.py", APP)
+
+    def start(self, command: str) -> Up:
+        api = {"HORAE_API": "on", "HORAE_PORT": "0"} if command.startswith("up") else {}
+        name, *rest = command.split()
+        up = self.deployment.up(*rest, environment=api, command=name)
+        expect_all(up, "  Ends ", *(["  API "] if api else []))
+        return up
+
+
+@pytest.fixture
+def postgres_outage(tmp_path: Path) -> Iterator[Outage]:
+    with PostgresServer() as server:
+        made = Outage(tmp_path, server, server.new_database())
+        yield made
+        made.deployment.end()
+
+
+@pytest.fixture
+def mariadb_outage(tmp_path: Path) -> Iterator[Outage]:
+    with MariaDBServer() as server:
+        made = Outage(tmp_path, server, server.new_database())
+        yield made
+        made.deployment.end()
+
+
+def expect_all(up: Up, *wanted: str) -> None:
+    """Lines with these words, in any order."""
+    for words in wanted:
+        if not any(words in line for line in up.said):
+            up.expect(words)
+
+
+def stop(up: Up) -> list[str]:
+    """SIGTERM, a clean exit, and all that it printed."""
+    up.signal(signal.SIGTERM)
+    assert up.ends() == 0, "\n".join(up.said)
+    assert not any("Traceback" in line for line in up.said), "\n".join(up.said)
+    return up.said
+
+
+def assert_two_lines_per_loop(said: list[str]) -> None:
+    begins = [line.split(WAITS)[0].split("WARNING ")[1] for line in said if WAITS in line]
+    ends = [line.split(GOES_ON)[0].split("WARNING ")[1] for line in said if GOES_ON in line]
+    assert begins
+    assert len(begins) == len(set(begins)), said
+    assert sorted(ends) == sorted(begins), said
+
+
+def test_worker_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Outage) -> None:
+    up = postgres_outage.start("worker ticking.py")
+    up.expect("ticked")
+    postgres_outage.server.shut_down()
+    expect_all(up, *(f"{loop} {WAITS}" for loop in ("claiming", "lease renewal", "notice of waiting tasks")))
+    postgres_outage.server.start()
+    up.expect("ticked")
+    expect_all(up, f"notice of waiting tasks {GOES_ON}")
+    assert_two_lines_per_loop(stop(up))
+
+
+@pytest.mark.parametrize("command", ["up", "up ticking.py"], ids=["two processes", "one process"])
+def test_up_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Outage, command: str) -> None:
+    up = postgres_outage.start(command)
+    postgres_outage.server.shut_down()
+    loops = ("sealing of the audit trail", "alarm for missed runs", "waking by notification")
+    expect_all(up, *(f"{loop} {WAITS}" for loop in loops))
+    postgres_outage.server.start()
+    expect_all(up, *(f"{loop} {GOES_ON}" for loop in loops))
+    assert_two_lines_per_loop(stop(up))
+
+
+@pytest.mark.parametrize("command", ["worker", "up", "up ticking.py"])
+def test_sigterm_while_postgres_is_down_exits_zero(postgres_outage: Outage, command: str) -> None:
+    up = postgres_outage.start(command)
+    postgres_outage.server.shut_down()
+    up.expect(WAITS)
+    assert any("stopped" in line for line in stop(up))
+
+
+def test_worker_waits_out_a_killed_mariadb_and_exits_zero(mariadb_outage: Outage) -> None:
+    up = mariadb_outage.start("worker ticking.py")
+    up.expect("ticked")
+    mariadb_outage.server.kill()
+    up.expect(f"lease renewal {WAITS}")
+    mariadb_outage.server.start()
+    expect_all(up, f"lease renewal {GOES_ON}", f"claiming {GOES_ON}")
+    up.expect("ticked")
+    assert_two_lines_per_loop(stop(up))
+
+
+def test_store_down_at_the_start_is_one_sentence(postgres_outage: Outage) -> None:
+    postgres_outage.server.shut_down()
+    done = postgres_outage.deployment.horae("up", environment={"HORAE_API": "on", "HORAE_PORT": "0"})
+    assert done.returncode == 7
+    assert "Traceback" not in done.stderr + done.stdout

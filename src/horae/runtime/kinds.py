@@ -26,6 +26,10 @@ _written: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).en
 _OURS: Final = {"http": "http.kind:HTTP", "command": "command.kind:COMMAND", "event": "event.kind:EVENT"}
 
 
+_CALLING: Final = ("http", "event")
+_NETWORKS: Final = "allow_networks"
+
+
 class Kinds:
     """Loaded one by one, when the first task of that kind is made or run."""
 
@@ -45,7 +49,12 @@ class Kinds:
         return found
 
     def settings_of(self, kind: str) -> dict[str, Any]:
-        return self.settings.target(kind)
+        """With the networks of the deployment, for the kinds that call out."""
+        own = self.settings.target(kind)
+        networks = tuple(self.settings.value("outgoing_networks"))
+        if not networks or kind not in _CALLING:
+            return own
+        return {**own, _NETWORKS: (*_listed(own.get(_NETWORKS, ())), *networks)}
 
     def check(self, target: Target, payload: str) -> Target:
         """The target as it is to be kept. Which functions there are is known only to the nodes that have them."""
@@ -69,6 +78,13 @@ class Kinds:
             raise refuse("unknown_target", kind=kind, kinds=", ".join(self.names))
         theirs: TargetKind = self._theirs[kind].load()
         return theirs
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    """What is no list is left for the kind itself to refuse."""
+    if isinstance(value, str):
+        return tuple(part for part in value.split(",") if part.strip())
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 def _checked_function(target: Target) -> Target:

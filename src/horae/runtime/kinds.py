@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..errors import Refusal
 from ..model.checks import check_text
 from ..model.limits import NAME_CHARACTERS
-from ..model.refusals import refuse
+from ..model.refusals import NOT_CARRIED, refuse
 from ..model.task import Target
 from ..ports.target import TargetKind
 from ..settings import Settings
@@ -19,8 +19,7 @@ from ..settings import Settings
 ENTRY_POINTS: Final = "horae.targets"
 FUNCTION: Final = "function"
 _ELSEWHERE: Final = frozenset({"agent"})
-"""Kinds that no node of this version runs, but that tasks of other schedulers come with: they are kept as they are, and
-wait for a node that can."""
+"""Kinds that no node of this version runs, but that tasks of other schedulers come with: an import keeps them, paused."""
 _written: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Made once: `json.dumps` makes a new one for every text."""
 _OURS: Final = {"http": "http.kind:HTTP", "command": "command.kind:COMMAND", "event": "event.kind:EVENT"}
@@ -61,7 +60,7 @@ class Kinds:
         if target.kind == FUNCTION:
             return _checked_function(target)
         if target.kind in _ELSEWHERE and target.kind not in self._theirs:
-            return target
+            raise refuse(NOT_CARRIED, kind=target.kind, kinds=", ".join(self.names))
         kind = self.find(target.kind)
         spec, given = json.loads(target.spec), json.loads(payload)
         if not isinstance(spec, dict):

@@ -110,7 +110,7 @@ class Tasks(Controls):
         if wish.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
         now = self._clock.now()
-        draft = self.drafting.draft(who, wish, now)
+        draft = self.drafting.draft(who, wish, now, paused)
         task_id = self.drafting.new_id(now)
 
         def made() -> Change:
@@ -122,13 +122,13 @@ class Tasks(Controls):
         self._told(first_due(facts))
         return facts.task
 
-    async def rehearse(self, who: Principal, wish: Wish) -> tuple[Facts | None, Task]:
+    async def rehearse(self, who: Principal, wish: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
         """What `declare` would meet, and what it would leave: refused as that would be, and nothing is written."""
         who.must(Scope.WRITE)
         if wish.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
         now = self._clock.now()
-        draft = self.drafting.draft(who, wish, now)
+        draft = self.drafting.draft(who, wish, now, paused)
         found = await self._book.find(draft.owner, wish.key)
         if found is not None and not sees(who, found.task):
             raise refuse("key_taken", key=wish.key)

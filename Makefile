@@ -15,10 +15,11 @@ export PYTHONDONTWRITEBYTECODE :=
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Without a terminal nobody can press Ctrl-C, and a make that a script began in the background does not hear of it: then a
-# minute is enough.
+# A terminal on any of the three streams means that somebody can press Ctrl-C. Without one, a make that a script began in the
+# background may ignore SIGINT, so it ends after a minute. The test stands outside of $$(…), where stdout would be a pipe.
 up: $(READY) ## Set everything up and run Horae with a few demo tasks, on .horae/horae.db (Ctrl-C ends it)
-	@mkdir -p .horae && exec $(BIN)/horae up --demo --store sqlite:///.horae/horae.db $$(test -t 1 || echo --seconds 60)
+	@mkdir -p .horae; limit="--seconds 60"; if test -t 0 || test -t 1 || test -t 2; then limit=""; fi; \
+		exec $(BIN)/horae up --demo --store sqlite:///.horae/horae.db $$limit
 
 test: $(READY) ## Set everything up and run all checks: lint, types, import contracts, tests
 	@$(MAKE) --no-print-directory check

@@ -113,8 +113,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_OUTGOING_NETWORKS",),
         "list",
         (),
-        "Private networks that webhooks and the heartbeat may call, such as 10.0.0.0/8",
-        "webhook 和心跳可以访问的私有网络,例如 10.0.0.0/8",
+        "Private networks that HTTP tasks, webhooks and the heartbeat may call, such as 10.0.0.0/8",
+        "HTTP 任务、webhook 和心跳可以访问的私有网络,例如 10.0.0.0/8",
     ),
     Setting(
         "api",
@@ -245,8 +245,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         ("HORAE_HTTP_ALLOW_NETWORKS",),
         "list",
         (),
-        "Private networks that HTTP targets may call, such as 10.0.0.0/8",
-        "HTTP 目标可以访问的私有网络,例如 10.0.0.0/8",
+        "Older name: networks for HTTP tasks alone; outgoing_networks is for all",
+        "旧名称:仅用于 HTTP 任务的网络;outgoing_networks 对全部生效",
     ),
     Setting(
         "targets.http.callback_url",
@@ -382,6 +382,8 @@ def _checked(file: Path, table: Mapping[str, Any]) -> dict[str, Any]:
                 found |= {f"targets.{kind}.{key}": each for key, each in part.items()}
         elif name in _KNOWN and _KNOWN[name].kind == "list" and isinstance(value, list):
             found[name] = tuple(value)
+        elif name in _KNOWN and _KNOWN[name].kind == "list" and isinstance(value, str):
+            found[name] = _spelled(_KNOWN[name], value)
         elif name in _KNOWN:
             found[name] = _as_text(file, name, value)
         else:

@@ -37,8 +37,12 @@ def test_a_body_that_never_ends_is_cut_off_and_who_listens_is_not(monkeypatch: p
 def test_a_target_is_bounded_like_a_payload() -> None:
     async def check(api: Api) -> None:
         large = "x" * 900_000
-        for target in ({"function": "f" * 201}, {"function": large}, {"target": {"kind": "agent", "prompt": large}}):
-            reply = await api.post("/v1/tasks", {"name": "x", "when": "every 1h", "zone": "UTC", **target})
+        for target in (
+            {"function": "f" * 201},
+            {"function": large},
+            {"target": {"kind": "agent", "prompt": large}},
+        ):
+            reply = await api.post("/v1/tasks?paused=later", {"name": "x", "when": "every 1h", "zone": "UTC", **target})
             assert (reply.status, reply.code) in ((422, "bad_text"), (422, "payload_too_large"))
         assert (await api.get("/v1/tasks")).json["items"] == []
 

@@ -24,6 +24,7 @@ from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
 from ..runtime.choosing import chosen_settings, chosen_tolerance, chosen_wake
 from ..runtime.house import make_service, open_targets
 from ..runtime.kinds import FUNCTION, Kinds
+from ..runtime.node_policy import keep_policy, with_policy
 from ..runtime.stores import usual_look
 from ..service.service import Service
 from ..settings import Settings, default_zone, read_settings
@@ -157,7 +158,6 @@ class Running:
         chosen = chosen_settings(os.environ, flags=flags)
         self._wake_as(chosen)
         self._tolerate_as(chosen)
-        self._kinds = Kinds(chosen)
         store = make_store(self.url)
         if self._surroundings is not None:
             store = self._surroundings.store(store)
@@ -169,6 +169,7 @@ class Running:
             await store.close()
             raise
         self._store = store
+        self._kinds = Kinds(chosen if self._with_engine else await with_policy(store, chosen))
         self._service = make_service(self.url, store, self.clock, self.zone, self._kinds, self._told)
         interpreter.opened()
         await self.begin()
@@ -205,6 +206,8 @@ class Running:
             return
         if self._surroundings is None:
             await self.service.outages.starting(is_gone, self.settings.terms.lease)
+            if self._kinds is not None:
+                await keep_policy(self.store, self._kinds.settings)
         self._functions = FunctionTarget(self.registry)
         self._engine = self._make_engine(await self._open_targets(self._functions))
         self._engine.on_settled = self._settled

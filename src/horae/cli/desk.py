@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from ..clock import Clock, SystemClock
@@ -25,6 +26,7 @@ from ..outgoing.addresses import read_networks
 from ..ports.keeping import Keeping
 from ..ports.records import Record
 from ..runtime.choosing import chosen_wake
+from ..runtime.node_policy import with_policy
 from ..runtime.sealed import sealing_of
 from ..runtime.stores import make_store, make_wakeup
 from ..runtime.usual_quotas import usual_quotas
@@ -59,7 +61,7 @@ class Desk:
             self.clock,
             self.zone,
             secrets,
-            check=_checked,
+            check=partial(_checked, settings),
             told=self.told,
             members=usual_quotas(settings),
             networks=read_networks(settings.value("outgoing_networks")),
@@ -149,7 +151,7 @@ async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable
     store = make_store(url)
     try:
         await store.open()
-        desk = Desk(url, store, settings)
+        desk = Desk(url, store, await with_policy(store, settings))
         try:
             return await work(desk)
         except NotFound as refusal:
@@ -164,7 +166,7 @@ async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable
         await store.close()
 
 
-def _checked(target: Target, payload: str) -> Target:
+def _checked(settings: Settings, target: Target, payload: str) -> Target:
     from ..runtime.kinds import Kinds  # noqa: PLC0415 - only what makes or edits a task looks at targets
 
-    return Kinds(settings_of(None)).check(target, payload)
+    return Kinds(settings).check(target, payload)

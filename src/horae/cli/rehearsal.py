@@ -26,6 +26,6 @@ class Planned(NamedTuple):
         return "same" if self.before.task == self.after else "changed"
 
 
-async def planned(app: Workplace, wish: Wish) -> Planned:
+async def planned(app: Workplace, wish: Wish, *, paused: str | None = None) -> Planned:
     """Everything that would refuse it refuses it now."""
-    return Planned(wish, *await app.service.tasks.rehearse(app.who, wish))
+    return Planned(wish, *await app.service.tasks.rehearse(app.who, wish, paused=paused))

@@ -9,11 +9,12 @@ from typing import NamedTuple, TypeAlias
 
 from ..errors import Refusal
 from ..interchange import Found, Group, Unclear
-from ..interchange.harvest import excerpt
+from ..interchange.harvest import excerpt, not_carried
 from ..interchange.notes import told
 from ..model.ids import run_id
 from ..model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened
 from ..model.page import LARGEST_PAGE
+from ..model.refusals import NOT_CARRIED
 from ..model.refusals import refuse as refuse_task
 from ..model.run import Run, RunState
 from ..model.task import Task
@@ -26,6 +27,7 @@ from .workplace import Workplace
 
 _ENDS = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.TIMED_OUT, RunState.LOST, RunState.CANCELLED})
 _AT_ONCE = 200
+_ANY_NOTE = "import"
 _Key: TypeAlias = tuple[str | None, str]
 _Made: TypeAlias = dict[_Key, Task]
 """By owner and key; without an owner too, for files that know of one key only once."""
@@ -59,16 +61,27 @@ async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
             raise refuse("twice_in_file", key=each.wish.key, path=path)
         keys.add(place)
         try:
-            made.append(await planned(app, each.wish))
+            each, step = await _planned(app, each)
         except Refusal as refused:
             if incoming.exact:
                 raise placed(refused, f"{path}, {each.source}", f"{path},{each.source}") from None
             unclear.append(Unclear(each.source, excerpt(each.wish.name), told(refused)))
         else:
             found.append(each)
+            made.append(step)
     if incoming.exact:
         _check_runs(incoming.runs, path, app.clock.now())
     return Plan(tuple(found), tuple(made), tuple(unclear))
+
+
+async def _planned(app: Workplace, each: Found) -> tuple[Found, Planned]:
+    """What nothing here can run is taken over as paused, with a note that says what is missing."""
+    try:
+        return each, await planned(app, each.wish, paused=_ANY_NOTE if each.paused else None)
+    except Refusal as refused:
+        if refused.code != NOT_CARRIED:
+            raise
+        return not_carried(each), await planned(app, each.wish, paused=_ANY_NOTE)
 
 
 def _check_runs(runs: tuple[OldRun, ...], path: str, now: datetime) -> None:
@@ -97,7 +110,7 @@ async def take_over(
         elif step.turn == "same":
             task = step.after
         else:
-            task = await app.service.tasks.declare(app.who, each.wish)
+            task = await app.service.tasks.declare(app.who, each.wish, paused=note if each.paused else None)
         if step.turn == "new":
             new.add(task.id)
         if each.wish.key is not None:

@@ -61,7 +61,7 @@ class RemoteTasks:
         said = await self._connection.put(_keyed(wish), wish_json(wish, self._zone), [_WHOLE, *_note(paused)])
         return (await self._facts(said)).task
 
-    async def rehearse(self, who: Principal, wish: Wish) -> tuple[Facts | None, Task]:
+    async def rehearse(self, who: Principal, wish: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
         """What has this key already, and what it would become."""
         del who
         whose = [] if wish.owner is None else [("owner", wish.owner)]
@@ -69,7 +69,8 @@ class RemoteTasks:
             before = await self._facts(await self._connection.get(_keyed(wish), [_WHOLE, *whose]))
         except NotFound:
             before = None
-        said = await self._connection.put(_keyed(wish), wish_json(wish, self._zone), [_WHOLE, _TRIED])
+        asked = [_WHOLE, _TRIED, *_note(paused)]
+        said = await self._connection.put(_keyed(wish), wish_json(wish, self._zone), asked)
         return before, (await self._facts(said)).task
 
     async def keep_history(self, who: Principal, task_id: str, ended: Sequence[Run]) -> None:

@@ -17,7 +17,7 @@ from ..model.task import Target
 from ..schedule import Schedule
 from ..schedule.compat import Note
 from ..service.wishes import Wish, read_policies
-from .notes import told
+from .notes import note, told
 from .refusals import refuse
 
 _NAME_LENGTH: Final = 80
@@ -31,6 +31,12 @@ class Found(NamedTuple):
     paused: bool = False
     source: str = ""
     notes: tuple[Note, ...] = ()
+
+
+def not_carried(found: Found) -> Found:
+    """The same, paused, with a note that nothing here runs such a target."""
+    notes = (*found.notes, note("not_carried", kind=found.wish.target.kind))
+    return found._replace(paused=True, notes=notes)
 
 
 class Unclear(NamedTuple):

@@ -57,6 +57,11 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "'{name}' cannot be the name of an environment variable; the line was passed over.",
         "“{name}”不能作为环境变量名;已略过此行。",
     ),
+    # --- any scheduler -------------------------------------------------------------------------------------------
+    "not_carried": (
+        "Nothing here runs targets of the kind '{kind}', so it is taken over as paused.",
+        "这里没有可以执行“{kind}”类目标的节点,因此以暂停状态接管。",
+    ),
     # --- NanoClaw ------------------------------------------------------------------------------------------------
     "nanoclaw_next_run": (
         "Its next run there was {instant}; here the first one is an interval after the import.",

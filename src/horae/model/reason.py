@@ -22,6 +22,7 @@ class Reason(StrEnum):
     AGENT_QUOTA = "agent_quota"
     OWNER_REVOKED = "owner_revoked"
     TARGET_UNKNOWN = "target_unknown"
+    TARGET_NOT_ALLOWED = "target_not_allowed"
     TARGET_FAILED = "target_failed"
     NO_ANSWER = "no_answer"
     DEADLINE = "deadline"
@@ -68,6 +69,10 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
     ),
     Reason.OWNER_REVOKED: ("The owner's rights had been revoked.", "所有者的权限已被撤销。"),
     Reason.TARGET_UNKNOWN: ("Its target is not known to this deployment.", "此部署中没有它的目标。"),
+    Reason.TARGET_NOT_ALLOWED: (
+        "Its target is not allowed by the node that was to run it.",
+        "执行它的节点不允许该目标。",
+    ),
     Reason.TARGET_FAILED: ("The target ran and failed.", "目标已运行,但失败了。"),
     Reason.NO_ANSWER: ("The target gave no usable answer.", "目标没有给出可用的答复。"),
     Reason.DEADLINE: ("It said nothing until its deadline had passed.", "直到截止时间它都没有任何回应。"),

@@ -12,9 +12,10 @@ from .states import state_word
 _DAY: Final = timedelta(days=1)
 _LONGEST_FACT: Final = 80
 _LONGEST_OF_OURS: Final = 600
-_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "problem"})
+_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "problem", "toml", "networks"})
 """What we ourselves say: every word that is possible, what is about to be done, what is wrong with a file. Cut, it would
 leave out the very part that somebody has to read before they answer."""
+NOT_CARRIED: Final = "target_not_carried"
 _STATE: Final = "state"
 """Called by its own name in English, and translated in Chinese."""
 
@@ -330,6 +331,14 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Leave all but one of them out.",
         "一个任务只有一个目标,不能同时有 {names}。",
         "请只保留其中一个。",
+    ),
+    NOT_CARRIED: Entry(
+        InvalidTask,
+        "Nothing here can run a target of the kind '{kind}', so the task would wait for ever.",
+        "Use one of the kinds {kinds}; or install a package that offers '{kind}' (its entry point in the group horae.targets) on a "
+        "node and here.",
+        "这里没有可以执行“{kind}”类目标的节点,任务会永远等待。",
+        "请使用以下类型之一:{kinds};或在节点和本机安装提供“{kind}”的软件包(其入口点属于 horae.targets 组)。",
     ),
     "bad_settings": Entry(
         InvalidTask,

@@ -111,6 +111,15 @@ def _number(text: str) -> int | None:
         return None
 
 
+def network_of(address: Address) -> str:
+    """The smallest network that an operator would have to allow: this address alone, and all of IPv4 loopback."""
+    real = _destination(address)
+    if isinstance(real, IPv4Address) and real.is_loopback:
+        return "127.0.0.0/8"
+    plain = str(real).partition("%")[0]
+    return f"{plain}/{real.max_prefixlen}"
+
+
 def read_networks(texts: Iterable[object]) -> Networks:
     """The networks that an operator allows."""
     return tuple(_network(text) for text in texts)

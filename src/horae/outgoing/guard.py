@@ -7,8 +7,8 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from .addresses import Address, Networks, is_numeric, is_reachable, read_address, read_numeric
-from .refusals import refuse
+from .addresses import Address, Networks, is_numeric, is_reachable, network_of, read_address, read_numeric
+from .refusals import refuse, refuse_address
 
 LONGEST_URL: Final = 2_048
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -20,6 +20,7 @@ _LONGEST_NAME: Final = 253
 _PORT: Final = re.compile(r"[0-9]{1,5}")
 _AS_IT_IS: Final = "%/:@!$&'()*+,;=~?[]"
 _LOOPBACKS: Final = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
+_LOOPBACK_NETWORKS: Final = ("127.0.0.0/8", "::1/128")
 
 
 class CheckedUrl(NamedTuple):
@@ -51,7 +52,7 @@ def check_url(url: object, allowed: Networks = ()) -> CheckedUrl:
     name = checked.host.removesuffix(".")
     if name == "localhost" or name.endswith(".localhost"):
         if not any(is_reachable(address, allowed) for address in _LOOPBACKS):
-            raise refuse("address_not_public", host=name)
+            raise refuse_address(name, _LOOPBACK_NETWORKS)
         return checked
     literal = read_address(checked.host)
     if literal is not None:
@@ -62,7 +63,7 @@ def check_url(url: object, allowed: Networks = ()) -> CheckedUrl:
 def check_address(address: Address, allowed: Networks, host: str) -> None:
     """Refuses loopback, private, link-local, shared, multicast, reserved and other special addresses."""
     if not is_reachable(address, allowed):
-        raise refuse("address_not_public", host=host)
+        raise refuse_address(host, [network_of(address)])
 
 
 def parse_url(url: object) -> CheckedUrl:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import Final
 
 from ..errors import InvalidTask, Refusal
@@ -53,9 +55,11 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "address_not_public": Entry(
         InvalidTask,
         "'{host}' leads to an address that is not public.",
-        "An operator can allow a network by listing it in allow_networks.",
+        "An operator allows it with outgoing_networks = {toml} at the top of horae.toml, or with "
+        "HORAE_OUTGOING_NETWORKS={networks} in the environment, for tasks and webhooks alike.",
         "“{host}”指向非公网地址。",
-        "运维人员可以在 allow_networks 中列出允许的网络。",
+        "运维人员可以在 horae.toml 开头写 outgoing_networks = {toml},或设置环境变量 "
+        "HORAE_OUTGOING_NETWORKS={networks},对任务和 webhook 同时生效。",
     ),
     "bad_network": Entry(
         InvalidTask,
@@ -107,6 +111,12 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "安装命令:pip install 'horae[http]'",
     ),
 }
+
+
+def refuse_address(host: str, addresses: Iterable[object]) -> Refusal:
+    """Build the refusal of a host, with the networks that an operator would have to allow."""
+    texts = list(dict.fromkeys(str(address) for address in addresses))
+    return refuse("address_not_public", host=host, toml=json.dumps(texts), networks=",".join(texts))
 
 
 def refuse(code: str, **facts: object) -> Refusal:

@@ -13,9 +13,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from ..errors import Refusal
-from .addresses import Networks, is_reachable, read_address
+from .addresses import Networks, is_reachable, network_of, read_address
 from .exchange import Answer, Request, Trouble, Unreachable
-from .refusals import refuse
+from .refusals import refuse_address
 from .unpacking import ENCODINGS, NonsenseError, Unpacking
 
 Lookup: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
@@ -43,9 +43,9 @@ class _Vetted(AbstractResolver):
         addresses = [read_address(text) for text in await self._lookup(host)]
         if not addresses:
             raise OSError(socket.EAI_NONAME, "it has no address")
-        for address in addresses:
-            if address is None or not is_reachable(address, self._allowed):
-                raise refuse("address_not_public", host=host)
+        private = [each for each in addresses if each is None or not is_reachable(each, self._allowed)]
+        if private:
+            raise refuse_address(host, [network_of(each) for each in private if each is not None])
         return [
             ResolveResult(
                 hostname=host,
@@ -75,7 +75,7 @@ def _socket_for(allowed: Networks, info: Any) -> socket.socket:
     family, kind, protocol, _, target = info
     address = read_address(str(target[0]))
     if address is None or not is_reachable(address, allowed):
-        raise _VetoedError
+        raise _VetoedError(str(target[0]) if address is None else network_of(address))
     return socket.socket(family=family, type=kind, proto=protocol)
 
 
@@ -150,8 +150,8 @@ def _told(error: Exception, place: str) -> Unreachable:
             return Unreachable(Trouble.GUARDED, str(error))
         case aiohttp.ClientConnectorDNSError():
             return Unreachable(Trouble.NAME, f"the name {place} could not be looked up")
-        case aiohttp.ClientConnectorError(os_error=_VetoedError()):
-            return Unreachable(Trouble.GUARDED, str(refuse("address_not_public", host=place)))
+        case aiohttp.ClientConnectorError(os_error=_VetoedError() as veto):
+            return Unreachable(Trouble.GUARDED, str(refuse_address(place, veto.args)))
         case aiohttp.ClientSSLError():
             return Unreachable(Trouble.TLS, f"no secure connection to {place}: {_why_insecure(error)}")
         case aiohttp.ClientConnectorError(os_error=reason):

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..errors import Refusal
 from ..model.checks import check_text
 from ..model.limits import NAME_CHARACTERS
-from ..model.refusals import refuse
+from ..model.refusals import NOT_CARRIED, refuse
 from ..model.task import Target
 from ..ports.target import TargetKind
 from ..settings import Settings
@@ -19,11 +19,14 @@ from ..settings import Settings
 ENTRY_POINTS: Final = "horae.targets"
 FUNCTION: Final = "function"
 _ELSEWHERE: Final = frozenset({"agent"})
-"""Kinds that no node of this version runs, but that tasks of other schedulers come with: they are kept as they are, and
-wait for a node that can."""
+"""Kinds that no node of this version runs, but that tasks of other schedulers come with: an import keeps them, paused."""
 _written: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Made once: `json.dumps` makes a new one for every text."""
 _OURS: Final = {"http": "http.kind:HTTP", "command": "command.kind:COMMAND", "event": "event.kind:EVENT"}
+
+
+_CALLING: Final = ("http", "event")
+_NETWORKS: Final = "allow_networks"
 
 
 class Kinds:
@@ -45,14 +48,19 @@ class Kinds:
         return found
 
     def settings_of(self, kind: str) -> dict[str, Any]:
-        return self.settings.target(kind)
+        """With the networks of the deployment, for the kinds that call out."""
+        own = self.settings.target(kind)
+        networks = tuple(self.settings.value("outgoing_networks"))
+        if not networks or kind not in _CALLING:
+            return own
+        return {**own, _NETWORKS: (*_listed(own.get(_NETWORKS, ())), *networks)}
 
     def check(self, target: Target, payload: str) -> Target:
         """The target as it is to be kept. Which functions there are is known only to the nodes that have them."""
         if target.kind == FUNCTION:
             return _checked_function(target)
         if target.kind in _ELSEWHERE and target.kind not in self._theirs:
-            return target
+            raise refuse(NOT_CARRIED, kind=target.kind, kinds=", ".join(self.names))
         kind = self.find(target.kind)
         spec, given = json.loads(target.spec), json.loads(payload)
         if not isinstance(spec, dict):
@@ -69,6 +77,13 @@ class Kinds:
             raise refuse("unknown_target", kind=kind, kinds=", ".join(self.names))
         theirs: TargetKind = self._theirs[kind].load()
         return theirs
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    """What is no list is left for the kind itself to refuse."""
+    if isinstance(value, str):
+        return tuple(part for part in value.split(",") if part.strip())
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 def _checked_function(target: Target) -> Target:

@@ -16,7 +16,7 @@ from ..model.checks import check_text
 from ..model.ids import ENTROPY, named, rising
 from ..model.limits import KEY_CHARACTERS
 from ..model.principal import NO_QUOTAS, Principal
-from ..model.refusals import refuse
+from ..model.refusals import NOT_CARRIED, refuse
 from ..model.task import Target, Task
 from ..schedule import Schedule
 from .edits import Edits, Keep, edited_task
@@ -67,7 +67,7 @@ class Drafting:
 
     def planned(self, who: Principal, wish: Wish, task_id: str, now: datetime, paused: str | None = None) -> Change:
         """A new task."""
-        return self.planned_from(who, self.draft(who, wish, now), task_id, now, paused)
+        return self.planned_from(who, self.draft(who, wish, now, paused), task_id, now, paused)
 
     def planned_from(
         self, who: Principal, draft: Draft, task_id: str, now: datetime, paused: str | None = None
@@ -122,7 +122,8 @@ class Drafting:
         if not isinstance(edits.labels, Keep):
             edits = edits._replace(labels=task_labels(who, edits.labels, before))
         wanted = edited_task(before, edits, self.zone_of(who), now)
-        wanted = wanted._replace(target=self._check(wanted.target, wanted.payload))
+        kept = wanted.target == before.target
+        wanted = wanted._replace(target=self._checked(wanted.target, wanted.payload, may_wait=kept))
         return self._edited(who, facts, wanted, now)
 
     def _edited(self, who: Principal, facts: Facts, wanted: Task, now: datetime) -> Change:
@@ -131,7 +132,16 @@ class Drafting:
         check_task(who, wanted, facts.task, now)
         return gated(editing.edit(facts, wanted, now), now, facts)
 
-    def draft(self, who: Principal, wish: Wish, now: datetime) -> Draft:
+    def _checked(self, target: Target, payload: str, *, may_wait: bool) -> Target:
+        """`may_wait`: a target that nothing here runs is kept, because the task is paused, or has had it before."""
+        try:
+            return self._check(target, payload)
+        except Refusal as refusal:
+            if not may_wait or refusal.code != NOT_CARRIED:
+                raise
+            return target
+
+    def draft(self, who: Principal, wish: Wish, now: datetime, paused: str | None = None) -> Draft:
         owner = who.owner if wish.owner is None else wish.owner
         if owner != who.owner and who.scope is not None:
             raise refuse("foreign_owner", owner=owner)
@@ -141,7 +151,7 @@ class Drafting:
             check_text("key", wish.key, KEY_CHARACTERS)
         schedule = read_when(wish.when, wish.zone or self.zone_of(who), now)
         policies = read_policies(schedule, wish.options)
-        target = self._check(wish.target, wish.payload)
+        target = self._checked(wish.target, wish.payload, may_wait=paused is not None)
         return Draft(owner, wish.name, schedule, target, wish.payload, policies, wish.key, wish.lane, wish.labels)
 
     def zone_of(self, who: Principal) -> str | None:

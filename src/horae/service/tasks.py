@@ -116,7 +116,7 @@ class Tasks(Controls):
             raise refuse("bad_text", name="key", value=None, most=200)
         wish, key = await self._with_own_key(who, wish, wish.key)
         now = self._clock.now()
-        draft = self.drafting.draft(who, wish, now)
+        draft = self.drafting.draft(who, wish, now, paused)
         await self._grants.check(draft.owner, who.agent, draft.target, draft.payload)
         task_id = self.drafting.new_id(now)
 
@@ -129,14 +129,14 @@ class Tasks(Controls):
         self._told(first_due(facts))
         return facts.task
 
-    async def rehearse(self, who: Principal, wish: Wish) -> tuple[Facts | None, Task]:
+    async def rehearse(self, who: Principal, wish: Wish, *, paused: str | None = None) -> tuple[Facts | None, Task]:
         """What `declare` would meet, and what it would leave: refused as that would be, and nothing is written."""
         who.must(Scope.WRITE)
         if wish.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
         wish, key = await self._with_own_key(who, wish, wish.key)
         now = self._clock.now()
-        draft = self.drafting.draft(who, wish, now)
+        draft = self.drafting.draft(who, wish, now, paused)
         await self._grants.check(draft.owner, who.agent, draft.target, draft.payload)
         found = await self._book.find(draft.owner, key)
         if found is not None and not sees(who, found.task):

@@ -169,6 +169,7 @@ _JUSTIFIED: Final[dict[Reason, Callable[[Case], bool]]] = {
     Reason.QUOTA: _never,
     Reason.AGENT_QUOTA: _never,
     Reason.TARGET_UNKNOWN: _never,
+    Reason.TARGET_NOT_ALLOWED: _never,
     Reason.NO_ANSWER: _never,
     Reason.AWAITING_APPROVAL: _never,
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import shutil
 from typing import Final
 
+from ...model.reason import Reason
 from .refusals import refuse
 from .settings import EVERYTHING, Settings
 
@@ -16,6 +19,10 @@ MOVED: Final = "the program {name!r} is a link that now leads elsewhere; restart
 
 class Unusable(Exception):  # noqa: N818 - it says what is wrong with a program
     """A program that was fit when the task was made cannot be started here and now."""
+
+    def __init__(self, message: str, reason: Reason) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class Programs:
@@ -34,7 +41,7 @@ class Programs:
     def check(self, name: str) -> None:
         """Whether it is on the list. Where it is not installed is found out when it runs, perhaps on another node."""
         if not self._names:
-            raise refuse("command_none_allowed")
+            raise refuse("command_none_allowed", program=name, toml=json.dumps([name]), variable=shlex.quote(name))
         if not self._names & {EVERYTHING, name} and self._locate(name) not in self._real:
             raise refuse("command_not_allowed", program=name)
 
@@ -42,13 +49,13 @@ class Programs:
         """The path to start. Raises `Unusable`."""
         path = self._locate(name)
         if path is None:
-            raise Unusable(MISSING.format(name=name))
+            raise Unusable(MISSING.format(name=name), Reason.TARGET_UNKNOWN)
         if EVERYTHING in self._names:
             return path
         if path not in self._real:
-            raise Unusable(UNLISTED.format(name=name))
+            raise Unusable(UNLISTED.format(name=name), Reason.TARGET_NOT_ALLOWED)
         if os.path.realpath(path) != self._real[path]:
-            raise Unusable(MOVED.format(name=name))
+            raise Unusable(MOVED.format(name=name), Reason.TARGET_NOT_ALLOWED)
         return path
 
     def _locate(self, name: str) -> str | None:

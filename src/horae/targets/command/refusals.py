@@ -47,23 +47,27 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "command_none_allowed": Entry(
         InvalidTask,
         "No commands are allowed here.",
-        "The operator allows programs one by one: setting targets.command.allow, for example ['/usr/bin/backup'].",
+        "The operator allows it where the node runs: allow = {toml} under [targets.command] in horae.toml, or "
+        "HORAE_COMMAND_ALLOW={variable} in the environment.",
         "这里不允许运行任何命令。",
-        "由运维人员逐个允许程序:设置 targets.command.allow,例如 ['/usr/bin/backup']。",
+        "由运维人员在节点所在处允许:在 horae.toml 的 [targets.command] 下写 allow = {toml},或设置环境变量 "
+        "HORAE_COMMAND_ALLOW={variable}。",
     ),
     "command_not_allowed": Entry(
         InvalidTask,
         "The program '{program}' is not allowed here.",
-        "The operator can add it to the setting targets.command.allow.",
+        "The operator adds it where the node runs: to allow under [targets.command] in horae.toml, or to "
+        "HORAE_COMMAND_ALLOW in the environment (programs with commas between them).",
         "这里不允许运行程序“{program}”。",
-        "运维人员可以把它加入设置 targets.command.allow。",
+        "运维人员可以在节点所在处把它加入 horae.toml 中 [targets.command] 下的 allow,或加入环境变量 "
+        "HORAE_COMMAND_ALLOW(多个程序用逗号分隔)。",
     ),
     "command_directory": Entry(
         InvalidTask,
         "A command cannot run in '{value}'.",
-        "Leave the directory out for a private one, or name one inside the setting targets.command.directory.",
+        "Leave the directory out for a private one, or name one inside the operator's: directory under [targets.command] in horae.toml, or HORAE_COMMAND_DIRECTORY.",
         "命令不能在“{value}”中运行。",
-        "省略目录则使用私有目录,或给出设置 targets.command.directory 之内的目录。",
+        "省略目录则使用私有目录,或给出运维人员所设目录之内的目录:horae.toml 中 [targets.command] 下的 directory,或 HORAE_COMMAND_DIRECTORY。",
     ),
     "command_variable": Entry(
         InvalidTask,
@@ -75,9 +79,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "command_variable_reserved": Entry(
         InvalidTask,
         "A task cannot set '{name}': it is Horae's own, or makes programs load other code.",
-        "Choose another name, or have the operator list it in targets.command.variables (never PATH and HORAE_…).",
+        "Choose another name, or have the operator list it in variables under [targets.command] in horae.toml, or in HORAE_COMMAND_VARIABLES (never PATH and HORAE_…).",
         "任务不能设置“{name}”:它由 Horae 使用,或会让程序加载其他代码。",
-        "请换一个名称,或由运维人员将其列入 targets.command.variables(PATH 和 HORAE_… 除外)。",
+        "请换一个名称,或由运维人员将其列入 horae.toml 中 [targets.command] 下的 variables 或 HORAE_COMMAND_VARIABLES(PATH 和 HORAE_… 除外)。",
     ),
     "command_stdin": Entry(
         InvalidTask,

@@ -51,10 +51,12 @@ class CommandTarget:
         except SecretMissing as missing:
             return missing.outcome
         except Unusable as problem:
-            return Failed(str(problem), permanent=True, reason=Reason.TARGET_UNKNOWN)
+            return Failed(str(problem), permanent=True, reason=problem.reason)
         except Refusal as refusal:
-            reason = Reason.TARGET_UNKNOWN if refusal.code in _UNLISTED else Reason.TARGET_FAILED
-            return Failed(str(refusal), permanent=True, reason=reason)
+            if refusal.code in _UNLISTED:
+                error = f"not allowed by this node: {refusal}"
+                return Failed(error, permanent=True, reason=Reason.TARGET_NOT_ALLOWED)
+            return Failed(str(refusal), permanent=True)
         except (ValueError, RecursionError) as error:
             return Failed(shortened(f"its spec cannot be read: {error}", ERROR_CHARACTERS), permanent=True)
         except HoraeError as error:

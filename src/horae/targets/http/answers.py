@@ -55,6 +55,8 @@ def _unreached(reply: Unreachable, terms: Terms) -> Outcome:
     if reply.kind is Trouble.TIMEOUT:
         return TimedOut(message)
     reason = Reason.TARGET_FAILED if reply.permanent and terms.spec.preset is None else Reason.NO_ANSWER
+    if reply.kind is Trouble.GUARDED:
+        reason = Reason.TARGET_NOT_ALLOWED
     return Failed(message, permanent=reply.permanent, reason=reason)
 
 

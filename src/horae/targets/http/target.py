@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ...errors import Refusal
 from ...model.outcome import Failed, Outcome
 from ...model.reason import Reason
@@ -13,6 +15,8 @@ from .composing import compose
 from .settings import read_settings
 from .spec import read_spec
 from .texts import stored
+
+_PRIVATE: Final = "address_not_public"
 
 
 class HttpTarget:
@@ -34,7 +38,8 @@ class HttpTarget:
         except SecretMissing as missing:
             return missing.outcome
         except Refusal as refusal:
-            return Failed(str(refusal), permanent=True)
+            reason = Reason.TARGET_NOT_ALLOWED if refusal.code == _PRIVATE else Reason.TARGET_FAILED
+            return Failed(str(refusal), permanent=True, reason=reason)
         except RecursionError:  # what can just be read may be too deep to look for secrets in
             return Failed("the body is nested too deeply", permanent=True)
 

@@ -214,7 +214,7 @@ def test_a_link_that_has_moved_is_refused_when_it_runs(tmp_path: Path) -> None:
     outcome = asyncio.run(target.execute(invocation))
     assert isinstance(outcome, Failed)
     assert "now leads elsewhere" in outcome.error
-    assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_UNKNOWN)
+    assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_NOT_ALLOWED)
 
 
 @pytest.mark.parametrize("allow", [[], ["false"]])
@@ -222,7 +222,7 @@ def test_a_program_that_is_no_longer_on_the_list_is_refused_when_it_runs(allow: 
     invocation = an_invocation({"argv": ["true"]}, {"allow": ["true"]})
     outcome = asyncio.run(a_target({"allow": allow}).execute(invocation))
     assert isinstance(outcome, Failed)
-    assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_UNKNOWN)
+    assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_NOT_ALLOWED)
 
 
 def test_memory_is_limited() -> None:

@@ -132,8 +132,11 @@ def test_without_a_list_every_command_is_refused(settings: Mapping[str, Any]) ->
     with pytest.raises(InvalidTask) as refused:
         COMMAND.check({"argv": ["true"]}, None, settings)
     assert refused.value.code == "command_none_allowed"
-    assert "targets.command.allow" in refused.value.hint
-    assert "targets.command.allow" in refused.value.in_language("zh").hint
+    for language in ("en", "zh"):
+        hint = refused.value.in_language(language).hint
+        assert 'allow = ["true"]' in hint
+        assert "[targets.command]" in hint
+        assert "HORAE_COMMAND_ALLOW=true" in hint
 
 
 def test_a_listed_program_is_found_by_name_and_by_path(tmp_path: Path) -> None:

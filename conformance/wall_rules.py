@@ -42,6 +42,7 @@ class Field:
 MINUTE = Field(0, 59, 59, {})
 HOUR = Field(0, 23, 23, {})
 DAY = Field(1, 31, 31, {})
+DAYS_BEFORE_LAST = Field(1, 30, 30, {})
 MONTH = Field(1, 12, 12, MONTHS)
 WEEKDAY = Field(0, 7, 6, WEEKDAYS)
 
@@ -143,6 +144,9 @@ def _day_item(item: str) -> DayQuestion:
         return lambda day: day.day == _length(day)
     if item == "LW":
         return lambda day: day == _nearest_working_day(day.replace(day=_length(day)))
+    if item.startswith("L-"):
+        before = timedelta(days=_number(item[2:], DAYS_BEFORE_LAST))
+        return lambda day: day + before == day.replace(day=_length(day))
     if item.endswith("W"):
         wanted = _number(item[:-1], DAY)
         return lambda day: wanted <= _length(day) and day == _nearest_working_day(day.replace(day=wanted))
@@ -153,7 +157,10 @@ def _day_item(item: str) -> DayQuestion:
 def _weekday_item(item: str) -> DayQuestion:
     if "#" in item:
         name, _, nth_text = item.partition("#")
-        weekday, nth = _number(name, WEEKDAY) % 7, _digits(nth_text)
+        weekday = _number(name, WEEKDAY) % 7
+        if nth_text.upper() == "L":
+            return lambda day: _cron_weekday(day) == weekday and (day + timedelta(weeks=1)).month != day.month
+        nth = _digits(nth_text)
         if not 1 <= nth <= MOST_WEEKS_IN_A_MONTH:
             raise ValueError(item)
         return lambda day: _cron_weekday(day) == weekday and (day.day - 1) // 7 == nth - 1

@@ -136,6 +136,11 @@ def _month_day_question(item: str) -> DayQuestion:
         return lambda day: day.day == _length(day)
     if item == "LW":
         return lambda day: day == _last_working_day(day)
+    if item.upper().startswith("L-"):
+        if not re.fullmatch("[0-9]{1,2}", item[2:]) or not 1 <= int(item[2:]) <= 30:
+            raise Refused(item)
+        before = timedelta(days=int(item[2:]))
+        return lambda day: day + before == day.replace(day=_length(day))
     if item.endswith("W"):
         number = MONTH_DAY.number(item[:-1])
         return lambda day: number <= _length(day) and day == _nearest_working_day(day.replace(day=number))
@@ -147,6 +152,8 @@ def _weekday_question(item: str) -> DayQuestion:
     if "#" in item:
         name, _, position = item.partition("#")
         wanted = WEEKDAY.number(name) % 7
+        if position.upper() == "L":
+            return lambda day: _cron_weekday(day) == wanted and (day + timedelta(weeks=1)).month != day.month
         if position not in {"1", "2", "3", "4", "5"}:
             raise Refused(item)
         return lambda day: _cron_weekday(day) == wanted and (day.day - 1) // 7 + 1 == int(position)

@@ -82,6 +82,12 @@ def last_working_day(_: Random, __: Span) -> str:
     return "LW"
 
 
+def before_last_day(random: Random, span: Span) -> str:
+    """Any distance from the end, often the one that reaches the wanted day in one of the longer months."""
+    near = min(max(random.choice((30, 31)) - span.wanted, 1), 30)
+    return f"L-{random.choice((near, near, random.randint(1, 30)))}"
+
+
 def working_day(random: Random, span: Span) -> str:
     edge = random.choice((1, 2, 28, 29, 30, 31))
     near = min(max(span.wanted + random.randint(-2, 2), 1), 31)
@@ -89,7 +95,7 @@ def working_day(random: Random, span: Span) -> str:
 
 
 def mixed_days(random: Random, span: Span) -> str:
-    items = [single(random, span), random.choice(("L", "LW", working_day(random, span)))]
+    items = [single(random, span), random.choice(("L", "LW", before_last_day(random, span), working_day(random, span)))]
     random.shuffle(items)
     return ",".join(items)
 
@@ -99,7 +105,7 @@ def nth_weekday(random: Random, span: Span) -> str:
 
 
 def last_weekday(random: Random, span: Span) -> str:
-    return f"{span.value(random)}L"
+    return f"{span.value(random)}{random.choice(('L', '#L'))}"
 
 
 def mixed_weekdays(random: Random, span: Span) -> str:
@@ -140,7 +146,7 @@ PINNED: Shapes = (
 FLOWING: Shapes = ((10, star), (12, star_step), (2, star_then_single))
 MONTH_DAYS: Shapes = (
     (12, single), (8, several), (5, stretch), (3, stepped_stretch), (2, open_step), (4, star_step), (1, star_then_single),
-    (1, single_then_star), (6, last_day), (5, last_working_day), (8, working_day), (5, mixed_days),
+    (1, single_then_star), (6, last_day), (5, before_last_day), (5, last_working_day), (8, working_day), (5, mixed_days),
 )  # fmt: skip
 WEEKDAYS: Shapes = (
     (10, working_week), (8, single), (6, several), (6, stretch), (4, until_sunday), (3, stepped_stretch), (2, open_step),
@@ -177,7 +183,7 @@ def spoil(random: Random, expression: str) -> str:
 
 SPOILT = (
     "60", "99", "-1", "9-3", "*/0", "*/60", "*/99", "5/", "/5", "5-", "1,,2", ",1", "1,", "1#6", "1#0", "x", "MONDAY",
-    "32W", "0W", "8L", "**", "*5", "1-2-3", "1/2/3", "1.5", "5-5/1", "30-31/5", "L-3", "#1", "W",
+    "32W", "0W", "8L", "**", "*5", "1-2-3", "1/2/3", "1.5", "5-5/1", "30-31/5", "L-31", "L-0", "L-", "1-5#1", "#L", "#1", "W",
 )  # fmt: skip
 
 

@@ -121,6 +121,22 @@ DAYS = (
         UTC,
     ),
     Defect(
+        "days_before_last_count_the_last",
+        "L-1 is the day before the last, not the last",
+        "cron.py",
+        "mask |= 1 << length - days if days < length else 0",
+        "mask |= 1 << length - days + 1 if days < length else 0",
+        UTC,
+    ),
+    Defect(
+        "last_after_the_hash_is_the_fourth",
+        "5#L is the last Friday, which is the fifth in some months",
+        "cron_fields.py",
+        'if nth == "L":\n                self._last_weekdays.add(number)',
+        'if nth == "L":\n                self._nth.add((number, 4))',
+        UTC,
+    ),
+    Defect(
         "last_working_day_on_a_weekend",
         "LW is not L",
         "cron.py",

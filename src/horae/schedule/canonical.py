@@ -14,7 +14,7 @@ from .every import Every
 from .now import Now
 from .once import Once
 from .refusals import refuse
-from .rrule import RRule
+from .rrule import RRule, refuse_if_endless
 from .value import Moment, Schedule
 
 WEEKDAY_NAMES: Final = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
@@ -119,7 +119,9 @@ def from_wish(mapping: Mapping[str, Any]) -> Schedule:
     expression = mapping.get("expression")
     if isinstance(expression, str) and len(expression) > LONGEST_EXPRESSION:
         raise refuse("too_long", LONGEST_EXPRESSION, length=len(expression), most=LONGEST_EXPRESSION)
-    return from_json(mapping)
+    schedule = from_json(mapping)
+    refuse_if_endless(schedule)
+    return schedule
 
 
 def from_json(mapping: Mapping[str, Any]) -> Schedule:

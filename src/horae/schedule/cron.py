@@ -101,6 +101,8 @@ def _by_day_of_month(field: Field, weekday_of_first: int, length: int) -> int:
     mask = sum(1 << day for day in field.values if day <= length)
     if field.last:
         mask |= 1 << length
+    for days in field.before_last:
+        mask |= 1 << length - days if days < length else 0
     if field.last_working:
         mask |= nearest_working_day(weekday_of_first, length, length)
     for day in field.nearest_working:

@@ -1,4 +1,7 @@
-"""Reads cron text into sets of numbers. The dialect is Debian cron's, with seconds, `L`, `LW`, `nW`, `d#n` and `dL`."""
+"""Reads cron text into sets of numbers.
+
+The dialect is Debian cron's, with seconds, `L`, `L-n`, `LW`, `nW`, `d#n`, `dL` and `d#L`.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,8 @@ class Field:
     last_working: bool = False  # LW
     nearest_working: frozenset[int] = frozenset()  # nW
     nth: frozenset[tuple[int, int]] = frozenset()  # d#n
-    last_weekdays: frozenset[int] = frozenset()  # dL
+    last_weekdays: frozenset[int] = frozenset()  # dL, d#L
+    before_last: frozenset[int] = frozenset()  # L-n
 
     @property
     def starred(self) -> bool:
@@ -88,7 +92,7 @@ class CronFields:
     def is_one_date(self) -> bool:
         """One day of one month, as 29 February."""
         plain_day = len(self.day.values) == 1 and not (
-            self.day.last or self.day.last_working or self.day.nearest_working
+            self.day.last or self.day.last_working or self.day.nearest_working or self.day.before_last
         )
         return plain_day and len(self.month.values) == 1 and self.weekday.text == "*"
 
@@ -148,6 +152,7 @@ class _Collected:
         self._nearest: set[int] = set()
         self._nth: set[tuple[int, int]] = set()
         self._last_weekdays: set[int] = set()
+        self._before_last: set[int] = set()
         self._last = self._last_working = False
 
     def add(self, item: str, place: int) -> None:
@@ -162,6 +167,8 @@ class _Collected:
             self._last = True
         elif item == "LW":
             self._last_working = True
+        elif item.startswith("L-"):
+            self._before_last.add(_days_before_last(item[2:], place))
         elif item.endswith("W"):
             self._nearest.add(_number(item[:-1], place, DAY))
         else:
@@ -171,11 +178,17 @@ class _Collected:
     def _add_weekday_special(self, item: str, place: int) -> bool:
         weekday, hash_sign, nth = item.partition("#")
         if hash_sign:
-            if nth not in ("1", "2", "3", "4", "5"):
+            number = _numbered_weekday(weekday, place, item)
+            if nth == "L":
+                self._last_weekdays.add(number)
+            elif nth in ("1", "2", "3", "4", "5"):
+                self._nth.add((number, int(nth)))
+            else:
                 raise refuse("bad_nth", place + len(weekday) + 1, value=nth)
-            self._nth.add((_number(weekday, place, WEEKDAY) % 7, int(nth)))
-        elif item.endswith("L") and len(item) > 1:
-            self._last_weekdays.add(_number(item[:-1], place, WEEKDAY) % 7)
+        elif item.startswith("L"):
+            raise refuse("last_of_what", place, value=item)
+        elif item.endswith("L"):
+            self._last_weekdays.add(_numbered_weekday(item[:-1], place, item))
         else:
             return False
         return True
@@ -190,7 +203,24 @@ class _Collected:
             frozenset(self._nearest),
             frozenset(self._nth),
             frozenset(self._last_weekdays),
+            frozenset(self._before_last),
         )
+
+
+def _days_before_last(text: str, place: int) -> int:
+    """The n of `L-n`. The longest month has 30 days before its last one."""
+    days = int(text) if text.isascii() and text.isdigit() and len(text) <= 2 else 0
+    if not 1 <= days < DAY.highest:
+        raise refuse("bad_days_before_last", place + 2, value=text)
+    return days
+
+
+def _numbered_weekday(text: str, place: int, item: str) -> int:
+    """The weekday in front of `#` or `L`, Sunday being 0. A range has no nth member of a month."""
+    first, dash, _ = text.partition("-")
+    if dash and first:
+        raise refuse("range_numbered", place, value=item)
+    return _number(text, place, WEEKDAY) % 7
 
 
 def _read_range(item: str, place: int, kind: FieldKind) -> range:

@@ -12,8 +12,8 @@ from ..choices import Gap
 from ..errors import InvalidSchedule
 from .days import civil, day_number
 from .instants import DAY, SECOND, to_instant, wall_seconds
+from .recurrence import Frequency, RulePattern, parse_rule
 from .recurrence import Rule as RecurrenceRule
-from .recurrence import RulePattern, parse_rule
 from .recurrence.effort import is_too_costly
 from .refusals import refuse
 from .rules import Rule, WallRule
@@ -115,6 +115,15 @@ def _refuse_if_never(rule: RecurrenceRule) -> None:
             refusals.append(refusal)
     if len(refusals) == len(_SOME_STARTS):
         raise refusals[0]
+
+
+def refuse_if_endless(schedule: Schedule) -> None:
+    """FREQ=SECONDLY with no end: refused where a schedule is asked for. Stored ones stay readable."""
+    if not isinstance(schedule, RRule) or schedule.parsed.freq is not Frequency.SECONDLY:
+        return
+    ends = (schedule.parsed.count, schedule.parsed.until, schedule.end, schedule.repeat)
+    if all(each is None for each in ends):
+        raise refuse("rrule_endless_seconds")
 
 
 def _in_utc(moment: Moment) -> Moment:

@@ -109,6 +109,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "工作日 is read as Monday to Friday: public holidays and make-up days are not known.",
         "“工作日”按周一至周五理解：不考虑法定节假日和调休。",
     ),
+    "times_ignored": (
+        "DTSTART is a date: BYHOUR, BYMINUTE and BYSECOND are ignored, as RFC 5545 says, and it runs at 00:00.",
+        "DTSTART 只是日期：按 RFC 5545 忽略 BYHOUR、BYMINUTE、BYSECOND，在 00:00 执行。",
+    ),
     "next_weekday": (
         '"next" is read as that day of next week, weeks beginning on Monday.',
         "“next”按下一周的那一天理解，一周从周一开始。",

@@ -24,6 +24,7 @@ from ..model.refusals import refuse
 from ..model.task import Target, Task
 from ..schedule import Once, Schedule, from_wish
 from ..schedule.durations import parse_duration
+from ..schedule.rrule import refuse_if_endless
 from ..schedule.text import read
 
 _T = TypeVar("_T")
@@ -145,6 +146,7 @@ def read_when(when: When, zone: str | None, now: datetime) -> Schedule:
     if isinstance(when, str):
         return read(when, zone=zone, now=now).schedule
     if isinstance(when, Schedule):
+        refuse_if_endless(when)
         return when.with_defaults(zone)
     if isinstance(when, Mapping):
         return from_wish(when).with_defaults(zone)

@@ -25,7 +25,7 @@ REFUSED = [
     ("RRULE:", "rrule_empty", 6),
     ("DTSTART=1", "rrule_unknown_part", 0),
     ("FREQ=DAILY;BYEASTER=1", "rrule_unknown_part", 11),
-    ("FREQ=DAILY;", "rrule_bad_part", 11),
+    ("FREQ=DAILY;;", "rrule_bad_part", 11),
     ("FREQ=DAILY;;COUNT=1", "rrule_bad_part", 11),
     ("FREQ=DAILY;COUNT", "rrule_bad_part", 11),
     ("FREQ=DAILY;COUNT=", "rrule_bad_part", 11),

@@ -53,6 +53,11 @@ from tests.unit.schedule.test_text_english import NOW, WORKING, ZONE, calendar, 
         ("每天早上九点一刻", calendar("day", at=["09:15"])),
         ("每日 09：00", calendar("day", at=["09:00"])),
         ("隔天9点", calendar("day", 2, at=["09:00"])),
+        ("每隔一天9点", calendar("day", 2, at=["09:00"])),
+        ("每隔1天早上9点", calendar("day", 2, at=["09:00"])),
+        ("每隔一周周一9点", calendar("week", 2, on=["MON"], at=["09:00"])),
+        ("每隔一个月1号9点", calendar("month", 2, on=[1], at=["09:00"])),
+        ("每天早上，9点", calendar("day", at=["09:00"])),
         ("每3天9点", calendar("day", 3, at=["09:00"])),
         ("周一至周五 9:00", calendar("week", on=WORKING, at=["09:00"])),
         ("周一到五9点", calendar("week", on=WORKING, at=["09:00"])),
@@ -110,7 +115,10 @@ def test_a_zone_in_the_text_wins(text: str, zone: str) -> None:
         ("每天9", "ambiguous_hour", 2),
         ("每天", "missing_time", 0),
         ("周一9点", "once_or_weekly", 0),
-        ("每隔一天9点", "every_other", 0),
+        ("每隔两天9点", "every_other", 0),
+        ("每隔一天", "missing_time", 0),
+        ("明天早上", "missing_hour", 2),
+        ("后天下午", "missing_hour", 2),
         ("每天25点", "no_such_time", 2),
         ("每天早上20点", "hour_does_not_fit", 4),
         ("节假日除外 每天9点", "no_holidays", 0),
@@ -152,3 +160,24 @@ def test_chinese_numbers(text: str, number: int | None) -> None:
 
 def test_monday_to_friday_is_never_called_working_days() -> None:
     assert horae.describe("工作日9点", zone=ZONE, language="zh") == "周一至周五 09:00，Asia/Shanghai"
+
+
+@pytest.mark.parametrize(
+    ("text", "choices"),
+    [
+        ("明天早上", ("明天早上8点", "明天早上9点")),
+        ("后天下午", ("后天下午2点", "后天下午3点")),
+        ("每周一上午 北京时间", ("每周一上午8点 北京时间", "每周一上午9点 北京时间")),
+        ("每晚深夜", ("每晚深夜10点", "每晚深夜11点")),
+        ("每隔两周周一9点", ("每2周周一9点", "每3周周一9点")),
+        ("北京时间每隔三个月1号9点", ("北京时间每3个月1号9点", "北京时间每4个月1号9点")),
+    ],
+)
+def test_the_choices_of_a_refusal_are_understood_as_written(text: str, choices: tuple[str, str]) -> None:
+    with pytest.raises(horae.InvalidSchedule) as refusal:
+        horae.parse(text, zone=ZONE, now=NOW)
+
+    hint = refusal.value.in_language("zh").hint
+    for choice in choices:
+        assert f"“{choice}”" in hint
+        assert horae.parse(choice, zone=ZONE, now=NOW).zone == ZONE

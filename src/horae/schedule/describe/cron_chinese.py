@@ -21,28 +21,39 @@ def _times(fields: CronFields) -> str:
     seconds, minutes, hours = (sorted(each.values) for each in (fields.second, fields.minute, fields.hour))
     if is_listed(fields):
         return "、".join(_clock(h, m, s) for h in hours for m in minutes for s in seconds)
-    said = _minutes(minutes, hours)
     if seconds == [0]:
-        return said
+        return _minutes(minutes, hours)
+    during = _named_minutes(minutes, hours)
     step = whole_step(seconds, 60)
     if step is None:
-        return f"{said}的第 {_numbers(seconds)} 秒"
+        return f"{during}的第 {_numbers(seconds)} 秒"
     often = "每秒" if step == 1 else f"每 {step} 秒"
-    return often if said == "每分钟" else f"{said}内{often}"
+    return often if during == "每分钟" else f"{during}内{often}"
+
+
+def _named_minutes(minutes: list[int], hours: list[int]) -> str:
+    """The minutes that seconds belong to, by number: 每 5 分钟内 would claim all five."""
+    during = _during(hours)
+    if len(minutes) == 60:
+        return f"{during}每分钟"
+    return f"{during or '每小时'}的第 {_numbers(minutes)} 分钟"
 
 
 def _minutes(minutes: list[int], hours: list[int]) -> str:
     step = whole_step(minutes, 60)
-    during = "" if len(hours) == 24 else f"{_numbers(hours)} 点"
+    during = _during(hours)
     if step is not None:
-        often = "每分钟" if step == 1 else f"每 {step} 分钟"
-        return f"{during}{often}" if during else often
+        return during + ("每分钟" if step == 1 else f"每 {step} 分钟")
     if minutes == [0]:
         hour_step = whole_step(hours, 24)
         if hour_step is not None and hour_step > 1:
             return f"每 {hour_step} 小时整点（从 0 点起）"
         return f"{during}整点" if during else "每小时整点"
-    return f"{during or '每小时'}的第 {_numbers(minutes)} 分钟"
+    return _named_minutes(minutes, hours)
+
+
+def _during(hours: list[int]) -> str:
+    return "" if len(hours) == 24 else f"{_numbers(hours)} 点"
 
 
 def _clock(hour: int, minute: int, second: int) -> str:
@@ -72,6 +83,7 @@ def _spaced(text: str) -> str:
 def _day_part(field: Field) -> str:
     said = [f"{_numbers(sorted(field.values))} 日"] if field.values else []
     said += [f"距 {day} 日最近的非周末日" for day in sorted(field.nearest_working)]
+    said += [f"倒数第 {days + 1} 天" for days in sorted(field.before_last, reverse=True)]
     if field.last_working:
         said.append("最后一个非周末日")
     if field.last:

@@ -23,25 +23,35 @@ def _times(fields: CronFields) -> str:
     seconds, minutes, hours = (sorted(each.values) for each in (fields.second, fields.minute, fields.hour))
     if is_listed(fields):
         return f"at {joined([_clock(h, m, s) for h in hours for m in minutes for s in seconds])}"
-    said = _minutes(minutes, hours)
     if seconds == [0]:
-        return said
+        return _minutes(minutes, hours)
     step = whole_step(seconds, 60)
-    often = "every second" if step == 1 else f"every {step} seconds"
-    if step is not None:
-        return often if said == "every minute" else f"{often} of {said}"
-    return f"at second{'s' if len(seconds) > 1 else ''} {_numbers(seconds)} of {said}"
+    if step is None:
+        often = f"at second{'s' if len(seconds) > 1 else ''} {_numbers(seconds)}"
+    else:
+        often = "every second" if step == 1 else f"every {step} seconds"
+    during = _named_minutes(minutes, hours)
+    return often if during == "every minute" and step is not None else f"{often} of {during}"
+
+
+def _named_minutes(minutes: list[int], hours: list[int]) -> str:
+    """The minutes that seconds belong to, by number: seconds "of every 5 minutes" would claim all five."""
+    if len(minutes) == 60:
+        return "every minute" + _during(hours)
+    return f"minute{'s' if len(minutes) > 1 else ''} {_numbers(minutes)}" + (_during(hours) or " of every hour")
 
 
 def _minutes(minutes: list[int], hours: list[int]) -> str:
     step = whole_step(minutes, 60)
-    during = "" if len(hours) == 24 else f" of hour{'s' if len(hours) > 1 else ''} {_numbers(hours)}"
     if step is not None:
-        return ("every minute" if step == 1 else f"every {step} minutes") + during
+        return ("every minute" if step == 1 else f"every {step} minutes") + _during(hours)
     if minutes == [0] and (hour_step := whole_step(hours, 24)) is not None and hour_step > 1:
         return f"every {hour_step} hours on the hour, from 00:00"
-    counted = f"at minute{'s' if len(minutes) > 1 else ''} {_numbers(minutes)}"
-    return counted + (during or " of every hour")
+    return f"at {_named_minutes(minutes, hours)}"
+
+
+def _during(hours: list[int]) -> str:
+    return "" if len(hours) == 24 else f" of hour{'s' if len(hours) > 1 else ''} {_numbers(hours)}"
 
 
 def _clock(hour: int, minute: int, second: int) -> str:
@@ -74,11 +84,16 @@ def _days(fields: CronFields) -> str:
 def _day_part(field: Field) -> str:
     said = [f"day{'s' if len(field.values) > 1 else ''} {_numbers(sorted(field.values))}"] if field.values else []
     said += [f"the weekday nearest to day {day}" for day in sorted(field.nearest_working)]
+    said += [_before_last(days) for days in sorted(field.before_last, reverse=True)]
     if field.last_working:
         said.append("the last weekday")
     if field.last:
         said.append("the last day")
     return f"on {joined(said)} of the month"
+
+
+def _before_last(days: int) -> str:
+    return f"the day {days} days before the last" if days > 1 else "the day before the last"
 
 
 def _weekday_part(field: Field) -> str:

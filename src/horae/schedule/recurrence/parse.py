@@ -50,7 +50,7 @@ def _split(text: str) -> dict[str, Part]:
     if not body:
         raise refuse("rrule_empty", position=position)
     parts: dict[str, Part] = {}
-    for piece in body.split(";"):
+    for piece in body.removesuffix(";").split(";"):
         part = _part(piece, position)
         if part.name in parts:
             raise refuse("rrule_repeated_part", position=position, part=part.name)

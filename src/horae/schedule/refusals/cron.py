@@ -27,9 +27,27 @@ CRON: Final[dict[str, Entry]] = {
     ),
     "bad_nth": (
         "A month has no such weekday number: {value}.",
-        "Write 1 to 5 after #, for example 5#2 for the second Friday; 5L is the last one.",
+        "Write 1 to 5 after #, for example 5#2 for the second Friday; 5#L is the last one.",
         "一个月里没有第 {value} 个星期几。",
-        "# 之后写 1 到 5，例如 5#2 表示第二个周五；5L 表示最后一个。",
+        "# 之后写 1 到 5，例如 5#2 表示第二个周五；5#L 表示最后一个。",
+    ),
+    "range_numbered": (
+        "{value} numbers a range of weekdays; a month has an nth of each weekday, not of a range.",
+        "Number each weekday, for example MON#1,TUE#1; the first working day of the month is 1W in the day field.",
+        "{value} 给一段星期编号；一个月里只有某个星期几的第几个。",
+        "请逐个编号，例如 MON#1,TUE#1；每月第一个非周末日在日字段写 1W。",
+    ),
+    "last_of_what": (
+        '"{value}" in the weekday field does not say of which weekday it is the last.',
+        "Write 5L or FRIL for the last Friday of the month; the last day of the month is L in the day field.",
+        "星期字段中的“{value}”没有说明是最后一个星期几。",
+        "最后一个周五请写 5L 或 FRIL；每月最后一天在日字段写 L。",
+    ),
+    "bad_days_before_last": (
+        "L-{value} is no day of any month.",
+        "Write L-1 (the day before the last) to L-30; the last day is L, the last working day LW.",
+        "L-{value} 不是任何一个月的日子。",
+        "请写 L-1（倒数第二天）到 L-30；最后一天是 L，最后一个非周末日是 LW。",
     ),
     "step_zero": (
         "A step of 0 in the {field} field goes nowhere.",

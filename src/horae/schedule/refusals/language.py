@@ -199,10 +199,16 @@ LANGUAGE: Final[dict[str, Entry]] = {
         "每什么？",
         "请写明，例如“每天 09:00”或“每5分钟”。",
     ),
+    "missing_hour": (
+        "At what hour of that part of the day?",
+        'Did you mean "{one}" or "{other}"?',
+        "几点？",
+        "是“{one}”还是“{other}”？",
+    ),
     "every_other": (
-        "This could be every one or every second one.",
+        "每隔 with a number above one is said for that number and for one more.",
         'Write "{one}" or "{other}".',
-        "“每隔”可能有两种意思。",
+        "“每隔”加上大于一的数可能有两种意思。",
         "请写“{one}”或“{other}”。",
     ),
     "nth_of_what": (

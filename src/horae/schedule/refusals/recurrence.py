@@ -13,6 +13,12 @@ RECURRENCE: Final[dict[str, Entry]] = {
         "这条规则出现得太少，无法在瞬间数到第 {times} 次。",
         "请用 UNTIL 或次数限制代替 COUNT，减少排除的日期，或改用按日、月、年的规则。",
     ),
+    "rrule_endless_seconds": (
+        "FREQ=SECONDLY needs an end.",
+        'Add COUNT or UNTIL, for example "RRULE:FREQ=SECONDLY;COUNT=100"; for a steady pace write "every 10s".',
+        "FREQ=SECONDLY 需要写明何时结束。",
+        "请加上 COUNT 或 UNTIL，例如“RRULE:FREQ=SECONDLY;COUNT=100”；要持续执行请写“每10秒”。",
+    ),
     "rrule_empty": (
         "There is no recurrence rule here.",
         'Write one that begins with FREQ, for example "FREQ=WEEKLY;BYDAY=MO,TH".',
@@ -27,9 +33,9 @@ RECURRENCE: Final[dict[str, Entry]] = {
     ),
     "rrule_bad_part": (
         '"{part}" is not a part of a recurrence rule.',
-        "Every part is NAME=VALUE, parts are separated by one semicolon, and none follows the last.",
+        "Every part is NAME=VALUE, and one semicolon separates two parts.",
         "“{part}”不是重复规则的一部分。",
-        "每一部分都写成“名称=值”，各部分之间用一个分号隔开，最后一部分之后没有分号。",
+        "每一部分都写成“名称=值”，各部分之间用一个分号隔开。",
     ),
     "rrule_unknown_part": (
         'A recurrence rule has no part "{part}".',
@@ -42,6 +48,12 @@ RECURRENCE: Final[dict[str, Entry]] = {
         "Write it once, with its values separated by commas where it takes several.",
         "重复规则中 {part} 出现了两次。",
         "请只写一次；可取多个值的部分用逗号隔开各个值。",
+    ),
+    "repeated_property": (
+        "{name} stands in this calendar entry twice.",
+        "A task has one start and one rule: make a task for each, or join the rules into one.",
+        "这个日历条目中 {name} 出现了两次。",
+        "一个任务只有一个起点和一条规则：请分别建立任务，或把规则合并成一条。",
     ),
     "rrule_missing_freq": (
         "This recurrence rule does not say how often.",

@@ -10,8 +10,10 @@ from typing import Final
 from ...errors import InvalidSchedule
 from ..refusals import refuse
 from ..value import Moment
+from .chinese_cursor import choice
 from .chinese_days import Days
-from .chinese_words import FOLDS, GAPS, NUMBER, PERIODS, SECONDS, VOCABULARY
+from .chinese_words import DAY_PARTS, FOLDS, GAPS, NUMBER, PERIODS, SECONDS, USUAL_HOURS, VOCABULARY
+from .clock_words import DayPart
 from .dates import DaysAhead, exact_moment
 from .draft import Draft, NamedMoment, Period
 
@@ -23,6 +25,7 @@ _MINUTES_PAST: Final = re.compile(rf"的?\s*第?\s*({NUMBER})\s*分钟?(?!\s*[�
 _TOTAL: Final = re.compile(rf"(?:一共|总共|共|最多|重复)\s*(?:执行|运行)?\s*({NUMBER})\s*次")
 _RATE: Final = re.compile(rf"(?:执行|运行|跑)?\s*({NUMBER})\s*次")
 _SKIPPED: Final = (",", ";", "。", "、", "的", "(", ")", "在", "于", "之间", "期间", "!", ".")
+_DAY_PART: Final = re.compile(choice(DAY_PARTS))
 _NOW: Final = ("现在", "立即", "马上", "立刻", "此刻")
 _DAY: Final = timedelta(days=1)
 
@@ -34,12 +37,14 @@ def read_chinese(text: str, offset: int = 0) -> Draft:
 
 class _Grammar(Days):
     _rate: tuple[int, int] | None = None  # 每天两次: (how many, where it was said)
+    _bare_part: tuple[DayPart, int, int] | None = None  # 明天早上: (part of the day, begin and end of its word)
 
     def read(self) -> Draft:
         while not self.done:
             if self.take(*_SKIPPED) is None:
                 self._clause()
         self._check_rate()
+        self._check_part()
         return self.draft
 
     def _clause(self) -> None:
@@ -59,6 +64,7 @@ class _Grammar(Days):
             self._weekdays,
             self._times,
             self._how_often,
+            self._part_of_day,
         )
         if not any(attempt(place) for attempt in attempts):
             raise self._unknown()
@@ -216,14 +222,23 @@ class _Grammar(Days):
         self.draft.put("period", Period(every, PERIODS[unit]), place)
 
     def _every_other(self, place: int) -> bool:
-        """每隔5分钟 is every five minutes; 每隔一天 may mean every day or every second one."""
+        """每隔5分钟 is every five minutes, 每隔一天 every second day; 每隔两天 is said for two days and for three."""
         match = self.match(_COUNTED_PERIOD)
         if match is not None:
             number = self.number(match[1])
-            raise refuse("every_other", place, one=f"每{number}{match[2]}", other=f"每{number + 1}{match[2]}")
+            if number != 1:
+                raise self._two_meanings(number, match, place)
+            self._put_period(2, match[2], place)
+            return True
         self.draft.put("recurring", True, place)  # noqa: FBT003 - a slot's value
         self.draft.put("interval", self._need_duration(), place)
         return True
+
+    def _two_meanings(self, number: int, match: re.Match[str], place: int) -> InvalidSchedule:
+        before, after = self._text[: place - self._offset].lstrip(), self._text[match.end() :].rstrip()
+        unit = "个月" if match[2] == "月" else match[2]
+        one, other = (f"{before}每{each}{unit}{after}" for each in (number, number + 1))
+        return refuse("every_other", place, one=one, other=other)
 
     def _each_weekday(self, place: int) -> bool:
         weekdays = self.weekdays()
@@ -369,6 +384,24 @@ class _Grammar(Days):
             return True
         self.draft.put("times", times, place)
         return True
+
+    def _part_of_day(self, place: int) -> bool:  # noqa: ARG002 - a clause like any other
+        """早上 without an hour: it counts for a time that follows, and a text that ends without one is refused."""
+        self.skip_blank()
+        begin = self._index
+        match = self.match(_DAY_PART)
+        if match is None:
+            return False
+        self._part = DAY_PARTS[match.group()]
+        self._bare_part = (self._part, begin, self._index)
+        return True
+
+    def _check_part(self) -> None:
+        if self._bare_part is None or self.draft.times is not None or self.draft.window is not None:
+            return
+        part, begin, end = self._bare_part
+        one, other = (f"{self._text[:end].strip()}{hour}点{self._text[end:].rstrip()}" for hour in USUAL_HOURS[part])
+        raise refuse("missing_hour", begin + self._offset, one=one, other=other)
 
     def _window(self, opens: time, place: int) -> bool:
         before = self._index

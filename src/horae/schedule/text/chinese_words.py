@@ -28,6 +28,15 @@ DAY_PARTS: Final[dict[str, DayPart]] = {
     "半夜": "night",
     "午夜": "night",
 }
+# What a question for the hour offers in each part of the day.
+USUAL_HOURS: Final[dict[DayPart, tuple[int, int]]] = {
+    "small_hours": (3, 5),
+    "morning": (8, 9),
+    "noon": (12, 1),
+    "afternoon": (2, 3),
+    "evening": (7, 8),
+    "night": (10, 11),
+}
 NAMED_DAYS: Final = {"今天": 0, "今日": 0, "明天": 1, "明日": 1, "后天": 2, "大后天": 3}
 # 今晚 says both the day and the part of it.
 DAYS_WITH_PARTS: Final[dict[str, tuple[int, DayPart]]] = {

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ...choices import Language
 from ...errors import InvalidSchedule
 from ..refusals import refuse
-from ..rrule import RRule
+from ..rrule import RRule, refuse_if_endless
 from ..value import Schedule
 from .assemble import assemble, modifiers_of
 from .draft import Draft
@@ -58,11 +58,13 @@ def read(text: str, *, zone: str | None, now: datetime) -> Reading:
     if len(text) > LONGEST_TEXT:
         raise refuse("too_long", LONGEST_TEXT, length=len(text), most=LONGEST_TEXT)
     try:
-        return _read(_plain(text), zone, now)
+        reading = _read(_plain(text), zone, now)
+        refuse_if_endless(reading.schedule)
     except InvalidSchedule as refusal:
         raise refusal.located(text) from None
     except OverflowError:
         raise refuse("out_of_calendar", 0).located(text) from None
+    return reading
 
 
 def _plain(text: str) -> str:
@@ -83,7 +85,7 @@ def _read(text: str, zone: str | None, now: datetime) -> Reading:
         return Reading(schedule.with_defaults(zone), named_zone=schedule.zone is not None)
     calendar = read_icalendar(text, zone)
     if calendar is not None:
-        return Reading(calendar[0], named_zone=calendar[1])
+        return Reading(calendar.schedule, named_zone=calendar.named_zone, notes=calendar.notes)
     prefixed = split_zone_prefix(text)
     if prefixed is not None:
         name, begin = prefixed

@@ -79,8 +79,8 @@ def test_after_a_restart_on_the_same_file_the_schedule_goes_on(tmp_path: Path) -
 
         return made
 
-    with TimeTravel(app(), "2026-03-01 12:00") as time:
+    with TimeTravel(app(), "2026-03-01 12:00", store="own") as time:
         time.travel("2h")
-    with TimeTravel(app(), "2026-03-01 14:30") as time:
+    with TimeTravel(app(), "2026-03-01 14:30", store="own") as time:
         time.travel("90m")
         assert ledger(time, "hourly") == ["13:00 succeeded", "14:00 succeeded", "15:00 succeeded", "16:00 succeeded"]

@@ -15,7 +15,7 @@ def after_three_hours_down(missed: str) -> tuple[list[str], list[object]]:
         time.travel("3h30m")
         time.restart()
         time.travel("1m")
-        return ledger(time, task), [run.value for run in time.runs(task) if run.result]
+        return ledger(time, task), [run.result for run in time.runs(task) if run.result_json]
 
 
 def test_skip_runs_none_of_them() -> None:

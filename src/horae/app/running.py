@@ -35,6 +35,7 @@ from ..version import __version__
 from .declared import TaskFunction
 from .interpreter import interpreter
 from .listeners import Listeners
+from .suggestions import APP_OPTIONS, suggesting
 from .surroundings import Surroundings
 from .waiting import Waiting
 
@@ -47,6 +48,7 @@ LOG: Final = logging.getLogger("horae")
 class Running:
     """What every app is, whatever it is asked to do: opened by the first who enters, closed by the last who leaves."""
 
+    @suggesting(APP_OPTIONS)
     def __init__(  # noqa: PLR0913 - what a deployment may choose, each by its name
         self,
         store: str | None = None,

@@ -25,7 +25,7 @@ def main() -> None:
     with app.sync() as horae:
         task = horae.get("import")
         run = task.run_now(wait="30s")
-        print("done:", run.value if run is not None else "nothing")
+        print("done:", run.result if run is not None else "nothing")
         print(str(task.why()).partition(",")[0])
 
 

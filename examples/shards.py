@@ -48,7 +48,7 @@ async def main() -> None:
         for who in ("ada", "bob", "李雷"):
             owner = f"user:{who}"
             task = await apps[home_of(owner, SHARDS)].schedule("remind", "now", {"who": who}, owner=owner)
-            print((await task.wait("30s")).value)
+            print((await task.wait("30s")).result)
     grown = [*SHARDS, "west"]
     homes = [(home_of(owner, SHARDS), home_of(owner, grown)) for owner in (f"user:{n}" for n in range(10_000))]
     there = sum(after == "west" for _, after in homes)

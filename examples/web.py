@@ -31,7 +31,7 @@ async def ask(request: Request) -> JSONResponse:
 
 async def look(request: Request) -> JSONResponse:
     run = await (await app.get(f"remind:{request.path_params['who']}")).wait("30s")
-    return JSONResponse({"state": run.state, "result": run.value})
+    return JSONResponse({"state": run.state, "result": run.result})
 
 
 web = Starlette(

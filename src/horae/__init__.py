@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .app import Happening, Horae, RunHandle, TaskFunction, TaskHandle
     from .model.policy import Missed
     from .model.policy import Retry as RetryPolicy
+    from .model.run import Run, RunState
     from .public import describe, parse, preview
     from .targets.function.context import Context
     from .targets.function.signals import Fail, Retry, Skip
@@ -30,7 +31,9 @@ __all__ = [
     "Refusal",
     "Retry",
     "RetryPolicy",
+    "Run",
     "RunHandle",
+    "RunState",
     "Skip",
     "StoreError",
     "TaskFunction",
@@ -45,7 +48,9 @@ _WHERE: Final = {
     "Horae": "app",
     "Missed": "model.policy",
     "RetryPolicy": "model.policy:Retry",
+    "Run": "model.run",
     "RunHandle": "app",
+    "RunState": "model.run",
     "TaskFunction": "app",
     "TaskHandle": "app",
     "Context": "targets.function.context",

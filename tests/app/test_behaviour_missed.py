@@ -15,7 +15,7 @@ def after_three_hours_down(missed: str) -> tuple[list[str], list[object]]:
         time.travel("3h30m")
         time.restart()
         time.travel("1m")
-        return ledger(time, task), [run.value for run in time.runs(task) if run.result]
+        return ledger(time, task), [run.result for run in time.runs(task) if run.result_json]
 
 
 def test_skip_runs_none_of_them() -> None:
@@ -79,8 +79,8 @@ def test_after_a_restart_on_the_same_file_the_schedule_goes_on(tmp_path: Path) -
 
         return made
 
-    with TimeTravel(app(), "2026-03-01 12:00") as time:
+    with TimeTravel(app(), "2026-03-01 12:00", store="own") as time:
         time.travel("2h")
-    with TimeTravel(app(), "2026-03-01 14:30") as time:
+    with TimeTravel(app(), "2026-03-01 14:30", store="own") as time:
         time.travel("90m")
         assert ledger(time, "hourly") == ["13:00 succeeded", "14:00 succeeded", "15:00 succeeded", "16:00 succeeded"]

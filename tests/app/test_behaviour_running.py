@@ -72,8 +72,8 @@ def test_a_huge_result_is_cut_and_the_run_has_succeeded() -> None:
         time.travel("1s")
         (run,) = time.runs(task)
         assert run.state == "succeeded"
-        assert run.result is not None
-        assert len(run.result.encode()) <= RESULT_BYTES
+        assert run.result_json is not None
+        assert len(run.result_json.encode()) <= RESULT_BYTES
         assert run.value.endswith("…")
 
 

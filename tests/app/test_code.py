@@ -36,13 +36,13 @@ async def states(app: Horae) -> dict[str, tuple[TaskState, PauseCause | None]]:
 
 def test_what_is_no_longer_declared_is_paused_with_that_cause_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
     here = (TaskState.ACTIVE, None)
-    with TimeTravel(an_app(tmp_path, "a", "b"), START) as time:
+    with TimeTravel(an_app(tmp_path, "a", "b"), START, store="own") as time:
         assert time.run(states(time.app)) == {"a": here, "b": here}
-    with TimeTravel(an_app(tmp_path, "a"), "2026-03-01 12:30") as time:
+    with TimeTravel(an_app(tmp_path, "a"), "2026-03-01 12:30", store="own") as time:
         assert time.run(states(time.app)) == {"a": here, "b": (TaskState.PAUSED, PauseCause.ORPHANED)}
         time.travel("2h")
         assert len(time.ran("a")) == 2
-    with TimeTravel(an_app(tmp_path, "a", "b"), "2026-03-01 15:30") as time:
+    with TimeTravel(an_app(tmp_path, "a", "b"), "2026-03-01 15:30", store="own") as time:
         assert time.run(states(time.app)) == {"a": here, "b": here}
         time.travel("1h")
         b = time.run(time.app.get("b"))
@@ -53,10 +53,10 @@ def test_what_is_no_longer_declared_is_paused_with_that_cause_and_goes_on_when_i
 
 
 def test_what_a_person_paused_stays_so_whatever_the_code_says(tmp_path: Path) -> None:
-    with TimeTravel(an_app(tmp_path, "a"), START) as time:
+    with TimeTravel(an_app(tmp_path, "a"), START, store="own") as time:
         task = time.run(time.app.get("a"))
         time.run(task.pause("holidays"))
-    with TimeTravel(an_app(tmp_path, "a"), "2026-03-01 12:30") as time:
+    with TimeTravel(an_app(tmp_path, "a"), "2026-03-01 12:30", store="own") as time:
         assert time.run(states(time.app)) == {"a": (TaskState.PAUSED, PauseCause.REQUESTED)}
 
 

@@ -132,7 +132,7 @@ def test_what_somebody_cancelled_does_not_keep_the_app_from_opening(caplog: pyte
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"retires": 3}, "unknown_policy"),
+        ({"retires": 3}, "unknown_option"),
         ({"retries": -1}, "bad_number"),
         ({"missed": "sometimes"}, "bad_choice"),
         ({"timeout": "soon"}, "bad_duration"),

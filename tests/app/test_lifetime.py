@@ -47,7 +47,7 @@ def test_to_open_what_is_open_is_no_news_and_the_last_one_closes() -> None:
             async with app:
                 assert app.engine is engine
             assert app.engine is engine
-            assert (await (await app.schedule(work, "now")).wait()).result == '"done"'
+            assert (await (await app.schedule(work, "now")).wait()).result == "done"
         with pytest.raises(Conflict):
             app.store  # noqa: B018 - asking is enough
         await app.__aexit__(None, None, None)
@@ -122,7 +122,7 @@ def test_closing_hands_back_what_does_not_end(tmp_path: Path) -> None:
         async with (second := app()):
             run = await second.wait_for(handle.id, timeout=60)
             lost = (await second.service.runs.page(second.who, RunFilter(task_id=handle.id))).items[-1]
-        assert (run.state, run.attempt, run.result) == (RunState.SUCCEEDED, 2, '"in the end"')
+        assert (run.state, run.attempt, run.result) == (RunState.SUCCEEDED, 2, "in the end")
         assert (lost.state, lost.reason) == (RunState.LOST, Reason.RELEASED)
 
     asyncio.run(scene())

@@ -46,7 +46,7 @@ def test_a_payload_arrives_as_it_was_meant() -> None:
             handle = await app.schedule(send, "in 20m", {"parcel": Parcel("ada"), "on": NOON})
             run = await handle.wait()
         assert calls == [(Parcel("ada"), NOON)]
-        assert (run.state, run.result) == (RunState.SUCCEEDED, '"sent to ada"')
+        assert (run.state, run.result) == (RunState.SUCCEEDED, "sent to ada")
         assert run.started == NOON + 20 * MINUTE
 
     with_app(scene)
@@ -113,7 +113,7 @@ def test_the_call_has_the_last_word_over_the_decorator() -> None:
     [
         ("whenever", InvalidSchedule),
         ("0 0 30 2 *", InvalidSchedule),
-        (5, InvalidTask),
+        (5, InvalidSchedule),
         ({"kind": "every"}, InvalidSchedule),
         ("every 1s until 2020-01-01", ValueError),
     ],

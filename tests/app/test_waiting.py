@@ -26,7 +26,7 @@ def test_a_one_shot_before_and_after_its_end() -> None:
         async with app:
             handle = await app.schedule(once, "in 20m")
             first = await handle.wait()
-            assert (first.state, first.result, first.planned) == (RunState.SUCCEEDED, "7", NOON + 20 * MINUTE)
+            assert (first.state, first.result, first.planned) == (RunState.SUCCEEDED, 7, NOON + 20 * MINUTE)
             assert await handle.wait() == first
             assert await handle.wait(timeout=0) == first
 
@@ -77,7 +77,7 @@ def test_a_failed_attempt_is_not_the_end_while_it_is_tried_again() -> None:
 
         async with app:
             run = await (await app.schedule(shaky, "now")).wait()
-            assert (run.state, run.attempt, run.result) == (RunState.SUCCEEDED, 3, "3")
+            assert (run.state, run.attempt, run.result) == (RunState.SUCCEEDED, 3, 3)
 
     with_app(scene)
 
@@ -163,7 +163,7 @@ def test_a_timeout_ends_the_wait_and_not_the_run(timeout: Any) -> None:
             with pytest.raises(TimeoutError):
                 await handle.wait(timeout=timeout)
             assert clock.now() == NOON + 2 * SECOND
-            assert (await handle.wait()).result == '"done"'
+            assert (await handle.wait()).result == "done"
             assert app._waiting._bells == {}
 
     with_app(scene)

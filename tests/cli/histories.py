@@ -32,7 +32,7 @@ def missed_three(path: Path, missed: str) -> datetime:
     """A task every ten minutes; its node dies after half an hour and is away over three of them. The last one missed."""
     start = hour_before(3)
     app = an_app(path)
-    with TimeTravel(app, start) as time:
+    with TimeTravel(app, start, store="own") as time:
         time.run(app.schedule("report", "0,10,20,30,40,50 * * * *", name="report", missed=missed))
         time.travel("31m")
         time.crash()
@@ -47,7 +47,7 @@ def failures(path: Path) -> None:
     app = an_app(path)
     start = hour_before(4)
     hours = ",".join(str((start + timedelta(hours=each)).hour) for each in range(4))
-    with TimeTravel(app, start) as time:
+    with TimeTravel(app, start, store="own") as time:
         time.run(app.schedule("report", f"5 {hours} * * *", name="report"))
         time.run(app.schedule("backup", f"10 {hours} * * *", name="nightly-backup", retries=0))
         digest = time.run(app.schedule("report", "30 * * * *", name="weekly-digest"))

@@ -21,7 +21,7 @@ def a_completed_task(path: Path) -> None:
     @app.task(name="report")
     def report() -> None: ...
 
-    with TimeTravel(app, hour_before(1)) as time:
+    with TimeTravel(app, hour_before(1), store="own") as time:
         time.run(app.schedule("report", "in 5m", name="once"))
         time.travel("10m")
 

@@ -30,7 +30,7 @@ def a_long_failure(path: Path, lines: int = 0) -> None:
         return {"numbers": [1, 2]}
 
     start = hour_before(1)
-    with TimeTravel(app, start) as time:
+    with TimeTravel(app, start, store="own") as time:
         time.run(app.schedule("backup", f"5 {start.hour} * * *", name="backup", retries=0))
         time.run(app.schedule("fine", f"5 {start.hour} * * *", name="fine"))
         time.travel("30m")

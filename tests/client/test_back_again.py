@@ -74,7 +74,7 @@ def runs(draw: st.DrawFn, task: Task, states: tuple[RunState, ...] = tuple(RunSt
         span=draw(st.none() | span),
         cancel=draw(reasons),
         lanes=tuple(draw(st.lists(words, max_size=2))),
-        result=draw(st.none() | json_values.map(json.dumps) | st.just('{"cut": [1,')),
+        result_json=draw(st.none() | json_values.map(json.dumps) | st.just('{"cut": [1,')),
         error=draw(st.none() | texts),
     )
 
@@ -136,7 +136,7 @@ def known_to_a_client(run: Run) -> Run:
     same = run.span == Span(run.planned, run.planned, 1)
     told = run_json(run)["result"]
     result = None if told is None else json.dumps(told, ensure_ascii=False)
-    return run._replace(token=0, claimed=None, result=result, span=None if same else run.span)
+    return run._replace(token=0, claimed=None, result_json=result, span=None if same else run.span)
 
 
 @PATIENT

@@ -98,7 +98,7 @@ def test_a_character_that_is_none_keeps_nobody_from_moving(server_url: str, tmp_
     async def scene() -> None:
         async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
             task = a_task()
-            run = an_ended_run(task, error="before\0after", result='"x"')
+            run = an_ended_run(task, error="before\0after", result_json='"x"')
             await one.add([a_new_task(task, runs=[run])])
             await one.write_lines([Line(run.id, NOON, "output", "\0")])
             await moved(one, server)

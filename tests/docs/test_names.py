@@ -23,7 +23,7 @@ INSIDE = frozenset(
         (Running, "begin"), (Running, "end"), (Running, "crash"), (Running, "surround"), (Running, "engine"),
         (Horae, "argument_names"), (Horae, "run_id_of"), (Horae, "wait_for"),
         (TimeTravel, "store"), (TimeTravel, "settings"), (TimeTravel, "home"), (TimeTravel, "is_gone"),
-        (TimeTravel, "functions"),
+        (TimeTravel, "functions"), (TimeTravel, "store_url"), (TimeTravel, "key_url"), (TimeTravel, "opened"),
     }
 )  # fmt: skip
 CLASSES = (Running, Horae, TaskHandle, RunHandle, TaskFunction, Context, BlockingHorae, BlockingTask, TimeTravel)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from ..lifecycle.explain import Explanation
 from ..model.policy import MissedMode
 from ..model.refusals import refuse
-from ..model.run import Run
+from ..model.run import Run, RunState
 from ..model.task import TaskState
 from ..service.edits import Edited
 from ..service.wishes import Duration, When
 from .chosen import Chosen
 from .declared import TaskFunction
 from .handle import RunHandle, TaskHandle
+from .suggestions import OPTIONS, suggesting
 
 if TYPE_CHECKING:
     from .horae import Horae, Item
@@ -98,6 +99,7 @@ class BlockingHorae:
         """Wait for anything of the app: `horae.call(horae.app.service.overview.now(horae.app.who))`."""
         return self._portal.call(work)
 
+    @suggesting(OPTIONS)
     def schedule(  # noqa: PLR0913 - one call says all there is to say of a task
         self,
         target: TaskFunction[Any, Any] | str | Mapping[str, Any],
@@ -147,11 +149,31 @@ class BlockingHorae:
 
         return [BlockingTask(self, task) for task in self.call(everything())]
 
+    def runs(
+        self,
+        task: BlockingTask | str | None = None,
+        *,
+        state: RunState | str | Iterable[RunState | str] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        limit: int | None = 100,
+    ) -> list[Run]:
+        """Newest first; `limit=None`: all of them."""
+
+        async def everything() -> list[Run]:
+            which = task.id if isinstance(task, BlockingTask) else task
+            return await self.app.runs(which, state=state, since=since, until=until, limit=limit)
+
+        return self.call(everything())
+
     def why(self, task: BlockingTask | str, at: datetime | str | None = None) -> Explanation:
         return self.call(self.app.why(task if isinstance(task, str) else task.id, at))
 
     def lane(self, name: str, limit: int) -> None:
         self.call(self.app.lane(name, limit))
+
+    def __repr__(self) -> str:
+        return f"<blocking {repr(self.app).removeprefix('<')}"
 
 
 class BlockingTask:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Final, Literal, TypeAlias, TypedDict
 
 from ..model.policy import Guarantee, Missed, Overlap, Retry
 from ..model.refusals import refuse
 from ..service.wishes import NO_OPTIONS, Duration, Options
+from .suggestions import suggest_option
+
+Never: TypeAlias = Literal["never"]
+_OTHERS: Final = ("key", "owner", "zone", "name", "lane", "labels", "using", "payload", "isolate")
 
 
 class Chosen(TypedDict, total=False):
@@ -14,18 +18,21 @@ class Chosen(TypedDict, total=False):
 
     missed: str | Missed
     overlap: Overlap
-    retries: int
+    retries: int | Never
     retry: Retry
-    give_up_after: int
+    give_up_after: int | Never
     timeout: Duration
     max_duration: Duration
     guarantee: Guarantee
     priority: int
-    notify_after: int
+    notify_after: int | Never
 
 
 def options_of(chosen: Chosen) -> Options:
     unknown = sorted(chosen.keys() - set(Options._fields))
     if unknown:
+        suggested = suggest_option(unknown[0], (*Options._fields, *_OTHERS))
+        if suggested is not None:
+            raise suggested
         raise refuse("unknown_policy", name=unknown[0])
     return Options(**chosen) if chosen else NO_OPTIONS

@@ -6,10 +6,13 @@ import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from ..model.refusals import refuse
-from ..service.wishes import NO_OPTIONS, Options, When
+from ..schedule import Schedule
+from ..schedule.describe import sentence
+from ..service.wishes import NO_OPTIONS, Delay, Options, When, read_delay
+from .suggestions import FUNCTION_NAMES, refuse_attribute
 
 if TYPE_CHECKING:
     from .handle import TaskHandle
@@ -50,9 +53,13 @@ class TaskFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._call(*args, **kwargs)
 
-    async def later(self, when: When, *args: Any, **kwargs: Any) -> TaskHandle:
-        """A task that calls it then, with these arguments: `await remind.later("in 20m", user=7)`."""
-        return await self._app.schedule(self, when, self._payload(args, kwargs))
+    async def later(self, when: When | Delay, *args: Any, **kwargs: Any) -> TaskHandle:
+        """A task that calls it then, with these arguments: `await remind.later("in 20m", user=7)`.
+
+        A number of seconds, a `timedelta` and text such as `5s` are delays from now.
+        """
+        moment = read_delay(when, self.declaration.zone or self._app.zone, self._app.clock.now())
+        return await self._app.schedule(self, moment, self._payload(args, kwargs))
 
     async def now(self, *args: Any, **kwargs: Any) -> TaskHandle:
         """A task that calls it at once, durably: it is on the disk before this returns."""
@@ -66,7 +73,15 @@ class TaskFunction(Generic[P, R]):
         return {**dict(zip(names, args, strict=False)), **kwargs}
 
     def __repr__(self) -> str:
-        return f"<task function {self.name}>"
+        when = self.declaration.when
+        runs = "" if when is None else f", {sentence(when, 'en') if isinstance(when, Schedule) else when}"
+        return f"<task function {self.name}{runs}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            called = self.__dict__.get("__name__", "f")
+            refuse_attribute(self, "A task function", name, FUNCTION_NAMES, called)
 
 
 def module_of(call: Callable[..., Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from ..choices import Language
 from ..lifecycle.explain import Explanation
@@ -22,6 +22,7 @@ from ..service.moments import asked_stretch
 from ..service.wishes import Duration, When
 from ..targets.function.arguments.encode import encode_arguments
 from .chosen import Chosen, options_of
+from .suggestions import HANDLE_NAMES, RUN_NAMES, refuse_attribute
 from .waiting import Occurrence
 
 if TYPE_CHECKING:
@@ -140,7 +141,12 @@ class TaskHandle:
         return await self._app.service.tasks.edit(self._app.who, self.id, edits, dry_run=dry_run)
 
     def __repr__(self) -> str:
-        return f"<task {self.name} {self.id}>"
+        return f"<task {self.name!r} {self.id} of {self.owner}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse_attribute(self, "A task handle", name, HANDLE_NAMES, "task")
 
 
 def _instant(moment: datetime | str | None) -> datetime | None:
@@ -185,4 +191,9 @@ class RunHandle:
         await self._app.service.runs.retry(self._app.who, self.id)
 
     def __repr__(self) -> str:
-        return f"<run {self.id}>"
+        return f"<run {self.id} of {self.task_id}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse_attribute(self, "A run handle", name, RUN_NAMES, "run")

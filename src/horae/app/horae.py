@@ -7,24 +7,26 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar, Unpack, overload
 
 from ..lifecycle.explain import Explanation
 from ..model.entry import Entry
 from ..model.ids import run_id
 from ..model.refusals import refuse
-from ..model.run import Run
+from ..model.run import Run, RunState
 from ..model.task import Target as Where
 from ..model.task import TaskState
 from ..outgoing.callbacks import verify_callback_token
-from ..ports.store import TaskFilter
+from ..ports.store import RunFilter, TaskFilter
 from ..runtime.house import callback_key
+from ..runtime.stores import masked
 from ..service.code import CODE_KEY
 from ..service.lanes import MOST_IN_LANE
+from ..service.moments import asked_stretch
 from ..service.runs import answered
-from ..service.wishes import Duration, Options, When, Wish, read_duration, read_when, wish_of
+from ..service.wishes import Duration, Options, When, Wish, read_duration, read_interval, read_when, wish_of
 from ..stores.sharing_refusals import refuse as refuse_to_share
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
@@ -34,8 +36,9 @@ from .declared import SCRIPT_MARK, Declaration, TaskFunction
 from .handle import RunHandle, TaskHandle
 from .interpreter import interpreter
 from .listeners import Handler
-from .listing import Listing
+from .listing import Listing, RunListing
 from .running import Running
+from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggesting
 from .waiting import Occurrence
 
 if TYPE_CHECKING:
@@ -59,7 +62,7 @@ class Horae(Running):
     @overload
     def task(
         self,
-        when: When | None = None,
+        when: When | timedelta | None = None,
         /,
         *,
         name: str | None = None,
@@ -79,16 +82,19 @@ class Horae(Running):
         isolate: Isolation | None = None,
         **options: Unpack[Chosen],
     ) -> Any:
-        """Make a function known: `@app.task`, or `@app.task("every 5m", retries=3)` for one that runs by itself."""
-        if callable(when) and not isinstance(when, str):
-            return self._declare(when, Declaration(_name_of(when)), isolate)
+        """Make a function known: `@app.task`, or `@app.task("every 5m", retries=3)` for one that runs by itself.
+
+        A `timedelta` is an interval.
+        """
+        chosen = options_of(options)
+        bare = callable(when) and not isinstance(when, str)
+        runs_at = None if bare else read_interval(when)
 
         def declare(call: Callable[P, R]) -> TaskFunction[P, R]:
             called = _name_of(call) if name is None else name
-            declaration = Declaration(called, when, zone, lane, options_of(options))
-            return self._declare(call, declaration, isolate)
+            return self._declare(call, Declaration(called, runs_at, zone, lane, chosen), isolate)
 
-        return declare
+        return declare(when) if bare else declare
 
     def _declare(self, call: Callable[P, R], declaration: Declaration, isolate: Isolation | None) -> TaskFunction[P, R]:
         if declaration.when is not None:
@@ -108,6 +114,7 @@ class Horae(Running):
 
     # --- when it runs ----------------------------------------------------------------------------------------------
 
+    @suggesting(OPTIONS)
     async def schedule(  # noqa: PLR0913 - one call says all there is to say of a task
         self,
         target: TaskFunction[Any, Any] | str | Mapping[str, Any],
@@ -161,6 +168,26 @@ class Horae(Running):
         """Await it for a list, or go through it with `async for`, page by page; in the order in which they were made."""
         pairs = tuple(sorted((labels or {}).items()))
         return Listing(self, TaskFilter(owner, _states(state), name, lane, pairs, text), limit)
+
+    def runs(
+        self,
+        task: TaskHandle | str | None = None,
+        *,
+        state: RunState | str | Iterable[RunState | str] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        owner: str | None = None,
+        limit: int | None = 100,
+    ) -> RunListing:
+        """Await it for a list, or go through it with `async for`; newest first. `limit=None`: all of them.
+
+        `since` and `until` bound the planned instant; text is read in the app's zone.
+        """
+        wanted = RunFilter(owner, None, _run_states(state), self._moment(since), self._moment(until))
+        return RunListing(self, task, wanted, limit)
+
+    def _moment(self, at: datetime | str | None) -> datetime | None:
+        return asked_stretch(at, self.zone, self.clock.now()).first if isinstance(at, str) else at
 
     async def get_run(self, run: str) -> RunHandle:
         """A run by its id, or by as much of it as is unique."""
@@ -284,6 +311,16 @@ class Horae(Running):
         """For scripts and threads that cannot await: `with app.sync() as horae: horae.schedule(…)`."""
         return BlockingHorae(self)
 
+    def __repr__(self) -> str:
+        number = len(self._declared)
+        functions = f"{number} task function{'' if number == 1 else 's'}"
+        return f"<Horae {masked(self.url)}, zone {self.zone}, {functions}, {'open' if self.is_open else 'closed'}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse_attribute(self, "A Horae app", name, APP_NAMES, "app")
+
     # --- inside ----------------------------------------------------------------------------------------------------
 
     def run_id_of(self, entry: Entry) -> str:
@@ -377,6 +414,16 @@ def _parts(item: Any) -> tuple[Any, Any, Any]:
     if not isinstance(item, tuple | list) or not 2 <= len(item) <= 3:
         raise refuse("bad_payload", value=f"{item!r}, where (target, when, payload) was expected")
     return item[0], item[1], item[2] if len(item) == 3 else None
+
+
+def _run_states(state: RunState | str | Iterable[RunState | str] | None) -> frozenset[RunState] | None:
+    if state is None:
+        return None
+    wanted = [state] if isinstance(state, str) else list(state)
+    try:
+        return frozenset(RunState(each) for each in wanted)
+    except ValueError:
+        raise refuse("bad_choice", name="state", value=wanted, allowed=", ".join(RunState)) from None
 
 
 def _states(state: TaskState | str | Iterable[TaskState | str] | None) -> frozenset[TaskState] | None:

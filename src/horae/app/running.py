@@ -20,6 +20,7 @@ from ..model.principal import LOCAL_OWNER, Principal
 from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
 from ..ports.target import Target
+from ..ports.wakeup import Wakeup
 from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
 from ..runtime.choosing import chosen_settings, chosen_tolerance, chosen_wake
 from ..runtime.house import make_service, open_targets
@@ -36,6 +37,7 @@ from ..version import __version__
 from .declared import TaskFunction
 from .interpreter import interpreter
 from .listeners import Listeners
+from .suggestions import APP_OPTIONS, suggesting
 from .surroundings import Surroundings
 from .waiting import Waiting
 
@@ -49,6 +51,7 @@ _STOP_NOTE_SECONDS: Final = 5.0
 class Running:
     """What every app is, whatever it is asked to do: opened by the first who enters, closed by the last who leaves."""
 
+    @suggesting(APP_OPTIONS)
     def __init__(  # noqa: PLR0913 - what a deployment may choose, each by its name
         self,
         store: str | None = None,
@@ -83,6 +86,7 @@ class Running:
         self._waiting = Waiting()
         self._listeners = Listeners(lambda: self.store, self.clock)
         self._surroundings: Surroundings | None = None
+        self._before: tuple[Clock, EngineSettings, Listeners, Wakeup] | None = None
         self._observer: Observer | None = None
         self._entered = 0
 
@@ -112,9 +116,20 @@ class Running:
     def engine(self) -> Engine | None:
         return self._engine
 
-    def surround(self, surroundings: Surroundings) -> None:
-        """Live in another time than the machine's: for tests and simulation, before the app is opened."""
-        self._surroundings = surroundings
+    @property
+    def is_open(self) -> bool:
+        return self._entered > 0
+
+    def surround(self, surroundings: Surroundings | None) -> None:
+        """Live in another time than the machine's, for tests and simulation, while the app is closed; None: as before."""
+        if self._store is not None:
+            raise refuse("already_open")
+        if self._before is not None:
+            self.clock, self.settings, self._listeners, self._wakeup = self._before
+        self._surroundings, self._before = surroundings, None
+        if surroundings is None:
+            return
+        self._before = self.clock, self.settings, self._listeners, self._wakeup
         self.clock = surroundings.clock
         self.settings = surroundings.settings(self.settings)
         self._listeners = self._listeners.on(self.clock)
@@ -158,19 +173,23 @@ class Running:
         chosen = chosen_settings(os.environ, flags=flags)
         self._wake_as(chosen)
         self._tolerate_as(chosen)
-        store = make_store(self.url)
-        if self._surroundings is not None:
-            store = self._surroundings.store(store)
+        outer = self._surroundings
+        store = make_store(self.url if outer is None else outer.store_url(self.url))
+        if outer is not None:
+            store = outer.store(store)
         if self._observer is not None:
             store = self._observer.store(store, self.settings.terms)
         try:
             await store.open()
+            if outer is not None:
+                await outer.opened(store)
         except BaseException:
             await store.close()
             raise
         self._store = store
         self._kinds = Kinds(chosen if self._with_engine else await with_policy(store, chosen))
-        self._service = make_service(self.url, store, self.clock, self.zone, self._kinds, self._told)
+        key_url = self.url if outer is None else outer.key_url(self.url)
+        self._service = make_service(key_url, store, self.clock, self.zone, self._kinds, self._told)
         interpreter.opened()
         await self.begin()
 

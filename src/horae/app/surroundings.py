@@ -14,6 +14,15 @@ class Surroundings(Protocol):
     @property
     def clock(self) -> Clock: ...
 
+    def store_url(self, url: str) -> str:
+        """The URL of the store to open in place of the app's own."""
+
+    def key_url(self, url: str) -> str:
+        """The URL of the store whose key seals the secrets."""
+
+    async def opened(self, store: Keeping) -> None:
+        """Called with the open store before anything else uses it."""
+
     def store(self, store: Keeping) -> Keeping:
         """The store as it is to be used here."""
 

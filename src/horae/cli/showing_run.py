@@ -60,7 +60,7 @@ def _tell(out: Out, shown: ShownRun) -> None:
     out.row(out.told(words.PLANNED), planned_text(run, shown.zone, out.language))
     _tell_times(out, run, shown.zone)
     show_whole(out, out.told(words.ERROR), run.error or "", "bad")
-    if run.result is not None:
+    if run.result_json is not None:
         result = result_of(run)
         show_whole(out, out.told(words.RESULT), result if isinstance(result, str) else json_text(result, indent=2))
     if shown.said:

@@ -216,7 +216,7 @@ def _row(task: Task, old: OldRun) -> Run:
         state=past.status,
         started=past.started,
         ended=old.over_by,
-        result=_as_json(result),
+        result_json=_as_json(result),
         error=None if past.error is None else shortened(past.error, ERROR_CHARACTERS),
     )
 

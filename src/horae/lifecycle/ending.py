@@ -65,7 +65,7 @@ def deadline_slots(facts: Facts, run: Run) -> tuple[str, ...]:
 
 def summary(run: Run) -> str | None:
     """The few words that a list of tasks shows."""
-    text = run.result if run.error is None else run.error
+    text = run.result_json if run.error is None else run.error
     return None if text is None else shortened(text, SUMMARY_CHARACTERS)
 
 

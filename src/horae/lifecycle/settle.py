@@ -58,7 +58,7 @@ def _ended(run: Run, outcome: _End, report: Settlement) -> Run:
     # What was only claimed has never started, whatever the node had begun to prepare.
     started = None if run.state is RunState.CLAIMED else report.started or run.started
     return run._replace(
-        state=state, reason=reason, result=result, error=error, started=started, ended=report.ended, deadline=None
+        state=state, reason=reason, result_json=result, error=error, started=started, ended=report.ended, deadline=None
     )
 
 

@@ -49,8 +49,8 @@ def _states(text: str | None) -> frozenset[RunState] | None:
 def _row(call: Call, run: Run, task: str | None, zone: str | None) -> dict[str, Any]:
     """A run as the wire has it, its result and error only in their beginnings: `get_run` has them whole."""
     shape = run_json(run, task, zone, call.language)
-    if run.result is not None and len(run.result) > _SHOWN:
-        shape["result"] = shortened(run.result, _SHOWN)
+    if run.result_json is not None and len(run.result_json) > _SHOWN:
+        shape["result"] = shortened(run.result_json, _SHOWN)
     if run.error is not None:
         shape["error"] = shortened(run.error, _SHOWN)
     return shape
@@ -92,7 +92,7 @@ def run_line(call: Call, run: Run, task: str) -> str:
     line += "." if shape["because"] is None else BECAUSE.told(call.language, because=shape["because"])
     if run.error is not None:
         line += ERROR.told(call.language, error=brief(run.error, _SHOWN))
-    if run.result is not None:
+    if run.result_json is not None:
         result = result_of(run)
         shown = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
         line += RESULT.told(call.language, result=brief(shown, _SHOWN))

@@ -39,6 +39,9 @@ TRANSITIONS: Final[dict[RunState, frozenset[RunState]]] = {
 LIVE: Final = frozenset(RunState) - _ENDS
 BIRTHS: Final = frozenset({RunState.CLAIMED, RunState.RUNNING, RunState.SKIPPED})
 
+_SHOWN: Final = 60
+"""Characters of a result or an error in `repr`."""
+
 
 class Origin(StrEnum):
     SCHEDULED = "scheduled"
@@ -81,7 +84,7 @@ class Run(NamedTuple):
     in_order: bool = False
     cancel: Reason | None = None
     lanes: tuple[str, ...] = ()
-    result: str | None = None
+    result_json: str | None = None
     error: str | None = None
 
     @property
@@ -94,10 +97,36 @@ class Run(NamedTuple):
         return self.attempt - self.forgiven
 
     @property
+    def result(self) -> Any:
+        """What it returned, as JSON can say it; None when it returned nothing, or failed. A result that was cut because
+        it is too large is text."""
+        if self.result_json is None:
+            return None
+        try:
+            return json.loads(self.result_json)
+        except ValueError:
+            return self.result_json
+
+    @property
     def value(self) -> Any:
-        """What it returned, as JSON can say it; None when it returned nothing, or failed."""
-        return None if self.result is None else json.loads(self.result)
+        """The same as `result`."""
+        return self.result
+
+    def __repr__(self) -> str:
+        parts = [self.state.value if self.reason is None else f"{self.state.value} ({self.reason.value})"]
+        parts += [f"planned {self.planned:%Y-%m-%d %H:%M:%S} UTC", f"attempt {self.attempt}"]
+        if self.span is not None:
+            parts.append(f"{self.span.count} occurrences")
+        if self.error is not None:
+            parts.append(f"error {_short(self.error)!r}")
+        elif self.result_json is not None:
+            parts.append(f"result {_short(self.result_json)}")
+        return f"<run {self.id} {', '.join(parts)}>"
 
     @property
     def lateness(self) -> timedelta | None:
         return None if self.started is None else self.started - self.due
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -67,6 +67,11 @@ def _microseconds(number: str) -> int:
     return int(whole) * 1_000_000 + int(fraction.ljust(6, "0") or 0)
 
 
+def short_duration(duration: timedelta) -> str:
+    """As in the schedule language: `1h30m`, `1d`, `0.5s`."""
+    return iso_duration(duration).replace("P", "").replace("T", "").lower()
+
+
 @lru_cache(maxsize=256)
 def iso_duration(duration: timedelta) -> str:
     """The canonical spelling: days, hours, minutes, seconds, each only where there is one."""

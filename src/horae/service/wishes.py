@@ -22,18 +22,22 @@ from ..model.policy import (
 )
 from ..model.refusals import refuse
 from ..model.task import Target, Task
-from ..schedule import Once, Schedule, from_wish
-from ..schedule.durations import parse_duration
+from ..schedule import Every, Once, Schedule, from_wish
+from ..schedule.durations import parse_duration, short_duration
+from ..schedule.refusals import refuse as refuse_schedule
 from ..schedule.rrule import refuse_if_endless
 from ..schedule.text import read
 
 _T = TypeVar("_T")
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 NEVER: Final = "never"
 """A limit that is never reached: give up never, stop retrying never, end never."""
 
 When: TypeAlias = str | datetime | Schedule | Mapping[str, Any]
 Duration: TypeAlias = str | float | timedelta
+Delay: TypeAlias = float | timedelta
+"""Seconds, or a length of time, from now."""
 
 
 class MissedWish(NamedTuple):
@@ -150,7 +154,37 @@ def read_when(when: When, zone: str | None, now: datetime) -> Schedule:
         return when.with_defaults(zone)
     if isinstance(when, Mapping):
         return from_wish(when).with_defaults(zone)
+    if isinstance(when, timedelta) or type(when) in (int, float):
+        length = short_duration(read_duration("when", when))
+        raise refuse_schedule("bare_duration", value=length, delay=f"in {length}", interval=f"every {length}")
     raise refuse("bad_when", value=type(when).__name__)
+
+
+def read_delay(when: When | Delay, zone: str | None, now: datetime) -> When:
+    """`when` where a delay is meant: seconds, a `timedelta` and text such as `5s` count from now."""
+    if isinstance(when, timedelta | int | float):
+        return _delayed(read_duration("delay", when))
+    if not isinstance(when, str):
+        return when
+    try:
+        return _delayed(parse_duration(when))
+    except InvalidSchedule:
+        pass
+    try:
+        read(when, zone=zone, now=now)
+    except InvalidSchedule as refusal:
+        if refusal.code == "bare_duration":
+            return str(refusal.facts["delay"])
+        raise
+    return when
+
+
+def _delayed(length: timedelta) -> str:
+    """In the schedule language, which counts in milliseconds."""
+    if not timedelta(0) <= length <= LONGEST:
+        raise refuse("bad_duration", name="delay", value=length, least="0s", most=LONGEST)
+    whole = -(-length // _MILLISECOND) * _MILLISECOND
+    return f"in {short_duration(whole)}" if whole else "now"
 
 
 def read_duration(name: str, value: Duration) -> timedelta:
@@ -165,6 +199,11 @@ def read_duration(name: str, value: Duration) -> timedelta:
     if type(value) not in (int, float) or not 0 <= value < LONGEST.total_seconds():
         raise refuse("bad_duration", name=name, value=value, least="0s", most=LONGEST)
     return timedelta(seconds=value)
+
+
+def read_interval(when: When | timedelta) -> When:
+    """`when` where an interval is meant: a `timedelta` is how often."""
+    return Every(interval=when) if isinstance(when, timedelta) else when
 
 
 def read_policies(schedule: Schedule, options: Options) -> Policies:

@@ -309,7 +309,7 @@ def _changing_values(run: Run) -> Row:
         int(run.in_order),
         run.cancel,
         encode(run.lanes) if run.lanes else None,
-        printable(run.result),
+        printable(run.result_json),
         printable(run.error),
     )
 

@@ -115,7 +115,7 @@ def failing_at(number: int, decide: FireDecision = start_everything) -> FireDeci
 def succeed(facts: Facts, run: Run, report: Settlement) -> Change:
     """The run succeeded; a task of which nothing is left is completed."""
     result = report.outcome.result if isinstance(report.outcome, Succeeded) else None
-    ended = run._replace(state=RunState.SUCCEEDED, ended=report.ended, result=result)
+    ended = run._replace(state=RunState.SUCCEEDED, ended=report.ended, result_json=result)
     return _ended(facts, ended, report.ended, EventKind.RUN_SUCCEEDED)
 
 

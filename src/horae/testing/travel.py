@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,11 +15,21 @@ from ..engine.settings import EngineSettings
 from ..model.outcome import Outcome
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
-from ..ports.store import RunFilter, TaskFilter
+from ..ports.store import Extension, RunFilter, TaskFilter
 from ..ports.target import Invocation, Target
 from ..runtime import Keeping
 from ..service.wishes import Duration, read_duration
 from ..simulation.virtual import VirtualClock, VirtualLoop
+from .refusals import refuse as refuse_travel
+from .travel_store import (
+    MEMORY,
+    TRAVEL_STORES,
+    VIRTUAL_HOME,
+    Contents,
+    TravelStore,
+    read_contents,
+    refuse_store_in_use,
+)
 
 _T = TypeVar("_T")
 _PAGE: Final = 1_000
@@ -29,19 +40,24 @@ _ANY_NUMBER: Final = 10**9
 class TimeTravel:
     """`with TimeTravel(app, "2026-03-28 12:00", zone="Europe/Berlin") as time:` — then `time.travel("2d")`.
 
-    The app is opened on entry and closed on exit, with its real engine and its real store. Time stands still but in
-    `travel` and while `run` waits for something; nothing ever sleeps.
+    The app is opened on entry and closed on exit, with its real engine, on a new store in memory: its own store is neither
+    opened nor changed. `store="copy"` starts from a copy of the contents of its own store, `store="own"` uses that store
+    itself and refuses one that a node is using. Time stands still except in `travel` and while `run` waits; nothing sleeps.
     """
 
-    def __init__(self, app: Horae, start: datetime | str, zone: str | None = None) -> None:
+    def __init__(
+        self, app: Horae, start: datetime | str, zone: str | None = None, *, store: TravelStore = "memory"
+    ) -> None:
+        if store not in TRAVEL_STORES:
+            raise refuse("bad_choice", name="store", value=store, allowed=", ".join(TRAVEL_STORES))
         instant = datetime.fromisoformat(start) if isinstance(start, str) else start
         if instant.tzinfo is None:
             instant = instant.replace(tzinfo=ZoneInfo(zone or app.zone))
         self.app = app
         self.clock = VirtualClock(instant.astimezone(UTC))
-        self._loop = VirtualLoop(self.clock)
+        self._where = store
+        self._contents = Contents()
         self._lives = 0
-        app.surround(self)
 
     @property
     def now(self) -> datetime:
@@ -84,16 +100,45 @@ class TimeTravel:
         return [run.planned for run in self.runs(task) if run.state is RunState.SUCCEEDED]
 
     def __enter__(self) -> Self:
-        self.run(self.app.__aenter__())
+        if self.app.is_open:
+            raise refuse_travel("travel_app_open")
+        if self._where == "copy":
+            self._contents = asyncio.run(read_contents(self.app.url))
+        elif self._where == "own":
+            asyncio.run(refuse_store_in_use(self.app.url))
+        self._loop = VirtualLoop(self.clock)
+        self.app.surround(self)
+        try:
+            self.run(self.app.__aenter__())
+        except BaseException:
+            self._leave()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.run(self.app.__aexit__(kind, error, trace))
+        try:
+            self.run(self.app.__aexit__(kind, error, trace))
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        """The app has its own clock, settings and store again."""
+        self.app.surround(None)
         self._loop.close()
 
     # --- what the app sees of it ---------------------------------------------------------------------------------------
+
+    def store_url(self, url: str) -> str:
+        return url if self._where == "own" else MEMORY
+
+    def key_url(self, url: str) -> str:
+        """Copied secrets can be read with the key of the store that they come from."""
+        return url if self._contents.has_secrets else self.store_url(url)
+
+    async def opened(self, store: Keeping) -> None:
+        await self._contents.load_into(store)
 
     def store(self, store: Keeping) -> Keeping:
         """What a store does in threads of its own takes no virtual time."""
@@ -110,10 +155,10 @@ class TimeTravel:
 
     def home(self) -> str:
         self._lives += 1
-        return f"life/{self._lives}"
+        return f"{VIRTUAL_HOME}{self._lives}"
 
     def is_gone(self, home: str) -> bool:
-        return home != f"life/{self._lives}"
+        return home != f"{VIRTUAL_HOME}{self._lives}"
 
     def functions(self, target: Target) -> Target:
         return _OutsideTarget(target, self._loop)
@@ -146,8 +191,15 @@ class _Outside:
         self._store = store
         self._loop = loop
 
+    async def extend(self, *arguments: Any, **named: Any) -> Extension:
+        """The clock of a database server is real, so a node in virtual time is not corrected to it."""
+        with self._loop.outside():
+            return (await self._store.extend(*arguments, **named))._replace(now=None)
+
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
+        if not callable(method):
+            return method
 
         async def call(*arguments: Any, **named: Any) -> Any:
             with self._loop.outside():

@@ -69,7 +69,7 @@ def read_run(said: Mapping[str, Any]) -> Run:
         span=None if span == Span(planned, planned, 1) else span,
         cancel=_reason(said["asked_to_end"]),
         lanes=tuple(said["lanes"]),
-        result=None if said["result"] is None else json.dumps(said["result"], ensure_ascii=False),
+        result_json=None if said["result"] is None else json.dumps(said["result"], ensure_ascii=False),
         error=said["error"],
     )
 
@@ -80,13 +80,7 @@ def _reason(said: str | None) -> Reason | None:
 
 def result_of(run: Run) -> Any:
     """What it returned, as the value that it was."""
-    if run.result is None:
-        return None
-    try:
-        return json.loads(run.result)
-    except ValueError:
-        # It was cut, so it is no longer JSON.
-        return run.result
+    return run.result
 
 
 def line_json(numbered: NumberedLine) -> dict[str, Any]:

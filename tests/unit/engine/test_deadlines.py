@@ -132,7 +132,7 @@ def test_what_ignores_its_deadline_is_asked_again_and_again_without_a_spin(polic
     run, asked = virtually(scene)
     assert asked == 1 + int(190 / policies["timeout"].total_seconds())
     # What it finished, it finished: nobody else could know better.
-    assert (run.state, run.result) == (RunState.SUCCEEDED, '"all the same"')
+    assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"all the same"')
 
 
 def test_what_cleans_up_after_its_deadline_is_left_to_it_when_others_time_out() -> None:

@@ -93,7 +93,7 @@ def test_a_cancelled_run_that_succeeds_all_the_same_has_succeeded() -> None:
         return (await cancelled_after(clock, act, seconds=1))[0]
 
     run = virtually(scene)
-    assert (run.state, run.result) == (RunState.SUCCEEDED, '"just in time"')
+    assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"just in time"')
 
 
 def test_what_a_target_wants_done_at_its_end_is_done_and_may_fail(caplog: pytest.LogCaptureFixture) -> None:
@@ -168,4 +168,4 @@ def test_an_end_that_is_asked_for_while_the_log_is_written_loses_nothing() -> No
         return run
 
     run = virtually(scene)
-    assert (run.state, run.result) == (RunState.SUCCEEDED, '"done"')
+    assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"done"')

@@ -74,7 +74,7 @@ def test_it_renews_while_a_function_blocks_the_loop() -> None:
         await engine.stop()
         assert engine.node == node
         (run,) = await runs_of(store, task)
-        assert (run.state, run.result) == (RunState.SUCCEEDED, '"survived"')
+        assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"survived"')
 
     asyncio.run(scene())
     assert keepers() == []

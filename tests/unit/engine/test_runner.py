@@ -188,7 +188,7 @@ def test_a_stop_is_told_to_those_who_look() -> None:
         before = clock.now()
         await engine.stop()
         assert clock.now() - before < SECOND
-        assert [run.result for run in await runs_of(store, task)] == ['"early"']
+        assert [run.result_json for run in await runs_of(store, task)] == ['"early"']
 
     virtually(scene)
 

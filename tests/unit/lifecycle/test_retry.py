@@ -73,7 +73,7 @@ def test_what_came_of_it_is_kept_with_the_run_and_in_short_with_the_task() -> No
     world = going()
     world.settle(Succeeded("x" * 300))
     (run,) = world.runs.values()
-    assert (run.result, run.error) == ("x" * 300, None)
+    assert (run.result_json, run.error) == ("x" * 300, None)
     assert world.standing.last_result == "x" * 199 + "…"
     world.claim_at(hour(14))
     world.fail()

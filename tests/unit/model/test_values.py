@@ -195,7 +195,7 @@ def test_a_run_is_live_until_it_ends(state: RunState) -> None:
     assert run.tries == 2
     assert run.lateness is None
     assert run.value is None
-    assert run._replace(result='{"sum":[1,2]}').value == {"sum": [1, 2]}
+    assert run._replace(result_json='{"sum":[1,2]}').value == {"sum": [1, 2]}
     assert run._replace(started=NOON + timedelta(seconds=2)).lateness == timedelta(seconds=2)
 
 

@@ -293,7 +293,7 @@ def test_a_proof_that_was_given_out_for_an_older_claim_is_stale() -> None:
         refusal = await refusal_of(house.runs.answer(run.id, shows_the_old_token, Failed("second")))
         house.store.run = really  # type: ignore[method-assign]
         assert refusal.code == "bad_answer"
-        assert (await house.runs.get(ADA, run.id)).result == '"first"'
+        assert (await house.runs.get(ADA, run.id)).result_json == '"first"'
 
     played(scene)
 
@@ -307,7 +307,7 @@ def test_an_answer_may_overtake_the_report_that_there_will_be_one() -> None:
         stale = await house.settle(run, Waiting(house.clock.now() + MINUTE))
         assert stale == frozenset({run.id})
         ended = await house.runs.get(ADA, run.id)
-        assert (ended.state, ended.result) == (RunState.SUCCEEDED, '"quick"')
+        assert (ended.state, ended.result_json) == (RunState.SUCCEEDED, '"quick"')
         facts = await house.tasks.get(ADA, run.task_id)
         assert [entry.kind for entry in facts.entries] == ["next"], "and no deadline is left behind"
 

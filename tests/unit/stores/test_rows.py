@@ -97,7 +97,7 @@ def test_half_a_character_does_not_keep_an_end_from_being_recorded(tmp_path: Pat
         task = a_task()
         run = await a_running(store, task)
         broken = "half \ud83d of it"
-        ended = run._replace(state=RunState.FAILED, ended=NOON, error=broken, result=broken)
+        ended = run._replace(state=RunState.FAILED, ended=NOON, error=broken, result_json=broken)
         standing = (await facts_of(store, task)).standing._replace(last_result=broken)
         told = an_event(task, detail=broken)
         change = Change(standing=standing, moved=(ended,), events=(told,))

@@ -65,7 +65,7 @@ def test_lengths_are_milliseconds_and_whole_where_they_are_whole(length: timedel
 def test_a_run_is_told_with_its_lateness_and_its_task() -> None:
     task = a_task()
     run = an_ended_run(
-        task, started=NOON + timedelta(milliseconds=3), ended=NOON + SECOND, result='{"sum":3}', lanes=("press",)
+        task, started=NOON + timedelta(milliseconds=3), ended=NOON + SECOND, result_json='{"sum":3}', lanes=("press",)
     )
     told = run_json(run, "water", "Asia/Tokyo")
     assert (told["task"], told["zone"], told["planned_local"]) == (
@@ -90,7 +90,7 @@ def test_a_stretch_tells_how_many_it_is_and_why() -> None:
 
 
 def test_a_result_that_was_cut_is_told_as_text() -> None:
-    run = an_ended_run(a_task(), result='{"sum":[1,2,')
+    run = an_ended_run(a_task(), result_json='{"sum":[1,2,')
     assert run_json(run)["result"] == '{"sum":[1,2,'
     assert run_json(a_run(a_task(), cancel=Reason.CANCELLED))["asked_to_end"] == "cancelled"
 

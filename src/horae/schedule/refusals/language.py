@@ -25,6 +25,12 @@ LANGUAGE: Final[dict[str, Entry]] = {
         "这里看不懂“{word}”。",
         "可以写“每5分钟”“周一至周五 9:00”“明天 17:00”或“0 9 * * 1-5”。",
     ),
+    "bare_duration": (
+        '"{value}" could be a delay or an interval.',
+        'Did you mean "{delay}" or "{interval}"?',
+        "“{value}”可能是延迟，也可能是间隔。",
+        "是不是“{delay}”或“{interval}”？",
+    ),
     "misplaced_word": (
         '"{word}" does not belong here.',
         'Try "every day at 08:00", "every 5m", "tomorrow at 17:00" or "on the 1st of every month at 09:00".',

@@ -32,6 +32,7 @@ LONGEST_TEXT: Final = 2000
 _MOST_PARTS: Final = 64  # more than any sentence has commas
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _SOURCE: Final = re.compile(r"\s*\((cron\s[^()]*|rrule:[^()]*)\)\s*$", re.IGNORECASE)
+_DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?\s*[a-zA-Z]+\s*)+|\d+(?:\.\d+)?\s*个?[\u3400-\u9fff]{1,2}")
 # Full-width letters, digits and signs, one for one, so that places stay the same.
 _FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x00A0: 0x20}
 _TRADITIONAL: Final = str.maketrans(
@@ -61,10 +62,25 @@ def read(text: str, *, zone: str | None, now: datetime) -> Reading:
         reading = _read(_plain(text), zone, now)
         refuse_if_endless(reading.schedule)
     except InvalidSchedule as refusal:
-        raise refusal.located(text) from None
+        raise (_bare_duration(text, zone, now) or refusal).located(text) from None
     except OverflowError:
         raise refuse("out_of_calendar", 0).located(text) from None
     return reading
+
+
+def _bare_duration(text: str, zone: str | None, now: datetime) -> InvalidSchedule | None:
+    """The refusal of text that is only a duration, such as `5s`, `10 minutes` or `5分钟`; None for anything else."""
+    plain = _plain(text).strip()
+    if not _DURATION.fullmatch(plain):
+        return None
+    chinese = _CHINESE.search(plain) is not None
+    delay, interval = (f"{plain}后", f"每{plain}") if chinese else (f"in {plain}", f"every {plain}")
+    try:
+        _read(delay, zone, now)
+        _read(interval, zone, now)
+    except (InvalidSchedule, OverflowError):
+        return None
+    return refuse("bare_duration", 0, value=plain, delay=delay, interval=interval)
 
 
 def _plain(text: str) -> str:

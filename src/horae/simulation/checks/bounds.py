@@ -32,8 +32,8 @@ def _sizes(evidence: Evidence) -> Iterator[Violation]:
     for run in evidence.runs.values():
         if run.error is not None and len(run.error) > ERROR_CHARACTERS:
             yield Violation("10", f"{run.id} keeps an error of {len(run.error)} characters")
-        if run.result is not None and len(run.result.encode()) > RESULT_BYTES:
-            yield Violation("10", f"{run.id} keeps a result of {len(run.result)} characters")
+        if run.result_json is not None and len(run.result_json.encode()) > RESULT_BYTES:
+            yield Violation("10", f"{run.id} keeps a result of {len(run.result_json)} characters")
     for task_id, facts in evidence.facts.items():
         summary = facts.standing.last_result
         if summary is not None and len(summary) > SUMMARY_CHARACTERS:

@@ -83,7 +83,7 @@ def _ended(run: Run) -> Run:
         alone=False,
         cancel=None,
         lanes=(),
-        result=None,
+        result_json=None,
         error=None,
     )
 

@@ -119,7 +119,7 @@ class AtomicityContract(Contract):
             task=task._replace(name="renamed"),
             put=(an_entry(task, due=NOON + HOUR),),
             born=(a_run(task, planned=NOON + HOUR),),
-            moved=(run._replace(result='"again"'),),
+            moved=(run._replace(result_json='"again"'),),
             events=(an_event(task),),
         )
         await _raises(StoreError, store.change(task.id, None, saying(change)))

@@ -24,7 +24,7 @@ class FencingContract(Contract):
     async def test_a_settled_run_has_its_end_and_its_result(self, store: WholeStore) -> None:
         run = await a_running(store)
         assert await settle(store, run) == frozenset()
-        ended = run._replace(state=RunState.SUCCEEDED, ended=NOON + SECOND, result='"done"')
+        ended = run._replace(state=RunState.SUCCEEDED, ended=NOON + SECOND, result_json='"done"')
         assert await run_of(store, run) == ended
         facts = await store.facts(run.task_id, None)
         assert facts is not None
@@ -88,7 +88,7 @@ class FencingContract(Contract):
         run = await a_running(store)
         await settle(store, run)
         ended = await run_of(store, run)
-        again = ended._replace(state=RunState.RUNNING, ended=None, result=None)
+        again = ended._replace(state=RunState.RUNNING, ended=None, result_json=None)
         with suppress(StoreError):
             await store.change(run.task_id, None, saying(Change(moved=(again,))))
         await store.change(run.task_id, None, cancelling([run]))

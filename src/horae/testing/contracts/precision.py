@@ -151,7 +151,7 @@ class PrecisionContract(Contract):
             in_order=True,
             cancel=Reason.REPLACED,
             lanes=("press", _TEXT),
-            result=_TEXT,
+            result_json=_TEXT,
             error=_TEXT,
         )
         plain = a_run(task, planned=NOON + HOUR, node=None, claimed=None, started=None)
@@ -159,7 +159,7 @@ class PrecisionContract(Contract):
         await store.add([a_new_task(task, runs=[full, plain, *states])])
         for run in (full, plain, *states):
             assert await store.run(run.id, None) == run
-        moved = full._replace(state=RunState.FAILED, ended=NOON + MICROSECOND, result=None, error="", lanes=())
+        moved = full._replace(state=RunState.FAILED, ended=NOON + MICROSECOND, result_json=None, error="", lanes=())
         await store.change(task.id, None, saying(Change(moved=(moved,))))
         assert await store.run(full.id, None) == moved
 

@@ -28,7 +28,7 @@ def kept(text: str) -> str:
 @pytest.mark.parametrize("text", SAID)
 def test_what_a_run_says_never_keeps_it_from_ending(postgres_server: PostgresServer, text: str) -> None:
     def end(facts: Facts, run: Run, report: Settlement) -> Change:
-        ended = run._replace(state=RunState.FAILED, ended=report.ended, result=text, error=text)
+        ended = run._replace(state=RunState.FAILED, ended=report.ended, result_json=text, error=text)
         standing = facts.standing._replace(last_result=text, last_end=report.ended)
         return Change(moved=(ended,), standing=standing, events=(an_event(facts.task, detail=text),))
 
@@ -38,7 +38,7 @@ def test_what_a_run_says_never_keeps_it_from_ending(postgres_server: PostgresSer
         await store.write_lines([Line(run.id, NOON, "info", text)])
         assert await settle(store, run, decide=end) == frozenset()
         now = await run_of(store, run)
-        assert (now.state, now.result, now.error) == (RunState.FAILED, kept(text), kept(text))
+        assert (now.state, now.result_json, now.error) == (RunState.FAILED, kept(text), kept(text))
         assert (await facts_of(store, task)).standing.last_result == kept(text)
         assert (await store.events(0))[-1].event.detail == kept(text)
         assert [each.line.text for each in await store.lines(run.id)] == [kept(text)]

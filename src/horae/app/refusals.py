@@ -1,0 +1,35 @@
+"""Refusals of names that the library does not have: code, sentence and hint in English and Chinese."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import InvalidTask, Refusal
+from ..model.refusals import Entry, refusal
+
+
+class UnknownAttribute(Refusal, AttributeError):  # noqa: N818 - as the other refusals
+    """An attribute of another scheduler; `hasattr` is False."""
+
+
+CATALOGUE: Final[dict[str, Entry]] = {
+    "unknown_option": Entry(
+        InvalidTask,
+        "There is no option '{name}'.",
+        "Did you mean {way}?",
+        "没有名为“{name}”的选项。",
+        "是不是 {way_zh}?",
+    ),
+    "unknown_attribute": Entry(
+        UnknownAttribute,
+        "{owner} has no attribute '{name}'.",
+        "Did you mean {way}?",
+        "{owner} 没有属性“{name}”。",
+        "是不是 {way_zh}?",
+    ),
+}
+
+
+def refuse(code: str, **facts: object) -> Refusal:
+    """Build the refusal for `code`; the caller raises it."""
+    return refusal(code, CATALOGUE[code], facts)

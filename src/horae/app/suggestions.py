@@ -1,0 +1,188 @@
+"""Names that users of other schedulers try, each with the Horae way to say it.
+
+The names are those of APScheduler, Celery, Huey, Dramatiq, RQ, Prefect, Procrastinate, Taskiq and arq.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import Any, Final, NamedTuple, NoReturn, ParamSpec, TypeVar
+
+from ..errors import Refusal
+from .refusals import refuse
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Way(NamedTuple):
+    """What to write instead, in English and Chinese."""
+
+    en: str
+    zh: str
+
+
+def _same(text: str) -> Way:
+    return Way(text, text)
+
+
+def _named(names: str, way: Way) -> dict[str, Way]:
+    return dict.fromkeys(names.split(), way)
+
+
+_WHEN: Final = Way(
+    'the schedule as text: @app.task("every 5m") or app.schedule(f, "0 9 * * *")',
+    '用文本写计划:@app.task("every 5m") 或 app.schedule(f, "0 9 * * *")',
+)
+_MISSED: Final = _same('missed="latest within 1h"')
+_RETRY: Final = _same("retry=RetryPolicy(attempts=4, backoff=timedelta(seconds=60))")
+_STORE: Final = _same('store="sqlite:///horae.db"')
+_NOT_NEEDED: Final = Way("nothing: Horae does that by itself", "什么都不用写:Horae 会自动处理")
+
+OPTIONS: Final[dict[str, Way]] = {
+    **_named("max_retries retry_count num_retries max_attempts tries max_tries", _same("retries=3")),
+    **_named("retry_delay default_retry_delay retry_backoff retry_backoff_max retry_jitter", _RETRY),
+    **_named("min_backoff max_backoff backoff retry_delay_seconds retry_jitter_factor retry_kwargs retry_when", _RETRY),
+    **_named("autoretry_for retry_on retry_on_error throws retry_condition_fn", _same("retries=3")),
+    **_named("cron crontab schedule trigger interval every when at run_at eta run_date run_every", _WHEN),
+    **_named("second seconds minute minutes hour hours day days week weeks month year day_of_week weekday", _WHEN),
+    **_named("start_date end_date next_run_time repeat", _WHEN),
+    **_named("countdown delay defer_by _defer_by schedule_in", _same('later("in 10s", …) or schedule(f, "in 10s", …)')),
+    **_named("defer_until _defer_until schedule_at", _same('schedule(f, "2026-03-01 09:00", …)')),
+    **_named("tz timezone tzinfo time_zone", _same('zone="Europe/Berlin"')),
+    **_named("queue queue_name queues pool work_queue_name worker_group executor jobstore", _same('lane="mail"')),
+    **_named("rate_limit concurrency concurrency_limit concurrency_key max_concurrency", _same('lane="mail"')),
+    **_named("misfire_grace_time expires max_age ttl expiration grace_time", _MISSED),
+    **_named("coalesce catchup catch_up", _same('missed="merge"')),
+    **_named("max_instances overlap_policy allow_overlap singleton unique lock queueing_lock", _same('overlap="skip"')),
+    **_named(
+        "id job_id task_id _job_id identifier idempotency_key dedupe_key replace_existing", _same('key="order-7"')
+    ),
+    **_named("args kwargs arguments params parameters data input", _same('payload={"user": 7}')),
+    **_named("time_limit hard_time_limit max_runtime", _same('max_duration="10m"')),
+    **_named("soft_time_limit job_timeout timeout_seconds time_out", _same('timeout="2m"')),
+    **_named("acks_late ack_late reject_on_worker_lost at_most_once", _same('guarantee="at_most_once"')),
+    **_named("tags metadata meta annotations", _same('labels={"source": "web"}')),
+    **_named("bind context pass_context", Way("a parameter ctx: Context", "参数 ctx: Context")),
+    **_named("ignore_result store_results persist_result result_ttl failure_ttl keep_result", _NOT_NEEDED),
+    **_named("task_name description title", _same('name="report"')),
+    **_named("tenant user user_id account", _same('owner="acme"')),
+    **_named("session connection conn transaction db tx", _same("using=session")),
+    **_named("isolation process thread in_process", _same('isolate="process"')),
+}
+"""Options of a task."""
+
+APP_OPTIONS: Final[dict[str, Way]] = {
+    **_named("tz timezone time_zone", _same('zone="Europe/Berlin"')),
+    **_named("broker backend url dsn database database_url db uri connection jobstores jobstore", _STORE),
+    **_named("redis redis_url result_backend broker_url store_url storage", _STORE),
+    **_named("job_defaults executors concurrency workers max_workers", _same("settings=EngineSettings(…)")),
+    **_named("immediate always_eager testing", _same("horae.testing.TimeTravel(app, …)")),
+    **_named("start autostart run", _same("engine=True")),
+}
+"""Arguments of an app."""
+
+_NOW: Final = _same("{name}.now(…)")
+_LATER: Final = _same('{name}.later("in 10s", …)')
+
+FUNCTION_NAMES: Final[dict[str, Way]] = {
+    **_named("delay enqueue send submit apply call_async defer defer_async kiq spawn run_async push", _NOW),
+    **_named("apply_async send_with_options schedule configure using options enqueue_in enqueue_at at", _LATER),
+    **_named("s si signature message subtask with_options chunks", _LATER),
+    **_named("map starmap batch", _same("app.schedule_many(…)")),
+    **_named("call_local fn func original run", _same("{name}(…)")),
+    **_named("retry", Way("raise Retry(after=…)", "raise Retry(after=…)")),
+}
+"""Attributes of a task function."""
+
+APP_NAMES: Final[dict[str, Way]] = {
+    **_named("add_job add_schedule enqueue send_task defer submit", _same("app.schedule(…)")),
+    **_named("enqueue_in call_later", _same('app.schedule(f, "in 10s")')),
+    **_named("enqueue_at call_at", _same('app.schedule(f, "2026-03-01 09:00")')),
+    **_named("scheduled_job periodic_task cron every periodic actor job register flow", _same('@app.task("every 5m")')),
+    **_named("start serve_forever run_forever start_in_background", _same("async with app: or app.run()")),
+    **_named("shutdown stop close", Way("the end of 'async with app:'", "“async with app:”结束时自动关闭")),
+    **_named("get_jobs get_schedules jobs list_tasks print_jobs", _same("app.tasks()")),
+    **_named("get_job get_task fetch_job", _same("app.get(…)")),
+    **_named("remove_job cancel_job delete_job revoke", _same("(await app.get(…)).cancel()")),
+    **_named("pause_job", _same("(await app.get(…)).pause()")),
+    **_named("resume_job", _same("(await app.get(…)).resume()")),
+    **_named("modify_job reschedule_job update_schedule", _same("(await app.get(…)).edit(…)")),
+    **_named("history list_runs get_runs", _same("app.runs()")),
+    **_named("conf config", _same("app.settings")),
+    **_named("add_listener add_event_listener signal", _same('@app.on("run.failed")')),
+}
+"""Attributes of an app."""
+
+HANDLE_NAMES: Final[dict[str, Way]] = {
+    **_named("status", _same("await {name}.state()")),
+    **_named("result get ready join value return_value latest_result", _same('(await {name}.wait("10s")).result')),
+    **_named("revoke abort remove stop unschedule", _same("await {name}.cancel()")),
+    **_named("reschedule modify update", _same("await {name}.edit(when=…)")),
+    **_named("next_run_time next_run", _same("await {name}.next_due()")),
+    **_named("run trigger fire", _same("await {name}.run_now()")),
+    **_named("history executions attempts", _same("await {name}.runs()")),
+    **_named("job_id task_id uuid", _same("{name}.id")),
+}
+"""Attributes of a task handle."""
+
+RUN_NAMES: Final[dict[str, Way]] = {
+    **_named("status state", _same("(await {name}.get()).state")),
+    **_named("result value return_value", _same("(await {name}.wait()).result")),
+    **_named("logs log output", _same("await {name}.lines()")),
+    **_named("revoke abort stop kill", _same("await {name}.cancel()")),
+}
+"""Attributes of a run handle."""
+
+
+def suggest_option(name: str, known: Iterable[str], ways: dict[str, Way] = OPTIONS) -> Refusal | None:
+    """The refusal of an unknown option whose meaning is known or whose spelling is near; None for any other name."""
+    way = ways.get(name.lower())
+    if way is None:
+        near = get_close_matches(name.lower(), list(known), 1)
+        way = _same(f"{near[0]}=…") if near else None
+    return None if way is None else refuse("unknown_option", name=name, way=way.en, way_zh=way.zh)
+
+
+def suggesting(ways: dict[str, Way]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Refuse keyword arguments of other schedulers before Python reports a missing or unexpected argument."""
+
+    def decorate(call: Callable[P, R]) -> Callable[P, R]:
+        known = frozenset(inspect.signature(call).parameters)
+
+        @functools.wraps(call)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            if not known.issuperset(kwargs):
+                for name in kwargs.keys() - known:
+                    refusal = suggest_option(name, (), ways)
+                    if refusal is not None:
+                        raise refusal
+            return call(*args, **kwargs)
+
+        if not inspect.iscoroutinefunction(call):
+            return checked
+
+        @functools.wraps(call)
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            return await checked(*args, **kwargs)  # type: ignore[misc]
+
+        return awaited  # type: ignore[return-value]
+
+    return decorate
+
+
+def refuse_attribute(owner: object, shown: str, name: str, ways: dict[str, Way], call: str) -> NoReturn:
+    """`AttributeError`, with the Horae name where another scheduler's was tried. `call` is how the user writes the owner."""
+    way = ways.get(name)
+    if way is None:
+        raise AttributeError(f"{shown} has no attribute {name!r}", name=name, obj=owner)
+    raise refuse(
+        "unknown_attribute",
+        owner=shown,
+        name=name,
+        way=way.en.replace("{name}", call),
+        way_zh=way.zh.replace("{name}", call),
+    )

@@ -1,0 +1,104 @@
+"""The store that time travel runs on: in memory, in memory with a copy of the contents, or the app's own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from ..clock import SystemClock
+from ..engine.home import is_gone
+from ..errors import Conflict
+from ..moving import Side
+from ..moving.digest import pages
+from ..moving.stillness import Watching, see_still
+from ..ports.moving import Parcel, Part
+from ..ports.records import Record
+from ..runtime import Keeping, make_store, sqlite_path
+from ..runtime.stores import masked
+from ..service.secrets import KIND as SECRET
+from .refusals import refuse
+
+TravelStore: TypeAlias = Literal["memory", "copy", "own"]
+TRAVEL_STORES: Final = ("memory", "copy", "own")
+MEMORY: Final = "memory://"
+VIRTUAL_HOME: Final = "life/"
+"""Homes of nodes in virtual time; no process lives there."""
+
+
+class Contents(NamedTuple):
+    """Everything that a store holds, by part, in the order in which another store takes it."""
+
+    parts: tuple[tuple[Part, tuple[Parcel, ...]], ...] = ()
+
+    @property
+    def has_secrets(self) -> bool:
+        return any(isinstance(each, Record) and each.kind == SECRET for _, parcels in self.parts for each in parcels)
+
+    async def load_into(self, store: Keeping) -> None:
+        for part, parcels in self.parts:
+            await store.carry_in(part, parcels)
+
+
+async def read_contents(url: str) -> Contents:
+    """Everything in the store at `url`. A SQLite file is copied first, so that nothing beside it changes."""
+    path = sqlite_path(url)
+    if _is_absent(url):
+        return Contents()
+    if path is None:
+        return await _read_all(url)
+    from ..stores.sqlite.snapshot import copy_file  # noqa: PLC0415 - only a copy of a file needs it
+
+    with TemporaryDirectory(prefix="horae-travel-") as folder:
+        copy = f"{folder}/copy.db"
+        copy_file(path, copy)
+        return await _read_all(f"sqlite:///{copy}", shared=False)
+
+
+async def refuse_store_in_use(url: str) -> None:
+    """Refuse a store on which a node is at work. One on another machine is watched until its lease is over."""
+    if _is_absent(url):
+        return
+    async with _opened(url) as store:
+        await _refuse_nodes(url, store)
+
+
+def _is_absent(url: str) -> bool:
+    path = sqlite_path(url)
+    return url == MEMORY or (path is not None and not Path(path).exists())
+
+
+async def _read_all(url: str, *, shared: bool = True) -> Contents:
+    """`shared`: other processes may use this very store, so a node at work is refused."""
+    found: list[tuple[Part, tuple[Parcel, ...]]] = []
+    async with _opened(url) as store:
+        if shared:
+            await _refuse_nodes(url, store)
+        for part in Part:
+            parcels: Sequence[Parcel] = [each async for page, _ in pages(store, part) for each in page]
+            if parcels:
+                found.append((part, tuple(parcels)))
+    return Contents(tuple(found))
+
+
+async def _refuse_nodes(url: str, store: Keeping) -> None:
+    path = sqlite_path(url)
+    side = Side(masked(url) if path is None else Path(path).name, store)
+    watching = Watching(SystemClock(), is_gone=lambda home: home.startswith(VIRTUAL_HOME) or is_gone(home))
+    try:
+        await see_still(side, watching, lambda _share: None)
+    except Conflict:
+        nodes = ", ".join(node.id for node in await store.nodes())
+        raise refuse("travel_store_in_use", store=side.name, nodes=nodes) from None
+
+
+@asynccontextmanager
+async def _opened(url: str) -> AsyncIterator[Keeping]:
+    store = make_store(url)
+    try:
+        await store.open()
+        yield store
+    finally:
+        await store.close()

@@ -51,7 +51,7 @@ _WEBHOOK: Final = _all_of(
 EVENT_SHAPES: Final[dict[str, Schema]] = {
     "CloudEvent": {
         "type": "object",
-        "description": "CloudEvents 1.0. `sequence` is the number of the event.",
+        "description": "CloudEvents 1.0. `sequence` is the number of the event with leading zeros: it orders as a text.",
         "properties": {
             "specversion": {"const": "1.0"},
             "id": _TEXT,
@@ -60,7 +60,7 @@ EVENT_SHAPES: Final[dict[str, Schema]] = {
             "subject": _TEXT,
             "time": _INSTANT,
             "datacontenttype": {"const": "application/json"},
-            "sequence": _TEXT,
+            "sequence": {"type": "string", "pattern": "^[0-9]{19}$"},
             "data": {
                 "type": "object",
                 "properties": {

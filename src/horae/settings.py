@@ -142,6 +142,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "每个所有者(所有令牌合计)每分钟的请求上限;off 表示不限",
     ),
     Setting(
+        "body_timeout",
+        ("HORAE_BODY_TIMEOUT",),
+        "text",
+        "30s",
+        "How long the body of a request may take to arrive; then it is answered with 408",
+        "请求体到达的最长时间;超时则以 408 应答",
+    ),
+    Setting(
         "event_streams",
         ("HORAE_EVENT_STREAMS",),
         "text",

@@ -43,7 +43,7 @@ def test_what_happens_is_told_as_cloud_events() -> None:
                     "run_id": None,
                     "detail": None,
                 },
-                "sequence": frame.id,
+                "sequence": frame.id.zfill(19),
             }
             assert reader.answer.headers["content-type"].startswith("text/event-stream")
 
@@ -150,7 +150,7 @@ def test_lines_of_json_say_the_same() -> None:
             async with api.session.get(f"{api.base}/v1/events?after=0", headers=headers) as answer:
                 assert await answer.content.readline() == b"\n"
                 created = json.loads(await answer.content.readline())
-                assert (created["type"], created["sequence"]) == ("dev.horae.task.created.v1", "1")
+                assert (created["type"], created["sequence"]) == ("dev.horae.task.created.v1", "1".zfill(19))
                 await happens(api.service.store, task, detail="new")
                 assert json.loads(await answer.content.readline())["data"]["detail"] == "new"
 

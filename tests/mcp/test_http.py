@@ -271,3 +271,17 @@ def test_the_language_of_the_request_is_that_of_the_answer() -> None:
             assert "时区" in await desk.line("whoami")
 
     played(scene)
+
+
+async def _unknown_tool_over_http(door: Door) -> None:
+    token = await door.token("ada")
+    status, _, answer = await door.post(called("drop_database"), token)
+    assert (status, answer["error"]["code"]) == (200, -32602)
+    assert "result" not in answer
+    assert "drop_database" in answer["error"]["message"]
+    status, _, answer = await door.post(called("list_tasks", q="colour:red"), token)
+    assert (status, answer["result"]["isError"]) == (200, True), "a refusal of a tool stays a result"
+
+
+def test_unknown_tool_is_an_error_of_the_protocol() -> None:
+    played(_unknown_tool_over_http)

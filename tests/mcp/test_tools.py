@@ -6,8 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from horae.mcp_server.catalogue import TOOLS
+from horae.mcp_server.server import PROBLEM
 from horae.model.outcome import Failed, Succeeded
 from horae.model.principal import Principal
 from tests.mcp.stage import AGENT, BOSS, PERSON, ZONE, Desk, played
@@ -289,7 +291,13 @@ def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:
 
 def test_an_unknown_tool_is_refused_by_name() -> None:
     async def scene(_house: House, desk: Desk) -> None:
-        assert await desk.refused("drop_database") == "unknown_tool"
+        for name in ("drop_database", "list_task", "", "x" * 10_000):
+            with pytest.raises(MCPError) as refused:
+                await desk.raw(name)
+            assert refused.value.code == -32602
+            assert refused.value.data[PROBLEM]["code"] == "unknown_tool"
+        with pytest.raises(MCPError, match="the nearest name is 'list_tasks'"):
+            await desk.raw("list_task")
 
     played(scene)
 

@@ -63,6 +63,25 @@ def test_one_trace_from_the_answer_to_the_target() -> None:
     within(look())
 
 
+async def _refused_contexts_start_new_traces() -> None:
+    async with traced() as (stage, exporter):
+        url, bearer = f"{stage.api.base}/v1/whoami", f"Bearer {stage.api.tokens['ada']}"
+        for sent in ([CAME, CAME], [f"{CAME}-more"], [CAME]):
+            headers = [("Authorization", bearer), *(("traceparent", each) for each in sent)]
+            async with stage.api.session.get(url, headers=headers) as answer:
+                trace = answer.headers["traceresponse"][3:35]
+            assert (trace == "ab" * 16) is (sent == [CAME]), sent
+        assert [each.parent is None for each in spans(exporter, SpanKind.SERVER, "GET /v1/whoami")] == [
+            True,
+            True,
+            False,
+        ]
+
+
+def test_trace_contexts_that_are_refused_start_new_traces() -> None:
+    within(_refused_contexts_start_new_traces())
+
+
 def test_the_same_without_any_tracing() -> None:
     async def look() -> None:
         async with staged() as stage:
@@ -110,6 +129,10 @@ def test_a_run_that_fails_is_a_span_that_failed_and_tells_no_secret() -> None:
     [
         (CAME, CAME),
         (f"01-{'ab' * 16}-{'cd' * 8}-01-more", f"01-{'ab' * 16}-{'cd' * 8}-01"),
+        (f"00-{'ab' * 16}-{'cd' * 8}-01-more", ""),
+        (f"00-{'ab' * 16}-{'cd' * 8}-01-", ""),
+        (f"00-{'ab' * 16}-{'cd' * 8}-0", ""),
+        (f"01-{'ab' * 16}-{'cd' * 8}-01more", ""),
         (f"ff-{'ab' * 16}-{'cd' * 8}-01", ""),
         (f"00-{'00' * 16}-{'cd' * 8}-01", ""),
         (f"00-{'ab' * 16}-{'00' * 8}-01", ""),
@@ -121,6 +144,12 @@ def test_a_run_that_fails_is_a_span_that_failed_and_tells_no_secret() -> None:
 )
 def test_only_what_is_a_trace_context_is_taken_for_one(sent: str, kept: str) -> None:
     assert incoming([(b"host", b"x"), (b"traceparent", sent.encode())]) == kept
+
+
+def test_two_trace_contexts_start_a_new_trace() -> None:
+    other = f"00-{'ef' * 16}-{'cd' * 8}-01"
+    for both in ((CAME, other), (CAME, CAME), (CAME, "")):
+        assert incoming([(b"traceparent", each.encode()) for each in both]) == ""
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, Final
 
@@ -28,6 +31,7 @@ _SCHEMES: Final = {
     "callback": {"type": "http", "scheme": "bearer", "description": "The token that came with the call."},
     "callback_header": {"type": "apiKey", "in": "header", "name": "Horae-Callback-Token"},
 }
+_REFERENCE: Final = re.compile(r'"#/components/schemas/(\w+)"')
 ANSWER: Final = "answer_run"
 _ABOUT: Final = """A durable, precise scheduler. Times are RFC 3339 in UTC with the same in the task's zone beside it
 (`…_local`); lengths of time are ISO 8601 or `5m` going in, milliseconds with `_ms` coming out. Every list is a page
@@ -55,8 +59,10 @@ def document(app: FastAPI) -> dict[str, Any]:
     found = get_openapi(
         title="Horae", version=__version__, openapi_version="3.1.0", description=_ABOUT, routes=app.routes
     )
+    found["info"]["license"] = {"name": "MIT", "identifier": "MIT"}
+    found["servers"] = [{"url": "/", "description": "The server that gave out this document."}]
     found["components"] = {
-        "schemas": components() | SHAPES,
+        "schemas": _used(components() | SHAPES, found["paths"]),
         "securitySchemes": _SCHEMES,
     }
     guarded = {route.operation_id for route in app.routes if isinstance(route, Guarded)}
@@ -68,6 +74,18 @@ def document(app: FastAPI) -> dict[str, Any]:
             # Who brings a token of their own kind, or none, has a rule of their own: the route says which.
             operation["security"] = [{"token": []}] if opened else _own_rule(operation)
     return found
+
+
+def _used(shapes: Mapping[str, Any], paths: Any) -> dict[str, Any]:
+    """The shapes that the paths name, and those that these name in turn."""
+    found: dict[str, Any] = {}
+    wanted = _REFERENCE.findall(json.dumps(paths))
+    while wanted:
+        name = wanted.pop()
+        if name not in found:
+            found[name] = shapes[name]
+            wanted += _REFERENCE.findall(json.dumps(shapes[name]))
+    return {name: found[name] for name in shapes if name in found}
 
 
 def _own_rule(operation: dict[str, Any]) -> list[dict[str, list[str]]]:

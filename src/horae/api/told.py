@@ -10,8 +10,9 @@ _MEANINGS: Final = {
     401: "No token, or one that is not valid",
     403: "The token lacks the scope for this",
     404: "There is no such thing, or it is somebody else's",
-    410: "That lies too far back: the log no longer has it",
+    410: "It is no longer there: an event too old for the log, or what a repeated request made",
     409: "It is there, but its state does not allow this now",
+    408: "The body did not arrive in time",
     412: "It has changed since: the ETag is not the current one",
     413: "The body has more than 1 MB",
     415: "The body is not JSON",
@@ -21,13 +22,13 @@ _MEANINGS: Final = {
     507: "The store has no space left for another write; see Retry-After",
 }
 _ALWAYS: Final = (400, 401, 403, 422, 429, 503)
-_WITH_BODY: Final = (413, 415)
+_WITH_BODY: Final = (408, 413, 415)
 _PROBLEM: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _IDEMPOTENCY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "The same request with the same key within 24 hours is done once, and answered alike.",
+    "description": "The same request with the same key within 24 hours is done once; a replay shows it as it is now.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
 IF_MATCH: Final = {
@@ -67,7 +68,12 @@ def told(  # noqa: PLR0913 - everything that the document says of a route, each 
     `answers` and `takes` name shapes; `once` says that an Idempotency-Key makes it happen once, `public` that it
     needs no token, `also` is another status that it may have.
     """
-    refused = (*(() if public else _ALWAYS), *problems, *(_WITH_BODY if takes else ()), *((409,) if once else ()))
+    refused = (
+        *((400,) if public else _ALWAYS),
+        *problems,
+        *(_WITH_BODY if takes else ()),
+        *((409, 410) if once else ()),
+    )
     extra: dict[str, Any] = {}
     if takes is not None:
         content: dict[str, Any] = {"schema": reference(takes)}

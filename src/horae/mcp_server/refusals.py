@@ -18,9 +18,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "unknown_tool": Entry(
         NotFound,
         "There is no tool '{name}'.",
-        "Ask for the list of tools.",
+        "Ask for the list of tools; the nearest name is '{near}'.",
         "没有名为“{name}”的工具。",
-        "请先列出可用的工具。",
+        "请先列出可用的工具;最接近的名称是“{near}”。",
     ),
     "bad_do": Entry(
         InvalidTask,

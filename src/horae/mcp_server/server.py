@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
 
 from ..choices import Language
 from ..errors import HoraeError, Refusal, StoreError
@@ -67,6 +69,9 @@ async def _call_tool(
     house: House, who_asks: WhoAsks, context: Context, params: types.CallToolRequestParams
 ) -> types.CallToolResult | types.InputRequiredResult:
     caller = who_asks(context)
+    if params.name not in TOOLS:
+        # An error of the protocol, and not of a tool: a client that calls what was never listed has a fault of its own.
+        raise _unknown_tool(params.name, caller.language)
     given = answered(params, dict(params.arguments or {}))
     call = Call(house, caller.who, language_of(given, caller.language))
     for left in reversed(range(MOST_QUESTIONS)):
@@ -88,10 +93,14 @@ async def _call_tool(
     return _refused(call, refuse("tool_broke"))
 
 
+def _unknown_tool(name: str, language: Language) -> MCPError:
+    near = get_close_matches(name, TOOLS, 1, 0)[0]
+    problem = problem_json(refuse("unknown_tool", name=name, near=near), language)
+    return MCPError(types.INVALID_PARAMS, f"{problem['detail']} {problem['hint']}", {PROBLEM: problem})
+
+
 async def _done(call: Call, name: str, given: dict[str, Any]) -> Told:
-    entry: Entry | None = TOOLS.get(name)
-    if entry is None:
-        raise refuse("unknown_tool", name=name)
+    entry: Entry = TOOLS[name]
     said: Said = checked(entry.takes, entry.also, given)
     return await entry.tool(call, said)
 

@@ -13,6 +13,8 @@ from .event import Event, Numbered
 SPEC: Final = "1.0"
 _PREFIX: Final = "dev.horae."
 _VERSION: Final = ".v1"
+_SEQUENCE_DIGITS: Final = 19
+"""As many as the largest number of an event has."""
 LARGEST: Final = 20 * 1024
 """Bytes of a body, as receivers of webhooks may expect it."""
 
@@ -21,10 +23,15 @@ def cloud_event(numbered: Numbered, more: Mapping[str, Any] | None = None) -> di
     """`more` is what else is known of it; what would make it too large for a webhook is left out."""
     number, event = numbered
     shape = envelope(f"evt_{number}", event, {"number": number, **_data(event), **(more or {})})
-    shape["sequence"] = str(number)
+    shape["sequence"] = sequence_of(number)
     if more and len(encoded(shape)) > LARGEST:
         return cloud_event(numbered, _smaller(more))
     return shape
+
+
+def sequence_of(number: int) -> str:
+    """The `sequence` of an event: comparing two of them as texts orders the events."""
+    return f"{number:0{_SEQUENCE_DIGITS}d}"
 
 
 def envelope(name: str, event: Event, data: Mapping[str, Any]) -> dict[str, Any]:

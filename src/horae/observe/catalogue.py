@@ -89,7 +89,10 @@ LAG: Final = Metric(
     of="both",
 )
 REQUESTS: Final = Metric(
-    "horae_http_requests_total", "counter", ("route", "method", "status"), "Requests over HTTP that were answered."
+    "horae_http_requests_total",
+    "counter",
+    ("route", "method", "status"),
+    "Requests over HTTP that were answered; status 499: the client left before.",
 )
 REQUEST_SECONDS: Final = Metric(
     "horae_http_request_seconds", "histogram", ("route",), "How long it took until the answer began.", QUICK

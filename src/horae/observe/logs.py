@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import MutableMapping
 from importlib.util import find_spec
 from typing import Any, Final, TextIO
+from unicodedata import category
 
 from ..model.refusals import refuse
 from .ids import bound
@@ -40,7 +42,7 @@ def begin_logging(manner: str, level: str, stream: TextIO | None = None) -> None
 
 
 class TextLines(logging.Formatter):
-    """The message, then its ids."""
+    """The message, then its ids. Nothing that was logged can begin a line of its own, or be obeyed by a terminal."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - as the library calls it
         ids = " ".join(f"{name}={value}" for name, value in bound().items())
@@ -48,7 +50,33 @@ class TextLines(logging.Formatter):
         return f"{line} [{ids}]" if ids else line
 
     def format(self, record: logging.LogRecord) -> str:
-        return masked_text(super().format(record))
+        first, *rest = masked_text(super().format(record)).replace("\r\n", "\n").split("\n")
+        prefix = f"{record.asctime} {record.levelname} | "
+        return "\n".join([visible(first), *(prefix + visible(line) for line in rest)])
+
+
+def visible(text: str) -> str:
+    """Control characters, escapes, marks of direction and other invisible characters, spelled out: `\\x1b`, `\\u202e`."""
+    if text.isprintable():
+        return text
+    return "".join(sign if _is_harmless(sign) else _spelled(sign) for sign in text)
+
+
+def _is_harmless(sign: str) -> bool:
+    return sign.isprintable() or sign == "\t" or category(sign) == "Zs"
+
+
+def _spelled(sign: str) -> str:
+    code = ord(sign)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_text(event: Any, **more: Any) -> str:
+    """JSON escapes line breaks and most control characters; the others are escaped here. They stand only within texts."""
+    text = json.dumps(event, **more)
+    if text.isprintable():
+        return text
+    return "".join(sign if _is_harmless(sign) else json.dumps(sign)[1:-1] for sign in text)
 
 
 def _json_lines() -> logging.Formatter:
@@ -63,7 +91,7 @@ def _json_lines() -> logging.Formatter:
             format_exc_info,
             ProcessorFormatter.remove_processors_meta,
             _without_secrets,
-            JSONRenderer(sort_keys=False, ensure_ascii=False),
+            JSONRenderer(_json_text, sort_keys=False, ensure_ascii=False),
         ],
     )
 

@@ -22,6 +22,8 @@ NOWHERE: Final = "(none)"
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _OTHER: Final = "other"
 _TOO_MUCH: Final = 429
+_LEFT: Final = 499
+"""The client closed the connection before there was an answer, which is no failure of the server."""
 
 
 class ObservedRequests:
@@ -39,7 +41,7 @@ class ObservedRequests:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun, answered = self._steady(), False
+        begun, answered, left = self._steady(), False, False
         came = incoming(scope["headers"])
         span = None if self._tracing is None else self._tracing.request(came, scope["method"])
         bind(request=scope["state"].get("request_id", ""), trace=_trace(span, came))
@@ -53,11 +55,17 @@ class ObservedRequests:
                     span.answered(scope, message)
             await send(message)
 
+        async def received() -> Message:
+            nonlocal left
+            message = await receive()
+            left = left or message["type"] == "http.disconnect"
+            return message
+
         try:
-            await self._app(scope, receive, sent)
+            await self._app(scope, received, sent)
         except Exception:
             if not answered:
-                self._count(scope, 500, self._steady() - begun)
+                self._count(scope, _LEFT if left else 500, self._steady() - begun)
             raise
         finally:
             if span is not None:

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 LINKS: Final = "trace_links"
 """Where in the state of a request its route says which runs will come of it."""
-_TRACEPARENT: Final = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
+_TRACEPARENT: Final = re.compile(
+    r"(?:00|(?!ff|00)(?P<later>[0-9a-f]{2}))-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?(later)(?:-.*)?)"
+)
+"""Of W3C Trace Context: version 00 ends with the flags, later versions may go on."""
 _SWITCHES: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER")
 _EXPORTERS: Final = "opentelemetry_traces_exporter"
 _PROTOCOLS: Final = {"grpc": "otlp_proto_grpc", "http/protobuf": "otlp_proto_http"}
@@ -40,12 +43,12 @@ class Outcome(Protocol):
 
 
 def incoming(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The trace context that came with a request; empty where none did, or one that is none."""
-    for name, value in headers:
-        if name == b"traceparent":
-            text = value[:200].decode("latin-1").strip()
-            return text[:55] if _TRACEPARENT.fullmatch(text) else ""
-    return ""
+    """The trace context that came with a request; empty, for a new trace, where none came, several, or a malformed one."""
+    found = [value for name, value in headers if name == b"traceparent"]
+    if len(found) != 1:
+        return ""
+    text = found[0][:200].decode("latin-1").strip()
+    return text[:55] if _TRACEPARENT.fullmatch(text) else ""
 
 
 def tracing_of(environment: Mapping[str, str], process: str) -> Tracing | None:

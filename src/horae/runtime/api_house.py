@@ -11,9 +11,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from ..clock import Clock, SystemClock
+from ..errors import InvalidSchedule
 from ..model.refusals import refuse
 from ..observe.looking import Looking
 from ..observe.observer import Observer
+from ..schedule.durations import parse_duration
 from ..service.courier import Courier
 from ..service.service import Service
 from ..service.watching import read_watches, watch
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 _MOST_STREAMS: Final = 1_000_000
+_LEAST_BODY_SECONDS: Final = 0.1
+_MOST_BODY_SECONDS: Final = 50.0
+"""Below the time after which the server closes the connection, answered or not."""
 
 
 @asynccontextmanager
@@ -69,6 +74,7 @@ async def api_of(
         secret=await callback_key(service.store),
         engine=engine,
         callbacks=bool(settings.value("targets.http.callback_url")),
+        body_seconds=_chosen_body_seconds(settings),
         streams=_chosen_streams(settings),
         origins=tuple(settings.value("origins")),
         orchestrator=settings.value("orchestrator_url"),
@@ -119,3 +125,14 @@ def _chosen_streams(settings: Settings) -> int:
     if not said.isdecimal() or not 1 <= int(said[:9]) <= _MOST_STREAMS:
         raise refuse("bad_number", name="event_streams", value=said, least=1, most=_MOST_STREAMS)
     return int(said)
+
+
+def _chosen_body_seconds(settings: Settings) -> float:
+    said = str(settings.value("body_timeout")).strip().lower()
+    try:
+        seconds = parse_duration(f"{said}s" if said.isdecimal() else said).total_seconds()
+    except InvalidSchedule:
+        seconds = 0.0
+    if not _LEAST_BODY_SECONDS <= seconds <= _MOST_BODY_SECONDS:
+        raise refuse("bad_duration", name="body_timeout", value=said, least="100ms", most="50s")
+    return seconds

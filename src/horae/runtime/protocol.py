@@ -60,7 +60,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._reading:
             self._refuse()
         else:
-            # Headers behind a body are kept like those before it. What was answered by now was answered.
+            # Trailers are bounded like headers. What was answered by now was answered.
             self.transport.close()
 
     def on_message_begin(self) -> None:
@@ -70,6 +70,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._reading = True
         if self._end is None:
             self._end = self.loop.call_later(LONGEST_HEAD, self.transport.close)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # Trailers come behind the body. They are not headers: a proxy in front has not looked at them.
+        if self._reading:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         # One that came whole was never counted while it came: a single packet can be larger than a head may be.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 from starlette.requests import ClientDisconnect, Request
 
 from ..errors import Refusal
+from .house import house_of
 from .refusals import refuse
 
 LARGEST: Final = 1_048_576
@@ -24,6 +26,16 @@ async def raw_body(request: Request) -> bytes:
     said = request.headers.get("content-length", "0")
     if said.isdecimal() and int(said[:12]) > LARGEST:
         raise refuse("body_too_large", most=LARGEST)
+    try:
+        async with asyncio.timeout(house_of(request).settings.body_seconds):
+            body = await _received(request)
+    except TimeoutError:
+        raise refuse("slow_body", seconds=f"{house_of(request).settings.body_seconds:g}") from None
+    request.scope["state"]["body"] = body
+    return body
+
+
+async def _received(request: Request) -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     while more:
@@ -34,9 +46,7 @@ async def raw_body(request: Request) -> bytes:
         size, more = size + len(parts[-1]), message.get("more_body", False)
         if size > LARGEST:
             raise refuse("body_too_large", most=LARGEST)
-    body = b"".join(parts)
-    request.scope["state"]["body"] = body
-    return body
+    return b"".join(parts)
 
 
 async def json_body(request: Request) -> Any:

@@ -38,6 +38,12 @@ class Envelope:
             await self._app(scope, receive, send)
             return
         letter = _Letter(scope, send)
+        hosts = sum(name == b"host" for name, _ in scope["headers"])
+        if hosts != 1 and not (hosts == 0 and scope["http_version"] == "1.0"):
+            # Whoever stands in front may have read the other one.
+            refused = problem(Request(letter.scope), refuse("bad_host", number=hosts))
+            await refused(letter.scope, receive, letter.send)
+            return
         try:
             await self._app(letter.scope, receive, letter.send)
         except ClientDisconnect:

@@ -22,6 +22,8 @@ class WebSettings:
 
     secret: str = field(default_factory=lambda: token_hex(32), repr=False)
     engine: bool = True
+    body_seconds: float = 30.0
+    """So long the body of a request may take to arrive."""
     callbacks: bool = False
     """Whether targets of this deployment are given an address to report back to; without one, nothing is taken there."""
     origins: tuple[str, ...] = ()

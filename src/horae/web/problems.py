@@ -23,9 +23,12 @@ from .refusals import STATUSES, refuse
 LOG: Final = logging.getLogger("horae.web")
 PROBLEM: Final = "application/problem+json"
 _STORE_WAIT: Final = 2
+_TIMEOUT: Final = 408
 _TITLES: Final[dict[int, dict[Language, str]]] = {
     400: {"en": "bad request", "zh": "请求有误"},
     405: {"en": "method not allowed", "zh": "不支持的方法"},
+    408: {"en": "request timeout", "zh": "请求超时"},
+    410: {"en": "gone", "zh": "已不存在"},
     412: {"en": "changed since", "zh": "已被修改"},
     413: {"en": "too large", "zh": "内容过大"},
     415: {"en": "not JSON", "zh": "不是 JSON"},
@@ -90,6 +93,9 @@ def _headers(error: HoraeError, status: int) -> dict[str, str]:
         headers["Retry-After"] = str(facts["retry_after"])
     elif status == 503 or isinstance(error, StoreFull):
         headers["Retry-After"] = str(_STORE_WAIT)
+    if status == _TIMEOUT:
+        # The rest of the body may still come: it is not read as the next request.
+        headers["Connection"] = "close"
     if "allowed_methods" in facts:
         headers["Allow"] = str(facts["allowed_methods"])
     if "etag" in facts:

@@ -50,6 +50,18 @@ _QUOTAS: Final = _all_of(
     event_streams={"type": ["integer", "null"]},
     idempotency_keys={"type": ["integer", "null"]},
 )
+_NODE: Final = _all_of(
+    id=_TEXT,
+    home=_TEXT,
+    version=_TEXT,
+    host=_TEXT,
+    joined=_INSTANT,
+    renewed=_INSTANT,
+    load=_WHOLE,
+    capacity=_WHOLE,
+    clock_offset_ms={"type": ["number", "null"]},
+    draining={"type": "boolean"},
+)
 _TOKEN: Final = _all_of(
     id={"type": "string", "pattern": "^tok_"},
     owner=_TEXT,
@@ -168,7 +180,7 @@ ANSWERS: Final[dict[str, Schema]] = {
         },
         next_cursor={"type": "null"},
     ),
-    "DrainedNodes": _all_of(items={"type": "array", "items": {"type": "object", "required": ["id", "draining"]}}),
+    "DrainedNodes": _all_of(items={"type": "array", "items": _NODE}),
     "LaneList": _all_of(items=_list_of("Lane"), next_cursor={"type": "null"}),
     "Owner": _all_of(
         name=_TEXT,

@@ -51,7 +51,9 @@ _WEBHOOK: Final = _all_of(
 EVENT_SHAPES: Final[dict[str, Schema]] = {
     "CloudEvent": {
         "type": "object",
-        "description": "CloudEvents 1.0. `sequence` counts the events of the owner in `source`.",
+        "description": (
+            "CloudEvents 1.0. `sequence` counts the events of the owner in `source`, with leading zeros: it orders as a text."
+        ),
         "properties": {
             "specversion": {"const": "1.0"},
             "id": _TEXT,
@@ -60,7 +62,7 @@ EVENT_SHAPES: Final[dict[str, Schema]] = {
             "subject": _TEXT,
             "time": _INSTANT,
             "datacontenttype": {"const": "application/json"},
-            "sequence": _TEXT,
+            "sequence": {"type": "string", "pattern": "^[0-9]{19}$"},
             "position": {
                 **_WHOLE,
                 "description": "For admins only: the position in the log, `after` of the next event.",

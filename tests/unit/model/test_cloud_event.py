@@ -43,9 +43,19 @@ DELIVERY = Delivery("dlv_1", "whk_1", "ada", "evt_8", "run.failed", "tsk_1", "{}
 
 def test_an_event_of_a_run_names_both() -> None:
     shape = cloud_event(Numbered(8, EVENT))
-    assert (shape["id"], shape["sequence"], shape["type"]) == ("evt_8", "8", "dev.horae.run.failed.v1")
+    assert (shape["id"], shape["sequence"], shape["type"]) == (
+        "evt_8",
+        "0000000000000000008",
+        "dev.horae.run.failed.v1",
+    )
     assert (shape["source"], shape["subject"]) == ("/owners/ada%2F%C3%BC", "tsk_1/run_1")
     assert shape["time"] == "2026-03-01T12:00:00.000000Z"
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))
+def test_sequences_order_as_texts(one: int, other: int) -> None:
+    first, second = (cloud_event(Numbered(number, EVENT))["sequence"] for number in (one, other))
+    assert (first < second, first == second, int(first)) == (one < other, one == other, one)
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=40_000), max_size=5))

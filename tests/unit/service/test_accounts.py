@@ -323,7 +323,7 @@ def test_every_refusal_has_both_languages() -> None:
     from horae.service.refusals import CATALOGUE, refuse  # noqa: PLC0415 - looked at here alone
 
     names = dict.fromkeys(
-        "name id what most owner scope allowed value found least used wanted until digest agent version expected".split(),
+        "name id what most owner scope allowed value found least used wanted until digest agent version expected retry_after".split(),
         "x",
     )
     for code in CATALOGUE:

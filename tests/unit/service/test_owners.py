@@ -12,7 +12,7 @@ import pytest
 from horae.errors import Refusal
 from horae.model.change import Facts
 from horae.model.outcome import Failed, Succeeded
-from horae.model.principal import Principal
+from horae.model.principal import Principal, Quotas
 from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.journal import Line
@@ -26,6 +26,7 @@ from horae.service.code import Code
 from horae.service.daily import Daily
 from horae.service.edits import Edits
 from horae.service.feed import Events
+from horae.service.key_budget import KeyBudget
 from horae.service.lanes import Lanes
 from horae.service.ledger import Ledger
 from horae.service.nodes import Nodes
@@ -63,6 +64,7 @@ SERVICES: Final = (
     Approvals,
     Audit,
     Daily,
+    KeyBudget,
     Telling,
     Tokens,
     Webhooks,
@@ -116,6 +118,7 @@ BY_RUN: Final[dict[tuple[type, str], Ask]] = {
     (Runs, "lines"): lambda house, ask: house.runs.lines(BOB, ask),
     (Runs, "cancel"): lambda house, ask: house.runs.cancel(BOB, ask),
     (Runs, "retry"): lambda house, ask: house.runs.retry(BOB, ask),
+    (Runs, "awaiting_answer"): lambda house, ask: house.runs.awaiting_answer(ask, lambda _: False),
     (Runs, "answer"): lambda house, ask: house.runs.answer(ask, lambda _: False, Succeeded()),
 }
 """What takes the id of a run. Who answers is no principal: without a proof it learns as little."""
@@ -233,6 +236,7 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Operations, "close"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Events, "last"): "test_event_numbers_say_nothing_about_other_owners",
     (Events, "gap"): "test_event_numbers_say_nothing_about_other_owners",
+    (KeyBudget, "take"): "test_a_budget_of_keys_is_each_owners_own",
 }
 """What no row of the tables above fits; the test that looks at it."""
 
@@ -538,6 +542,19 @@ def test_only_an_admin_lets_nodes_go() -> None:
         assert (await nodes.drain(ROOT, "nod_1a")).draining
 
     played(scene)
+
+
+async def _budgets(house: House) -> None:
+    one = BOB._replace(quotas=Quotas(idempotency_keys=1))
+    await house.service.key_budget.take(one)
+    refused = await answer_to(house.service.key_budget.take(one))
+    assert isinstance(refused, Refusal)
+    assert refused.code == "too_many_keys"
+    await house.service.key_budget.take(one._replace(owner="ada"))
+
+
+def test_a_budget_of_keys_is_each_owners_own() -> None:
+    played(_budgets)
 
 
 def test_what_is_the_operators_tells_nothing_of_owners() -> None:

@@ -193,6 +193,7 @@ ELSEWHERE: Final = frozenset(
 )
 UNASKED: Final = frozenset(
     {
+        "awaiting_answer",
         "answer",
         "on",
         "read",
@@ -209,7 +210,7 @@ UNASKED: Final = frozenset(
 )
 """They take no principal: who calls them runs a node, holds the key, or comes with a proof of another kind."""
 ROLES: Final = (*Role, "a writer", "a runner", "nobody")
-OPERATORS: Final = ("Telling", "Outages", "Daily")
+OPERATORS: Final = ("Telling", "Outages", "Daily", "KeyBudget")
 
 
 def test_every_call_has_a_row() -> None:

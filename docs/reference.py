@@ -17,6 +17,7 @@ from horae.model.reason import SENTENCES, Reason
 from horae.model.run import RunState
 from horae.model.task import PauseCause, TaskState
 from horae.settings import SETTINGS, Setting
+from horae.typography import full_width
 from horae.wire.problems import ANSWERS, Exit
 
 PLACE: Final = Path(__file__).with_suffix(".md")
@@ -141,7 +142,7 @@ def _settings() -> str:
 def _setting(setting: Setting) -> tuple[str, ...]:
     variables = ", ".join(f"`{variable}`" for variable in setting.variables)
     default = "none" if setting.default in (None, ()) else f"`{setting.default}`"
-    return f"`{setting.path}`", variables, default, _plain(setting.meaning), _plain(setting.meaning_zh)
+    return f"`{setting.path}`", variables, default, _plain(setting.meaning), _plain(full_width(setting.meaning_zh))
 
 
 def _exits() -> Iterator[tuple[str, ...]]:

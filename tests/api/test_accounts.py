@@ -18,7 +18,7 @@ def test_owners_are_an_admins_and_everybody_sees_themselves() -> None:
     async def check(api: Api) -> None:
         assert [each["name"] for each in (await api.get("/v1/owners")).json["items"]] == ["ada"]
         everybody = (await api.get("/v1/owners", who="admin")).json["items"]
-        assert {each["name"] for each in everybody} == {"admin", "ada", "bob", "vic"}
+        assert {each["name"] for each in everybody} == {"local", "ada", "bob", "vic"}
         made = await api.put("/v1/owners/eve", {"role": "viewer", "quotas": {"active_tasks": 3}}, who="admin")
         assert (made.status, made.json["role"], made.json["quotas"]["active_tasks"]) == (200, "viewer", 3)
         tag = made.headers["etag"]

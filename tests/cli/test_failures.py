@@ -97,14 +97,14 @@ def test_a_reader_that_goes_away_is_no_news(cli: Cli) -> None:
 def test_usage_says_where_to_look_and_what_was_meant(cli: Cli) -> None:
     assert "Did you mean 'pause'?" in cli("puase", "x").err
     assert "Try: horae ls --help" in cli("ls", "--nonsense").err
-    assert "可以查看:horae ls --help" in cli("ls", "--nonsense", "--lang", "zh").err
+    assert "可以查看：horae ls --help" in cli("ls", "--nonsense", "--lang", "zh").err
 
 
 def test_no_arguments_are_a_call_for_help(cli: Cli) -> None:
     done = cli()
     assert done.code == 2
     assert "Daily:" in done.err
-    assert "日常:" in cli("--lang", "zh", "--help").out
+    assert "日常：" in cli("--lang", "zh", "--help").out
 
 
 def test_the_language_may_be_named_before_the_command(cli: Cli) -> None:

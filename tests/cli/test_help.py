@@ -26,7 +26,7 @@ MANUAL = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 HEAVY = ("asyncio", "apsw", "rich", "pydantic", "horae.app", "horae.schedule", "horae.service", "horae.stores")
 SHOWN = re.compile(r"^(?:now|once|every|calendar|window|cron|rrule) +(.+)$", re.MULTILINE)
 SCHEDULES = [
-    re.sub(r"\s*[((].*", "", text)
+    re.sub(r"\s*[(（].*", "", text)
     for said in TOPICS["schedules"]
     for line in SHOWN.findall(said)
     for text in line.split(" · ")

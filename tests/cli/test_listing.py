@@ -40,7 +40,7 @@ def test_an_empty_store_is_told_apart_from_a_filter_that_nothing_fits(cli: Cli) 
 def test_states_are_told_in_the_language_and_to_programs_as_ever(cli: Cli) -> None:
     failures(cli.path)
     listed, ran = cli("ls", "--lang", "zh").out, cli("runs", "--lang", "zh").out
-    assert ("暂停: on holiday" in listed, "paused" in listed) == (True, False)
+    assert ("暂停：on holiday" in listed, "paused" in listed) == (True, False)
     assert ("✓ 成功" in ran, "succeeded" in ran) == (True, False)
     assert "\tactive\t" in cli("ls", "--lang", "zh", "--plain").out
     assert "✓ succeeded\t" in cli("runs", "--lang", "zh", "--plain").out

@@ -59,7 +59,7 @@ def test_a_file_that_cannot_be_read(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     assert found is not None
     assert (found.path, found.use, found.reason) == (cli.path, "reading", "Permission denied")
     done = cli("ls", "--lang", "zh")
-    assert (done.code, "进行读取:Permission denied" in done.err) == (7, True)
+    assert (done.code, "进行读取：Permission denied" in done.err) == (7, True)
 
 
 def test_what_can_be_used_is_used(cli: Cli) -> None:

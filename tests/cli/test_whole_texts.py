@@ -59,7 +59,7 @@ def test_on_a_terminal_why_shows_all_lines_and_tables_are_cut(cli: Cli) -> None:
         assert terminal.ended() == 0
     assert LONG in terminal.shown
     assert "second line of it" in terminal.shown
-    with Terminal(cli, "runs", COLUMNS="60") as terminal:
+    with Terminal(cli, "runs", COLUMNS="90") as terminal:
         assert terminal.ended() == 0
     assert LONG not in terminal.shown
     assert "…" in terminal.shown

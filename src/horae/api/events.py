@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Final
 
 from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..errors import NotFound
 from ..model.event import EventKind, Sequenced
+from ..model.ids import is_shortened
 from ..model.page import LARGEST_PAGE
 from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..service.event_refusals import refuse as refuse_events
+from ..service.id_prefix import TASK
 from ..service.tail import Wanted
 from ..web.answers import JSON
 from ..web.caller import Who, bearer
@@ -69,8 +73,10 @@ async def list_events(
     task: TaskOf = None,
     limit: Limit = 100,
 ) -> Response:
-    whose = None if task is None else await house_of(request).service.tasks.resolve(who, task)
-    wanted = Wanted(_kinds(types), whose)
+    if task is not None and is_shortened(TASK, task):
+        with suppress(NotFound):
+            task = (await house_of(request).service.tasks.get(who, task)).task.id
+    wanted = Wanted(_kinds(types), task)
     position = _position(request, after)
     manner = MANNERS.get((_kind_of_answer(request), who.scope is None))
     house = house_of(request)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from ..typography import full_width
 from . import operating_words as words
 from .frame import command
 from .out import Out
@@ -74,7 +75,7 @@ def shown_settings(out: Out, settings: Settings) -> list[dict[str, Any]]:
     for path in [*known, *(path for path in sorted(settings.chosen) if path not in known)]:
         setting, chosen = known.get(path), settings.chosen.get(path)
         value = chosen.value if chosen is not None else setting.default if setting is not None else None
-        meaning = "" if setting is None else setting.meaning if out.language == "en" else setting.meaning_zh
+        meaning = "" if setting is None else setting.meaning if out.language == "en" else full_width(setting.meaning_zh)
         said_by = out.told(words.FROM_DEFAULT) if chosen is None else chosen.origin
         rows.append({"setting": path, "value": masked(path, value), "origin": said_by, "meaning": meaning})
     return rows

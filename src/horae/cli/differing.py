@@ -62,7 +62,7 @@ async def differences(
         try:
             found.append(_difference(await planned(app, each.wish), language, now))
         except Refusal as refused:
-            en, zh = f"task {number} ({each.wish.name})", f"第 {number} 个任务({each.wish.name})"
+            en, zh = f"task {number} ({each.wish.name})", f"第 {number} 个任务（{each.wish.name}）"
             raise placed(refused, en, zh) from None
     if prune:
         kept = {each.task.id for each in found}

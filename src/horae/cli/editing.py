@@ -22,7 +22,7 @@ from .out import Out, json_text
 from .pieces import Piece
 from .receipt import whole_seconds
 from .refusals import refuse
-from .render import fire_line
+from .render import fire_lines
 from .workplace import Workplace, at_work
 
 
@@ -113,8 +113,8 @@ def show_changes(out: Out, done: Edited, now: datetime) -> None:
         out.line(("  ~ ", f"{name}: ", Piece(before, "dim"), " → ", after))
     lines = ((words.GONE, "-", done.fires.removed, done.before), (words.NEW, "+", done.fires.added, done.after))
     for label, sign, instants, task in lines:
-        for number, fire in enumerate(fires_in(task.schedule.zone or "UTC", instants[:5])):
-            text = fire_line(whole_seconds(fire), now.replace(microsecond=0), out.language)
+        fires = [whole_seconds(fire) for fire in fires_in(task.schedule.zone or "UTC", instants[:5])]
+        for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out.language)):
             out.row(out.told(label) if number == 0 else "", f"{sign} {text}")
     if done.fires.removed or done.fires.added:
         out.row("", Piece(out.told(words.NOT_RETROACTIVE), "dim"))

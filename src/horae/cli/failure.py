@@ -65,7 +65,7 @@ def _ending_of(error: BaseException, manner: Manner) -> _Ending:
         return _Ending(1, 500, manner.word("system error", "系统错误"), "system_error", detail)
     if hasattr(error, "format_message"):
         path = getattr(getattr(error, "ctx", None), "command_path", "horae")
-        hint = manner.word(f"Try: {path} --help", f"可以查看:{path} --help")
+        hint = manner.word(f"Try: {path} --help", f"可以查看：{path} --help")
         return _Ending(2, 400, manner.word("usage", "用法错误"), "usage", error.format_message(), hint)
     said = manner.word("Interrupted.", "已中断。")
     return _Ending(INTERRUPTED, 500, manner.word("interrupted", "已中断"), "interrupted", said)
@@ -91,7 +91,13 @@ def _end_with_ours(error: HoraeError, manner: Manner) -> int:
     if isinstance(error, Refusal):
         _tell([f"✕ {told.message}", *_pointed(error), *hint, *_notes(error)])
     else:
-        _tell([f"✕ {manner.word(answer.title, answer.title_zh)}: {inert(str(error))}", *hint, *_notes(error)])
+        _tell(
+            [
+                f"✕ {manner.word(answer.title, answer.title_zh)}{manner.word(': ', '：')}{inert(str(error))}",
+                *hint,
+                *_notes(error),
+            ]
+        )
     return exit_code
 
 

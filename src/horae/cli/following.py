@@ -9,9 +9,12 @@ from typing import Any, Final
 from ..app import Horae
 from ..app.listeners import Happening
 from ..errors import StoreError
+from ..model.entry import EntryKind
 from ..model.event import EventKind
+from ..model.ids import SHORT_TASK_DIGITS, short_ids
 from ..model.reason import Reason, sentence
 from ..model.run import Run
+from ..model.task import TaskState
 from ..schedule.preview import fires_in
 from ..store_retry import StoreRetry, repeat
 from ..wire.moments import milliseconds, utc
@@ -26,6 +29,8 @@ _LONG_OVERDUE: Final = timedelta(seconds=30)
 _ALWAYS: Final = frozenset(
     {EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST, EventKind.RUN_RETRYING, EventKind.TASK_FAILED}
 )
+_FAILED: Final = frozenset({EventKind.RUN_FAILED, EventKind.RUN_TIMED_OUT, EventKind.RUN_LOST})
+_MOST_FAILED: Final = 4_096
 _SHOWN: Final[dict[str, tuple[str, Style, Words]]] = {
     EventKind.RUN_FAILED: ("✕", "bad", words.RUN_FAILED),
     EventKind.RUN_TIMED_OUT: ("✕", "bad", words.RUN_TIMED_OUT),
@@ -46,6 +51,9 @@ class Following:
         self._out = out
         self._wanted = _VERBOSE if verbose else _ALWAYS
         self._names: dict[str, str] = {}
+        self._failed: dict[str, set[str]] = {}
+        """By task, the runs whose failure was shown with what follows from it; the oldest are forgotten."""
+        self._given_up: set[str] = set()
         self._begun = asyncio.Event()
         self._waiting = (0, 0)
         """How many tasks waited for a node that can run them, and how many were long overdue, at the last look."""
@@ -60,8 +68,12 @@ class Following:
         if happening.data is not None:
             if happening.data.get("text") is not None:
                 self._said(happening)
-        elif happening.kind in self._wanted:
+        elif happening.kind in self._wanted or self._is_recovery(happening):
             await self._happened(happening)
+
+    def _is_recovery(self, happening: Happening) -> bool:
+        """A success after a failure that was shown: whoever saw that wants to see this."""
+        return happening.kind == EventKind.RUN_SUCCEEDED and happening.task_id in self._failed
 
     def _said(self, happening: Happening) -> None:
         data = happening.data or {}
@@ -75,11 +87,20 @@ class Following:
 
     async def _happened(self, happening: Happening) -> None:
         name, run = await self._looked_up(happening)
+        known = self._failed.get(happening.task_id, set())
+        if happening.kind == EventKind.RUN_SUCCEEDED:
+            self._failed.pop(happening.task_id, None)
         if self._out.json:
             self._out.each(_json(happening, name, run))
+            self._remember(happening)
+            return
+        if self._is_shown(happening, known):
             return
         symbol, style, said = _SHOWN[happening.kind]
         text = self._out.told(said, **self._facts(happening, run))
+        if happening.kind in _FAILED and run is not None:
+            text += await self._consequence(run)
+            self._remember(happening)
         late = None if run is None or run.lateness is None else f"  +{_whole(run.lateness)} ms"
         self._line(happening.at, (symbol, style), name, (text, Piece(late or "", "dim")))
 
@@ -91,6 +112,35 @@ class Following:
         except StoreError:
             return self._names.get(happening.task_id, happening.task_id), None
 
+    def _is_shown(self, happening: Happening, known: set[str]) -> bool:
+        """Whether the line of a failure has said this already."""
+        if happening.kind == EventKind.TASK_FAILED and happening.task_id in self._given_up:
+            self._given_up.discard(happening.task_id)
+            return True
+        return happening.kind == EventKind.RUN_RETRYING and happening.run_id in known
+
+    async def _consequence(self, run: Run) -> str:
+        """What follows from a failure, in the same line: another try, or that the task has given up."""
+        try:
+            facts = await self._app.store.facts(run.task_id, None)
+        except StoreError:
+            return ""
+        if facts is None:
+            return ""
+        for entry in facts.entries:
+            if entry.kind is EntryKind.RETRY and (entry.origin, entry.planned) == (run.origin, run.planned):
+                return self._out.told(words.TRIED_AGAIN, at=self._clock_time(entry.due.isoformat()))
+        if facts.standing.state is TaskState.FAILED:
+            self._given_up.add(run.task_id)
+            return self._out.told(words.GIVEN_UP, id=short_ids((run.task_id,), SHORT_TASK_DIGITS)[run.task_id])
+        return ""
+
+    def _remember(self, happening: Happening) -> None:
+        if happening.kind in _FAILED and happening.run_id is not None:
+            if len(self._failed) >= _MOST_FAILED:
+                self._failed.pop(next(iter(self._failed)))
+            self._failed.setdefault(happening.task_id, set()).add(happening.run_id)
+
     def _facts(self, happening: Happening, run: Run | None) -> dict[str, object]:
         reason = None if happening.detail not in set(Reason) else Reason(happening.detail)
         because = happening.detail or "" if reason is None else sentence(reason, self._out.language)
@@ -98,6 +148,7 @@ class Following:
         error = [] if run is None or run.error is None else run.error.strip().splitlines()[:1]
         return {
             "attempt": 1 if run is None else run.attempt,
+            "again": "" if run is None or run.attempt == 1 else self._out.told(words.ON_ATTEMPT, attempt=run.attempt),
             "error": error[0] if error else because,
             "because": because,
             "at": self._clock_time(happening.detail),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any, Concatenate, Final, ParamSpec, TypeAlias
 
@@ -12,8 +11,8 @@ from typer.core import TyperCommand
 
 from ..choices import Language
 from .account_refusals import refuse
-from .commands import ALIASES, COMMANDS
-from .failure import language_for, wanted_language, wants_json
+from .failure import language_for, wants_json
+from .help_language import in_wanted_language
 from .out import Colour, Out
 from .quickly import spare
 
@@ -95,21 +94,8 @@ class Quick(TyperCommand):
     def get_params(self, ctx: Any) -> Any:
         return spare(super().get_params(ctx))
 
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        said = _in_chinese(ctx.command_path)
-        if said is None:
-            super().format_help_text(ctx, formatter)
-            return
-        formatter.write_paragraph()
-        with formatter.indentation():
-            formatter.write_text(said)
-
-
-def _in_chinese(path: str) -> str | None:
-    """What a command does, as the list of all commands says it; None where that is to be said in English."""
-    name = path.removeprefix("horae ")
-    found = COMMANDS.get(ALIASES.get(name, name))
-    return None if found is None or wanted_language(sys.argv[1:]) == "en" else found.does.zh
+    def get_help(self, ctx: Any) -> str:
+        return in_wanted_language(self, lambda: str(super(Quick, self).get_help(ctx)))
 
 
 class Splitting(Quick):

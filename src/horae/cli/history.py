@@ -157,6 +157,10 @@ def _show_table(out: Out, rows: Rows) -> None:
         shown = [number for number in range(len(titles)) if number not in _left_out(runs)]
         titles, cells = [titles[each] for each in shown], [[row[each] for each in shown] for row in cells]
         fits = tuple(_FITS[each] for each in shown)
+    if not out.plain and len({run.owner for run in runs}) > 1:
+        titles = [titles[0], out.told(words.TASK_COLUMNS["owner"]), *titles[1:]]
+        cells = [[row[0], run.owner, *row[1:]] for row, run in zip(cells, runs, strict=True)]
+        fits = (fits[0], Fit(1, wrap=6), *fits[1:])
     out.table(titles, cells, fits)
     if out.on_terminal:
         out.aside(Piece(out.told(words.TIMES_IN, zone=rows.zone), "dim"))
@@ -218,7 +222,7 @@ async def _show_lines(app: Workplace, out: Out, name: str, *, follow: bool) -> i
         out.data(lines)
         return len(lines)
     with out.progress(words.PROGRESS, 1) as bar:
-        tail = Tail(out, found.zone or app.zone, bar if follow else None)
+        tail = Tail(out, app.zone, bar if follow else None)
         async for line in said_by(app, found.run.id, follow=follow):
             tail.show(line)
             number += 1

@@ -22,5 +22,5 @@ async def with_nearest(app: Workplace, refusal: NotFound) -> NotFound:
         return refusal
     en, zh = refusal.in_language("en"), refusal.in_language("zh")
     name = inert(near[0])
-    better = {"en": en._replace(hint=f"Did you mean '{name}'?"), "zh": zh._replace(hint=f"是不是“{name}”?")}
+    better = {"en": en._replace(hint=f"Did you mean '{name}'?"), "zh": zh._replace(hint=f"是不是“{name}”？")}
     return type(refusal)(refusal.code, cast("dict[Language, Sentence]", better), facts=refusal.facts)

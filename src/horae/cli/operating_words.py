@@ -90,10 +90,21 @@ BY_EXIT: Final = Words("exit code {number}", "退出码 {number}")
 RUN_FAILED: Final = Words("failed (attempt {attempt}): {error}", "失败(第 {attempt} 次):{error}")
 RUN_TIMED_OUT: Final = Words("timed out (attempt {attempt})", "超时(第 {attempt} 次)")
 RUN_LOST: Final = Words("lost: {because}", "丢失:{because}")
-RUN_SUCCEEDED: Final = Words("succeeded", "成功")
+RUN_SUCCEEDED: Final = Words("succeeded{again}", "成功{again}")
+ON_ATTEMPT: Final = Words(" (attempt {attempt})", "（第 {attempt} 次）")
+TRIED_AGAIN: Final = Words(" · tried again at {at}", " · 将在 {at} 重试")
+GIVEN_UP: Final = Words(" · given up, see: horae why {id}", " · 已放弃，查看：horae why {id}")
 RUN_SKIPPED: Final = Words("skipped: {because}", "跳过:{because}")
 RETRYING: Final = Words("will be tried again {at}", "将在 {at} 重试")
 GAVE_UP: Final = Words("has given up: {because} Look: horae why {id}", "已放弃:{because}查看:horae why {id}")
+TWO_OWNERS: Final = Words(
+    "Tasks made here belong to local, the first token to admin: webhooks and lists of the one leave out the other.",
+    "在本机创建的任务属于 local，首个令牌属于 admin：一方的 webhook 和列表不包括另一方。",
+)
+TWO_OWNERS_FIX: Final = Words(
+    "horae token make NAME   makes a token of local; use it instead",
+    "horae token make NAME   创建属于 local 的令牌，改用它",
+)
 STRANDED: Final = Words(
     "{number} due entries wait for a node that can run them. Look: horae ls, then horae why TASK",
     "{number} 个到期条目在等待能执行它们的节点。查看:horae ls,再用 horae why 任务",

@@ -19,7 +19,7 @@ from ..wire.moments import local, utc
 from ..wire.tasks import target_json
 from . import words
 from .out import Out, json_text
-from .render import fire_line
+from .render import fire_lines
 from .signs import fine
 from .width import padded
 
@@ -43,8 +43,8 @@ def show_schedule(out: Out, task: Task, fires: Sequence[Fire], now: datetime) ->
     if not fires:
         at_once = task.schedule.kind in ("now", "once")
         out.row(out.told(words.NEXT), out.told(words.AT_ONCE if at_once else words.NOTHING_LEFT))
-    for number, fire in enumerate(fires):
-        line = fire_line(_as_fine_as(task.schedule, fire), now, out.language)
+    lines = fire_lines([_as_fine_as(task.schedule, fire) for fire in fires], now, out.language)
+    for number, line in enumerate(lines):
         out.row(out.told(words.NEXT) if number == 0 else "", line)
     if isinstance(task.schedule, Every) and task.schedule.since == "end":
         out.row("", out.told(words.ESTIMATE))

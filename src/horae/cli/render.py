@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -25,6 +26,7 @@ _NOTHING: Final = Words("nothing", "没有")
 _AT_ONCE: Final = Words("at once", "立即")
 
 # True of every interval without a start: worth explaining, not worth repeating.
+_FINER: Final = ("minutes", "seconds", "milliseconds", "microseconds")
 _ONLY_EXPLAINED: Final = ("anchored",)
 
 
@@ -82,26 +84,37 @@ def warnings_json(warnings: list[ScheduleWarning], language: Language) -> list[d
 
 
 def _show_next(answer: Answer, out: Out) -> None:
-    lines = [fire_line(fire, answer.after, answer.language) for fire in answer.fires]
+    lines = fire_lines(answer.fires, answer.after, answer.language)
     if not lines:
         lines = [out.told(_AT_ONCE if answer.schedule.kind == "now" else _NOTHING)]
     for number, line in enumerate(lines):
         out.row(out.told(_NEXT) if number == 0 else "", line)
 
 
-def fire_line(fire: Fire, now: datetime, language: Language) -> str:
-    """`Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`."""
+def fire_lines(fires: Sequence[Fire], now: datetime, language: Language) -> list[str]:
+    """`Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`: all as fine as the finest of them."""
+    finest = max(
+        (_fineness(moment) for fire in fires for moment in (fire.local, fire.utc)), default="minutes", key=_FINER.index
+    )
+    return [_fire_line(fire, now, language, finest) for fire in fires]
+
+
+def _fire_line(fire: Fire, now: datetime, language: Language, fineness: str) -> str:
     ahead = padded(fire.relative(now, language), 16)
-    return f"{weekday(fire.local, language)} {reading(fire.local)} {offset(fire.local)}  {ahead}  {reading(fire.utc)}Z"
+    local, utc = (_reading(moment, fineness) for moment in (fire.local, fire.utc))
+    return f"{weekday(fire.local, language)} {local} {offset(fire.local)}  {ahead}  {utc}Z"
 
 
 def weekday(moment: datetime, language: Language) -> str:
     return CHINESE_WEEKDAYS[moment.weekday()] if language == "zh" else WEEKDAYS[moment.weekday()][:3]
 
 
-def reading(moment: datetime) -> str:
-    plain = moment.replace(tzinfo=None)
-    return plain.isoformat(" ", "auto" if plain.microsecond else "seconds" if plain.second else "minutes")
+def _fineness(moment: datetime) -> str:
+    return "milliseconds" if moment.microsecond else "seconds" if moment.second else "minutes"
+
+
+def _reading(moment: datetime, fineness: str) -> str:
+    return moment.replace(tzinfo=None).isoformat(" ", fineness)
 
 
 def offset(moment: datetime) -> str:

@@ -49,7 +49,7 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
     from .serving import greet  # noqa: PLC0415
 
     settings, url = settings_of(order.store), order.store or ""
-    begin_log(settings)
+    begin_log(settings, order.zone)
     stop = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stop.set)

@@ -90,8 +90,9 @@ def state_cell(facts: Facts, language: Language) -> Cell:
     standing = facts.standing
     state = state_word(standing.state, language)
     if standing.pause is not None:
-        note = f": {first_line(standing.pause.note)}" if standing.pause.note else ""
-        return Piece(f"{state}{note}", "odd")
+        note = first_line(standing.pause.note)
+        colon = ": " if language == "en" else "："
+        return Piece(f"{state}{colon}{note}" if note else state, "odd")
     if standing.state is TaskState.FAILED:
         return Piece(state, "bad")
     if standing.state is TaskState.ACTIVE and standing.failures:

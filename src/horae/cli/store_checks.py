@@ -11,6 +11,7 @@ from ..app import Horae
 from ..engine.home import is_gone
 from ..engine.janitor import ZONE_DATA
 from ..model.page import LARGEST_PAGE
+from ..model.principal import LOCAL_OWNER
 from ..model.task import PauseCause, TaskState
 from ..ports.agreed import agreed_lease
 from ..ports.store import TaskFilter
@@ -29,6 +30,8 @@ from .words import Words
 _OLD_BACKUP: Final = timedelta(days=7)
 _ON_TIME_SHARE: Final = 0.95
 _NAMED: Final = 3
+_FIRST_BEFORE: Final = "admin"
+"""Owner of the first token in deployments that began with an earlier version."""
 _LITTLE_BEHIND: Final = timedelta(seconds=2)
 
 
@@ -52,10 +55,19 @@ async def about_store(app: Horae, path: Path | None, server: ServerCondition | N
         found.append(await _about_backup(app, overview))
     found += [*await _about_time(app, overview, now), _about_lateness(overview), *_about_waiting(overview)]
     found += [*_about_nodes(overview, now, await agreed_lease(app.store)), *about_clocks(overview.nodes)]
-    found += [*_about_lanes(overview), *await _about_tasks(app, overview)]
+    found += [*_about_lanes(overview), *await _about_tasks(app, overview), *await _about_owners(app)]
     if path is not None or server is not None:
         found.append(await _about_secrets(app, path))
     return found
+
+
+async def _about_owners(app: Horae) -> list[Check]:
+    """Deployments of earlier versions: the first token belongs to `admin`, tasks of this machine to `local`."""
+    tokens = {owner: await app.service.tokens.page(app.who, owner, limit=1) for owner in (LOCAL_OWNER, _FIRST_BEFORE)}
+    if tokens[LOCAL_OWNER].items or not tokens[_FIRST_BEFORE].items:
+        return []
+    tasks = await app.service.tasks.page(app.who, TaskFilter(LOCAL_OWNER), limit=1)
+    return [check("owners", "warning", words.TWO_OWNERS, words.TWO_OWNERS_FIX)] if tasks.items else []
 
 
 async def _about_secrets(app: Horae, path: Path | None) -> Check:

@@ -74,7 +74,7 @@ def _task(path: Path, number: int, value: Any, file: Mapping[str, Any]) -> FileT
         whole = _with_defaults(said, file)
         return FileTask(read_task(whole), said.get("takes"))
     except Refusal as refused:
-        en, zh = f"task {number} of {path.name} ({name})", f"{path.name} 第 {number} 个任务({name})"
+        en, zh = f"task {number} of {path.name} ({name})", f"{path.name} 第 {number} 个任务（{name}）"
         raise placed(refused, en, zh) from None
 
 

@@ -43,8 +43,9 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
     the exit code."""
     stop = _stop_on_signal(force=not order.supervised)
     settings = settings_of(order.store)
-    begin_log(settings)
+    begin_log(settings, order.zone)
     app, out = _made(order), order.out
+    begin_log(settings, app.zone, failures=out.json)
     observer = make_observer("engine" if order.door is None else "both", app.clock)
     sight = looking_of(observer, settings)
     app.observe(observer)

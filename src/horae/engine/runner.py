@@ -30,6 +30,10 @@ async def permit_all(_task: Task) -> Outcome | None:
     return None
 
 
+FAILURES: Final = logging.getLogger("horae.runs")
+"""A program that prints each failure itself turns this one down (`runtime/observing.py`)."""
+
+
 class Runner:
     def __init__(
         self,
@@ -226,7 +230,9 @@ class Runner:
                 # Who asks for another try has said when: that is no trouble yet.
                 asked = isinstance(outcome, Failed) and outcome.retry_after is not None
                 level = logging.INFO if asked else logging.WARNING
-                LOG.log(level, "%s, attempt %d of %s: %s", carried.task.name, run.attempt, run.planned, outcome.error)
+                FAILURES.log(
+                    level, "%s, attempt %d of %s: %s", carried.task.name, run.attempt, run.planned, outcome.error
+                )
             self._settler.add(Settlement(run.id, run.token, outcome, carried.started, now))
             self.offer_room()
         else:

@@ -6,6 +6,7 @@ from typing import Final
 
 from ..errors import Refusal
 from ..schedule.compat import Note
+from ..typography import full_width
 
 _LONGEST_FACT: Final = 120
 
@@ -145,8 +146,8 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
 
 def note(code: str, **facts: object) -> Note:
     shown = {name: _shown(str(fact)) for name, fact in facts.items()}
-    english, chinese = (sentence.format_map(shown) for sentence in CATALOGUE[code])
-    return Note(code, english, chinese)
+    english, chinese = CATALOGUE[code]
+    return Note(code, english.format_map(shown), full_width(chinese).format_map(shown))
 
 
 def told(refusal: Refusal) -> Note:

@@ -17,6 +17,7 @@ from ..model.states import state_word
 from ..model.task import Pause, past_of
 from ..schedule import next  # noqa: A004 - the product's own question
 from ..schedule.preview import fires_in
+from ..typography import full_width
 from .pile import MICROSECOND, without_repeat
 
 _NO_OCCURRENCE: Final = (EntryKind.RESUME, EntryKind.DEADLINE)
@@ -124,7 +125,7 @@ def _ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
     return Explanation(
         Verdict.RAN,
         english.format(state=run.state.value, lateness=late) + why[0],
-        chinese.format(state=state_word(run.state.value, "zh"), lateness=late) + why[1],
+        full_width(chinese).format(state=state_word(run.state.value, "zh"), lateness=late) + why[1],
         run.reason,
         rows,
     )
@@ -210,7 +211,7 @@ def _told(
     return Explanation(
         verdict,
         english.format(detail=detail[0], reason=why[0]),
-        chinese.format(detail=detail[1], reason=why[1]),
+        full_width(chinese).format(detail=detail[1], reason=why[1]),
         reason,
         runs,
     )

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from ..choices import Language
+from ..typography import full_width
 
 
-class Words(NamedTuple):
-    """The same in two languages, with `{places}` for facts; a fact may be words in two languages itself."""
-
+class _Pair(NamedTuple):
     en: str
     zh: str
+
+
+class Words(_Pair):
+    """The same in two languages, with `{places}` for facts; a fact may be words in two languages itself."""
+
+    __slots__ = ()
+
+    def __new__(cls, en: str, zh: str) -> Self:
+        return super().__new__(cls, en, full_width(zh))
 
     def told(self, language: Language, **facts: object) -> str:
         said = {name: fact.told(language) if isinstance(fact, Words) else fact for name, fact in facts.items()}

@@ -58,8 +58,10 @@ def rising(prefix: str, at: datetime, entropy: Callable[[int], bytes]) -> Iterat
             number = int.from_bytes(entropy(ENTROPY)) >> 1
 
 
-def is_shortened(kind: str, text: str) -> bool:
+def is_shortened(kind: str, text: object) -> bool:
     """Whether a text can be the beginning of an id of this kind, and is not a whole one."""
+    if not isinstance(text, str):
+        return False
     digits = text.removeprefix(f"{kind}_")
     return digits != text and LEAST_DIGITS <= len(digits) < _WHOLE and set(digits) <= _DIGITS
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from ..choices import Language
+from ..typography import full_width
 
 
 class Reason(StrEnum):
@@ -95,4 +96,5 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
 
 
 def sentence(reason: Reason, language: Language = "en") -> str:
-    return SENTENCES[reason][0 if language == "en" else 1]
+    english, chinese = SENTENCES[reason]
+    return english if language == "en" else full_width(chinese)

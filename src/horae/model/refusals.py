@@ -7,13 +7,15 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal, Sentence, UnknownStore
+from ..typography import full_width
 from .states import state_word
 
 _DAY: Final = timedelta(days=1)
 _LONGEST_FACT: Final = 80
 _LONGEST_OF_OURS: Final = 600
-_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "problem", "toml", "networks"})
-"""What we ourselves say: every word that is possible, what is about to be done, what is wrong with a file. Cut, it would
+_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "found", "problem", "toml", "networks"})
+"""What we ourselves say: every word that is possible, what is about to be done, which candidates there are, what is wrong
+with a file. Cut, it would
 leave out the very part that somebody has to read before they answer."""
 NOT_CARRIED: Final = "target_not_carried"
 _STATE: Final = "state"
@@ -464,7 +466,9 @@ def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
         code,
         {
             "en": Sentence(entry.message.format_map(told), entry.hint.format_map(told)),
-            "zh": Sentence(entry.message_zh.format_map(chinese), entry.hint_zh.format_map(chinese)),
+            "zh": Sentence(
+                full_width(entry.message_zh).format_map(chinese), full_width(entry.hint_zh).format_map(chinese)
+            ),
         },
         facts=facts,
     )

@@ -6,23 +6,31 @@ import json
 import logging
 import sys
 from collections.abc import MutableMapping
+from copy import copy
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import Any, Final, TextIO
 from unicodedata import category
 
 from ..model.refusals import refuse
+from ..schedule.preview import fires_in
 from .ids import bound
 from .masking import masked_text, masked_value
 
 MANNERS: Final = ("text", "json")
 LEVELS: Final = ("debug", "info", "warning", "error")
 OURS: Final = "horae"
+RUNS: Final = "horae.runs"
+"""Failures of runs: quiet where a program prints each of them itself."""
 _PLAIN: Final = "%(asctime)s %(levelname)s %(message)s"
 _RECORD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-def begin_logging(manner: str, level: str, stream: TextIO | None = None) -> None:
-    """Everything that this process logs goes here. A word that nobody knows is refused, before anything is begun."""
+def begin_logging(manner: str, level: str, stream: TextIO | None = None, zone: str = "UTC") -> None:
+    """Everything that this process logs goes here. A word that nobody knows is refused, before anything is begun.
+
+    `zone` is that of all times in a log for people; a log for programs is in UTC.
+    """
     manner, level = manner.strip().lower(), level.strip().lower()
     if manner not in MANNERS:
         raise refuse("bad_choice", name="log", value=manner, allowed=", ".join(MANNERS))
@@ -31,7 +39,7 @@ def begin_logging(manner: str, level: str, stream: TextIO | None = None) -> None
     if manner == "json" and find_spec("structlog") is None:
         raise refuse("missing_part", library="structlog", extra="observe")
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
-    handler.setFormatter(_json_lines() if manner == "json" else TextLines(_PLAIN))
+    handler.setFormatter(_json_lines() if manner == "json" else TextLines(_PLAIN, zone))
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -42,7 +50,30 @@ def begin_logging(manner: str, level: str, stream: TextIO | None = None) -> None
 
 
 class TextLines(logging.Formatter):
-    """The message, then its ids. Nothing that was logged can begin a line of its own, or be obeyed by a terminal."""
+    """The message, then its ids. Every time is in one zone: that of the line, and those within the message. Nothing that was
+    logged can begin a line of its own, or be obeyed by a terminal."""
+
+    def __init__(self, pattern: str, zone: str = "UTC") -> None:
+        super().__init__(pattern)
+        self._zone = zone
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - as the library calls it
+        del datefmt
+        return self._local(datetime.fromtimestamp(record.created, UTC))
+
+    def _local(self, at: datetime) -> str:
+        """`2026-11-17 14:42:42.262 +08:00`."""
+        (fire,) = fires_in(self._zone, [at])
+        text = fire.local.isoformat(" ", "milliseconds")
+        return f"{text[:23]} {text[23:]}"
+
+    def _with_local_times(self, record: logging.LogRecord) -> logging.LogRecord:
+        args = record.args
+        if not isinstance(args, tuple) or not any(isinstance(each, datetime) and each.tzinfo for each in args):
+            return record
+        twin = copy(record)
+        twin.args = tuple(self._local(each) if isinstance(each, datetime) and each.tzinfo else each for each in args)
+        return twin
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - as the library calls it
         ids = " ".join(f"{name}={value}" for name, value in bound().items())
@@ -50,6 +81,7 @@ class TextLines(logging.Formatter):
         return f"{line} [{ids}]" if ids else line
 
     def format(self, record: logging.LogRecord) -> str:
+        record = self._with_local_times(record)
         first, *rest = masked_text(super().format(record)).replace("\r\n", "\n").split("\n")
         prefix = f"{record.asctime} {record.levelname} | "
         return "\n".join([visible(first), *(prefix + visible(line) for line in rest)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator
@@ -16,7 +17,7 @@ from ..observe.catalogue import Process
 from ..observe.door import Neighbour, Room, opened
 from ..observe.health import TOLERANCE
 from ..observe.lag import watch_lag
-from ..observe.logs import begin_logging
+from ..observe.logs import RUNS, begin_logging
 from ..observe.looking import Looking
 from ..observe.observer import Observer
 from ..observe.traces import tracing_of
@@ -31,8 +32,13 @@ if TYPE_CHECKING:
 _VIA: Final = "metrics"
 
 
-def begin_log(settings: Settings) -> None:
-    begin_logging(str(settings.value("log")), str(settings.value("log_level")))
+def begin_log(settings: Settings, zone: str | None = None, *, failures: bool = True) -> None:
+    """`zone` is that of a log for people. Without `failures`, that log leaves out runs that failed: whoever asks for it
+    tells of each of them in a line of its own."""
+    manner = str(settings.value("log"))
+    begin_logging(manner, str(settings.value("log_level")), zone=zone or "UTC")
+    quiet = not failures and manner.strip().lower() == "text"
+    logging.getLogger(RUNS).setLevel(logging.ERROR if quiet else logging.NOTSET)
 
 
 def make_observer(process: Process, clock: Clock) -> Observer:

@@ -46,10 +46,6 @@ class Finding:
             raise refuse("no_such_task", id=task_id)
         return facts
 
-    async def resolve(self, who: Principal, task_id: str) -> str:
-        """The whole id where a part of it was given; what nothing is called stays as it is."""
-        return await resolve_task(self._book, who, task_id)
-
     async def keyed(self, who: Principal, key: str, owner: str | None = None) -> Facts | None:
         """The one with this natural key; None when there is none, or it is not theirs to see."""
         who.must(Scope.READ)

@@ -29,7 +29,7 @@ from ..model.ids import ENTROPY, named
 from ..model.lane import agent_lane
 from ..model.limits import NAME_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import SCOPES_OF, Principal, Role, Scope
+from ..model.principal import LOCAL_OWNER, SCOPES_OF, Principal, Role, Scope
 from ..model.record import Record, Writing
 from ..model.refusals import refuse as refuse_task
 from ..ports.records import Records
@@ -40,9 +40,10 @@ from .checks import check_page
 from .id_prefix import resolve_record
 from .races import unless_changed
 from .refusals import refuse
-from .rights import TOKEN_PREFIX, refuse_agent
+from .rights import LOCAL_ACTORS, TOKEN_PREFIX, refuse_agent
 
-FIRST_OWNER: Final = "admin"
+FIRST_OWNER: Final = LOCAL_OWNER
+"""The first token is for the person at this machine, who owns what the command line makes."""
 MOST_TOKENS: Final = LARGEST_PAGE
 """Of one owner."""
 CACHED_SECONDS: Final = 0.5
@@ -114,15 +115,24 @@ class Tokens:
         if agent is not None and not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
         for _ in range(_TRIES):
-            account = await self._account(wanted)
+            new = await self._own_account(who, wanted)
+            account = await self._account(wanted) if new is None else new
             # The record first: of two that look at the same time, the slower one finds it replaced.
             seat = await self._seat(wanted)
             await self._check_room(who, account)
             chosen = _scopes(who, account, scopes, agent)
             token, text = self._new(wanted, name, chosen, agent, await self._end(who, expires))
-            if await self._write_new(who, token, account, seat):
+            more = () if new is None else (Writing(owner_record(new)),)
+            if await self._write_new(who, token, account, (seat, *more)):
                 return token, text
         raise refuse_task("record_changed", kind=TOKEN_KIND, key=wanted)
+
+    async def _own_account(self, who: Principal, owner: str) -> Owner | None:
+        """A new account for the person at this machine, who needed none so far; None where there is one, or for others."""
+        if owner != LOCAL_OWNER or who.scope is not None or who.actor not in LOCAL_ACTORS:
+            return None
+        known = await self._store.get_record(OWNER_KIND, LOCAL_OWNER)
+        return None if known is not None else Owner(LOCAL_OWNER, Role.ADMIN, self._clock.now())
 
     async def page(
         self, who: Principal, owner: str | None = None, after: str | None = None, limit: int = 100
@@ -158,7 +168,7 @@ class Tokens:
         raise refuse_task("record_changed", kind=TOKEN_KIND, key=token_id)
 
     async def first(self) -> str | None:
-        """The first token of a new deployment, for an owner `admin`; None where there was one before."""
+        """The first token of a new deployment, for the person at this machine; None where there was one before."""
         # The owner is read first: whoever makes a token between these two looks has changed the owner as well.
         known = await self._store.get_record(OWNER_KIND, FIRST_OWNER)
         if (await self._store.records(TOKEN_KIND, limit=1)).items:
@@ -246,10 +256,10 @@ class Tokens:
         token = Token(token_id, owner, name, scopes, now, _hash(secret), agent, expires)
         return token, f"horae_{token_id.removeprefix(TOKEN_PREFIX)}_{secret}"
 
-    async def _write_new(self, who: Principal, token: Token, account: Owner, seat: Writing) -> bool:
+    async def _write_new(self, who: Principal, token: Token, account: Owner, more: tuple[Writing, ...]) -> bool:
         detail = {"name": token.name, "scopes": sorted(token.scopes), "agent": token.agent}
         row = self._audit.row(who, "token.make", token.id, detail, owner=token.owner)
-        beside = (Writing(token_record(token)), seat, *row)
+        beside = (Writing(token_record(token)), *more, *row)
         runs = agent_quotas(account.quotas).concurrent_runs
         if token.agent is None or runs is None:
             return await self._store.write_records(beside)

@@ -82,7 +82,7 @@ _BROKEN: Final[dict[type[HoraeError], dict[Language, Sentence]]] = {
         ),
         "zh": Sentence(
             "存储已没有空间再写入。",
-            "请在存储所在之处腾出空间,或少保留一些历史,然后重试:一切会自动继续。读取不受影响。",
+            "请在存储所在之处腾出空间，或少保留一些历史，然后重试：一切会自动继续。读取不受影响。",
         ),
     },
     StoreReadOnly: {
@@ -91,21 +91,21 @@ _BROKEN: Final[dict[type[HoraeError], dict[Language, Sentence]]] = {
             "Let it take writes again, or name the server that does; then ask again. Reading works.",
         ),
         "zh": Sentence(
-            "存储不接受写入:它是只读的,或是备用服务器。",
-            "请让它重新可写,或改用可写的服务器,然后重试。读取不受影响。",
+            "存储不接受写入：它是只读的，或是备用服务器。",
+            "请让它重新可写，或改用可写的服务器，然后重试。读取不受影响。",
         ),
     },
     StoreUnavailable: {
         "en": Sentence("The store cannot do this now.", "Ask again soon; `horae doctor` says what is wrong with it."),
-        "zh": Sentence("存储目前无法完成此操作。", "请稍后重试;`horae doctor` 会指出问题所在。"),
+        "zh": Sentence("存储目前无法完成此操作。", "请稍后重试；`horae doctor` 会指出问题所在。"),
     },
     StoreDamaged: {
         "en": Sentence("The store is damaged.", "Stop what uses it and look: `horae db check`; else restore a backup."),
-        "zh": Sentence("存储已损坏。", "请停止使用它并检查:`horae db check`;否则请恢复备份。"),
+        "zh": Sentence("存储已损坏。", "请停止使用它并检查：`horae db check`；否则请恢复备份。"),
     },
     StoreError: {
         "en": Sentence("The store cannot do this now.", "Ask again; if it stays, the log of the process says more."),
-        "zh": Sentence("存储目前无法完成此操作。", "请重试;若问题依旧,进程的日志中有更多说明。"),
+        "zh": Sentence("存储目前无法完成此操作。", "请重试；若问题依旧，进程的日志中有更多说明。"),
     },
 }
 """What breaks is told in the words of whatever noticed it; here, what it comes to, without a word of our insides."""

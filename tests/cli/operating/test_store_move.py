@@ -172,7 +172,7 @@ def test_what_cannot_be_moved_is_refused_in_both_languages(deployment: Deploymen
     other.path, other.url = deployment.folder / "other.db", f"sqlite:///{deployment.folder}/other.db"
     other.add(name="theirs", when="every 1h", say="hello")
     code, said = refusal(deployment, deployment.url, other.url)
-    assert (code, "不是空的:其中有 1 个 tasks" in said) == (5, True)
+    assert (code, "不是空的：其中有 1 个 tasks" in said) == (5, True)
     code, said = refusal(deployment, deployment.url, f"sqlite:///{deployment.folder}/./horae.db")
     assert (code, "不能迁移到它自己" in said) == (6, True)
     assert refusal(deployment, f"sqlite:///{deployment.folder}/absent.db", other.url)[0] == 3

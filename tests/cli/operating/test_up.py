@@ -65,7 +65,7 @@ def test_it_says_how_it_stands_and_what_was_said(deployment: Deployment) -> None
 
 def test_polling_is_said_too_and_chinese_is_spoken(deployment: Deployment) -> None:
     up = deployment.up("--lang", "zh", environment={"HORAE_WAKE": "poll"})
-    assert "每 10 秒轮询一次(HORAE_WAKE=poll)" in up.expect("调度")
+    assert "每 10 秒轮询一次（HORAE_WAKE=poll）" in up.expect("调度")
     up.expect("结束")
     up.signal(signal.SIGTERM)
     assert up.ends() == 0

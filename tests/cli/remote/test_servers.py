@@ -256,10 +256,10 @@ def test_a_real_deployment_is_worked_at_with_the_token_that_it_kept(tmp_path: Pa
         up = deployment.up("--port", str(reserved.number))
         up.expect(url)
         made = deployment.answer("add", "every 1h", "--say", "hello", "--name", "hello", "--server", url)
-        assert made["task"]["owner"] == "admin"
+        assert made["task"]["owner"] == "local"
         run = deployment.answer("run", "hello", "--wait", "--server", url)
         assert run["state"] == "succeeded"
-        assert deployment.answer("login", url)["owner"] == "admin"
+        assert deployment.answer("login", url)["owner"] == "local"
         assert [each["name"] for each in deployment.answer("ls", "--server", f"127.0.0.1-{reserved.number}")] == [
             "hello"
         ]

@@ -164,10 +164,10 @@ def test_why(world: Callable[[], World], at: datetime, verdict: Verdict, english
 @pytest.mark.parametrize(
     ("world", "at", "chinese"),
     [
-        (succeeded, hour(13), "它运行了:成功,比到期晚 2.000 s。"),
-        (failed, hour(13), "它运行了:失败,比到期晚 0.000 s。" + sentence(Reason.TARGET_FAILED, "zh")),
-        (completed, hour(14), "任务已处于“完成”状态,不会再启动。"),
-        (cancelled, hour(14), "任务已处于“取消”状态,不会再启动。"),
+        (succeeded, hour(13), "它运行了：成功，比到期晚 2.000 s。"),
+        (failed, hour(13), "它运行了：失败，比到期晚 0.000 s。" + sentence(Reason.TARGET_FAILED, "zh")),
+        (completed, hour(14), "任务已处于“完成”状态，不会再启动。"),
+        (cancelled, hour(14), "任务已处于“取消”状态，不会再启动。"),
     ],
 )
 def test_states_are_chinese_in_chinese(world: Callable[[], World], at: datetime, chinese: str) -> None:

@@ -41,6 +41,7 @@ from horae.model.refusals import CATALOGUE, refuse
 from horae.model.run import BIRTHS, LIVE, Origin, Run, RunState
 from horae.model.task import FRESH, GOING, Standing, Target, Task, TaskState, past_of
 from horae.schedule import Now, Past
+from horae.typography import full_width
 
 NOON: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 instants = st.datetimes(datetime(1000, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC))
@@ -109,10 +110,11 @@ def test_short_ids_are_unique_prefixes_of_a_least_length() -> None:
         ("tsk_01a1e71b04", False),
         ("run_01a1e71bzz", False),
         ("run", False),
+        (7, False),
         ("", False),
     ],
 )
-def test_a_shortened_id_has_a_kind_and_some_but_not_all_digits(text: str, expected: bool) -> None:  # noqa: FBT001
+def test_a_shortened_id_has_a_kind_and_some_but_not_all_digits(text: object, expected: bool) -> None:  # noqa: FBT001
     assert is_shortened("run", text) is expected
 
 
@@ -241,7 +243,7 @@ def test_shortened() -> None:
 def test_every_reason_has_a_sentence_in_both_languages(reason: Reason) -> None:
     english, chinese = SENTENCES[reason]
     assert sentence(reason) == english
-    assert sentence(reason, "zh") == chinese
+    assert sentence(reason, "zh") == full_width(chinese)
     assert english.endswith(".")
     assert chinese.endswith("。")
 

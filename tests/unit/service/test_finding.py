@@ -183,7 +183,8 @@ def test_what_several_are_called_is_refused_with_their_ids(how: str) -> None:
         assert refusal.code == "ambiguous_name"
         found = str(refusal.facts["found"]).split(", ")
         assert 2 <= len(found) <= 5
-        assert set(found) <= {task.id for task in tasks}
+        known = {f"{task.id} {task.name} (ada)" for task in tasks}
+        assert set(found) <= known, "each with its name and owner"
 
     played(scene)
 

@@ -288,7 +288,7 @@ def test_the_first_start_makes_one_admin_token_and_no_other_start_does(tmp_path:
         texts = await asyncio.gather(*(service.tokens.first() for service in services))
         (text,) = [text for text in texts if text is not None]
         who = await services[0].tokens.authenticate(text, via="cli")
-        assert (who.owner, who.admin, who.scopes) == ("admin", True, frozenset(Scope))
+        assert (who.owner, who.admin, who.scopes) == ("local", True, frozenset(Scope))
         assert await services[1].tokens.first() is None
         await services[1].tokens.revoke(who, who.actor)
         assert await services[2].tokens.first() is None, "a deployment has one beginning"

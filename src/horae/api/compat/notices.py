@@ -11,12 +11,12 @@ from ...schedule.compat import Note
 KEYS_DROPPED: Final = Note(
     "compat_keys_dropped",
     "Which agent works, and on which items, is the orchestrator's to choose: agent, forced_agent and items were left out.",
-    "由编排器选择执行的代理和条目:已略去 agent、forced_agent 和 items。",
+    "由编排器选择执行的代理和条目：已略去 agent、forced_agent 和 items。",
 )
 NOTHING_LEFT: Final = Note(
     "compat_nothing_left",
     "Its only time passed while it was disabled: it will not run. Give next_run_at for another time.",
-    "它唯一的时间在停用期间已经过去:不会执行。如需再次执行,请给出 next_run_at。",
+    "它唯一的时间在停用期间已经过去：不会执行。如需再次执行，请给出 next_run_at。",
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ...choices import Language
+from ...typography import full_width
 
 
 class Said(NamedTuple):
@@ -18,10 +19,10 @@ class Said(NamedTuple):
     hint_zh: str
 
     def message(self, language: Language, facts: Mapping[str, object]) -> str:
-        return (self.message_en if language == "en" else self.message_zh).format_map(facts)
+        return (self.message_en if language == "en" else full_width(self.message_zh)).format_map(facts)
 
     def hint(self, language: Language, facts: Mapping[str, object]) -> str:
-        return (self.hint_en if language == "en" else self.hint_zh).format_map(facts)
+        return (self.hint_en if language == "en" else full_width(self.hint_zh)).format_map(facts)
 
 
 SENTENCES: Final[dict[str, Said]] = {

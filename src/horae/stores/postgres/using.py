@@ -81,7 +81,7 @@ def vetted(connection: object) -> asyncpg.Connection[Any]:
         raise refuse(
             "another_thread",
             how="Open it where the app is awaited; with app.sync(), by way of horae.call(…)",
-            how_zh="请在等待应用的事件循环中打开它;使用 app.sync() 时请通过 horae.call(…)",
+            how_zh="请在等待应用的事件循环中打开它；使用 app.sync() 时请通过 horae.call(…)",
         )
     if not connection.is_in_transaction():
         raise refuse("no_transaction", begin="async with connection.transaction()")

@@ -133,7 +133,7 @@ def _unusable(error: Exception) -> Exception:
         return refuse(
             "another_thread",
             how="Open it with check_same_thread=False, or with apsw.Connection(path)",
-            how_zh="请用 check_same_thread=False 打开,或使用 apsw.Connection(path)",
+            how_zh="请用 check_same_thread=False 打开，或使用 apsw.Connection(path)",
         )
     return refuse("wrong_connection", came="A connection that is closed", wanted=_WANTED)
 

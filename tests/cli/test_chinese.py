@@ -1,0 +1,128 @@
+"""In Chinese, every help text is Chinese, and sentences have Chinese punctuation."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+import horae
+from horae.cli.commands import COMMANDS
+from horae.cli.help_language import in_chinese
+from horae.cli.main import app
+from horae.cli.words import Words
+from horae.mcp_server.words import Words as ToolWords
+from horae.model.reason import Reason, sentence
+from horae.model.refusals import Entry
+from horae.typography import full_width
+from tests.cli.driving import Cli
+
+CHINESE = re.compile("[\u4e00-\u9fff]")
+HALF_WIDTH = re.compile("[\u4e00-\u9fff”][,;:?!(]|[,;:?!)][\u4e00-\u9fff“]")
+SAME_IN_CHINESE = {"https://horae.example.org", "A-Z a-z 0-9 _ . -", "'in 30 days', 2027-01-01."}
+"""Values that are typed as they stand."""
+
+
+def parts_of(command: Any, path: str) -> Iterator[tuple[str, str]]:
+    """The help text of a command, of its parameters, and of the commands within it."""
+    if command.help:
+        yield path, command.help
+    for parameter in command.params:
+        if getattr(parameter, "help", None):
+            yield f"{path} {parameter.name}", parameter.help
+    if path != "horae":
+        for name, within in getattr(command, "commands", {}).items():
+            yield from parts_of(within, f"{path} {name}")
+
+
+def every_help_text() -> list[tuple[str, str]]:
+    group: Any = typer.main.get_command(app)
+    found = list(parts_of(group, "horae"))
+    for name in COMMANDS:
+        found += parts_of(group.get_command(None, name), f"horae {name}")
+    return found
+
+
+def every_sentence() -> Iterator[tuple[str, str]]:
+    """Chinese texts of every catalogue in the package, as they are shown."""
+    for module in pkgutil.walk_packages(horae.__path__, "horae."):
+        if not re.search(r"(words|refusals|commands|topics)$", module.name):
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            for text in chinese_in(value):
+                yield f"{module.name}.{name}", text
+
+
+def chinese_in(value: object) -> Iterator[str]:
+    if isinstance(value, Words | ToolWords):
+        yield value.zh
+    elif isinstance(value, Entry):
+        yield from (full_width(value.message_zh), full_width(value.hint_zh))
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from chinese_in(each)
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from chinese_in(each)
+
+
+def test_every_help_text_of_every_command_is_translated() -> None:
+    texts = every_help_text()
+    assert len(texts) > 500
+    missing = {(path, text) for path, text in texts if not CHINESE.search(in_chinese(text))}
+    assert {text for _, text in missing} <= SAME_IN_CHINESE, sorted(missing)
+
+
+def test_translated_help_has_chinese_punctuation() -> None:
+    assert [text for _, text in every_help_text() if HALF_WIDTH.search(in_chinese(text))] == []
+
+
+@pytest.mark.parametrize("arguments", [("add",), ("token",), ("token", "make"), (), ("nodes",)])
+def test_help_in_chinese_leaves_no_english_sentence(cli: Cli, arguments: tuple[str, ...]) -> None:
+    said = cli(*arguments, "--help", "--lang", "zh").out
+    for english in ("Usage", "Options", "Arguments", "Commands", "Show this message", "[required]", "Default"):
+        assert english not in said
+    assert "选项：" in said
+    assert "Usage: horae" in cli(*arguments, "--help").out, "English is as before"
+
+
+def test_help_follows_the_language_of_the_environment(cli: Cli) -> None:
+    said = cli("webhook", "--help", LANG="zh_CN.UTF-8").out
+    assert "列出 webhook。" in said
+
+
+def test_chinese_sentences_have_chinese_punctuation() -> None:
+    found = list(every_sentence())
+    assert len(found) > 500
+    wrong = [(place, text) for place, text in found if HALF_WIDTH.search(re.sub(r"`[^`]*`|\"[^\"]*\"|{\w+}", "", text))]
+    assert wrong == []
+    assert [each for each in Reason if HALF_WIDTH.search(sentence(each, "zh"))] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("没有创建(试运行)", "没有创建（试运行）"),
+        ("{deed}:{number} 个任务", "{deed}：{number} 个任务"),
+        ("请检查:`horae db check`;否则请恢复备份。", "请检查：`horae db check`；否则请恢复备份。"),
+        ("使用 app.sync() 时", "使用 app.sync() 时"),
+        ("地址是 https://a.example/b?c=1,2", "地址是 https://a.example/b?c=1,2"),
+        ('可以试试:horae add "每天9:00,10:00"', '可以试试：horae add "每天9:00,10:00"'),
+        ("在 09:00 触发", "在 09:00 触发"),
+        ("no Chinese here: none (at all)", "no Chinese here: none (at all)"),
+    ],
+)
+def test_punctuation_of_a_sentence_is_widened_and_code_is_not(text: str, expected: str) -> None:
+    assert full_width(text) == expected
+
+
+def test_a_refusal_keeps_the_punctuation_of_what_was_typed(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "x")
+    said = cli("show", "报告,一", "--lang", "zh").err
+    assert "没有任务“报告,一”。" in said
+    assert "，" in said.splitlines()[1]

@@ -24,6 +24,7 @@ from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
 from ..runtime.choosing import chosen_settings, chosen_tolerance, chosen_wake
 from ..runtime.house import make_service, open_targets
 from ..runtime.kinds import FUNCTION, Kinds
+from ..runtime.plain_connection import warn_of_plain_connection
 from ..runtime.stores import usual_look
 from ..service.service import Service
 from ..settings import Settings, default_zone, read_settings
@@ -204,6 +205,7 @@ class Running:
         if not self._with_engine:
             return
         if self._surroundings is None:
+            warn_of_plain_connection(self.url)
             await self.service.outages.starting(is_gone, self.settings.terms.lease)
         self._functions = FunctionTarget(self.registry)
         self._engine = self._make_engine(await self._open_targets(self._functions))

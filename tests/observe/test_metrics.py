@@ -34,6 +34,8 @@ def test_numbers_move_with_what_happens() -> None:
             assert total(after, "horae_outcomes_total", state="failed", reason="target_failed") == 1
             assert total(after, "horae_lateness_seconds_count") == 2
             assert total(after, "horae_run_seconds_count") == 2
+            assert total(after, "horae_settlement_delay_seconds_count") == 2
+            assert total(after, "horae_settlements_waiting") == 0
             assert total(after, "horae_store_call_seconds_count", operation="claim_due") >= 2
             assert total(after, "horae_http_requests_total", route="/v1/tasks/{task_id}/run", status="202") == 2
             assert total(after, "horae_http_request_seconds_count", route="/v1/runs/{run_id}") == 2

@@ -26,6 +26,7 @@ from ..runtime.choosing import chosen_settings, chosen_tolerance, chosen_wake
 from ..runtime.house import make_service, open_targets
 from ..runtime.kinds import FUNCTION, Kinds
 from ..runtime.node_policy import keep_policy, with_policy
+from ..runtime.plain_connection import warn_of_plain_connection
 from ..runtime.stores import usual_look
 from ..service.service import Service
 from ..settings import Settings, default_zone, read_settings
@@ -224,6 +225,7 @@ class Running:
         if not self._with_engine:
             return
         if self._surroundings is None:
+            warn_of_plain_connection(self.url)
             await self.service.outages.starting(is_gone, self.settings.terms.lease)
             if self._kinds is not None:
                 await keep_policy(self.store, self._kinds.settings)

@@ -103,13 +103,13 @@ def _about_server(out: Out, url: str) -> list[Check]:
     from ..clock import SystemClock  # noqa: PLC0415
     from ..errors import StoreError  # noqa: PLC0415
     from ..runtime.condition import server_condition  # noqa: PLC0415
-    from .server_checks import about_refusal, about_server  # noqa: PLC0415
+    from .server_checks import about_encryption, about_refusal, about_server  # noqa: PLC0415
     from .session import look, place_of, settings_of  # noqa: PLC0415
     from .store_checks import about_store  # noqa: PLC0415
 
     try:
         server = asyncio.run(server_condition(url, SystemClock()))
-        found = [] if server is None else list(about_server(server, settings_of(out.store)))
+        found = [] if server is None else [*about_server(server, settings_of(out.store)), *about_encryption(url)]
         if server is not None and server.schema:
             found += look(out.store, lambda app: about_store(app, None, server))
     except StoreError as error:

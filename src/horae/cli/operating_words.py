@@ -210,6 +210,11 @@ NOT_DURABLE: Final = Words(
     "断电时,服务器可能丢失已确认的数据:{settings}",
 )
 DURABLE_FIX: Final = Words("turn on or set to 1: {names}", "打开,或设为 1:{names}")
+PLAIN_CONNECTION: Final = Words(
+    "The connection to {host} is not encrypted: passwords and payloads can be read on the way",
+    "与 {host} 的连接未加密:密码和数据可能在传输途中被读取",
+)
+PLAIN_FIX: Final = Words("add {option} to the address of the store", "在存储地址中加上 {option}")
 DUMPED: Final = Words(
     "Backups are made with the server's own tools: {dump}; horae move copies everything into a file",
     "备份使用服务器自带的工具:{dump};horae move 可把全部数据复制到文件",

@@ -11,6 +11,7 @@ from ..errors import Refusal, StoreError
 from ..ports.store import Node
 from ..runtime.choosing import chosen_tolerance
 from ..runtime.condition import ServerCondition
+from ..runtime.plain_connection import plain_connection
 from ..settings import Settings
 from . import operating_words as words
 from .checks import Check, check, plain_words
@@ -18,6 +19,14 @@ from .database import in_bytes
 from .served_store import NOTEWORTHY, filled, off_by, where
 from .signs import fine
 from .words import Words
+
+
+def about_encryption(url: str) -> Iterator[Check]:
+    """A server beyond this machine whose address asks for no TLS."""
+    found = plain_connection(url)
+    if found is not None:
+        fix = filled(words.PLAIN_FIX, option=found.option)
+        yield check("encryption", "warning", words.PLAIN_CONNECTION, fix, host=found.host)
 
 
 def about_server(server: ServerCondition, settings: Settings) -> Iterator[Check]:

@@ -233,7 +233,7 @@ class Runner:
                 FAILURES.log(
                     level, "%s, attempt %d of %s: %s", carried.task.name, run.attempt, run.planned, outcome.error
                 )
-            self._settler.add(Settlement(run.id, run.token, outcome, carried.started, now))
+            self._settler.add(Settlement(run.id, run.token, outcome, carried.started, now), run.owner)
             self.offer_room()
         else:
             self._leave(carried)

@@ -21,6 +21,7 @@ from ..model.run import Run
 from ..ports.store import Agenda
 from ..store_retry import StoreRetry
 from .alarm import Alarm
+from .fair_queue import FairQueue, Queued
 
 HANDFUL: Final = 256
 LONGEST_PAUSE: Final = 1.0
@@ -37,10 +38,10 @@ class Settler:
         self._store = store
         self._alarm = alarm
         self._clock = clock
-        self._ready: deque[Settlement] = deque()
+        self._ready = FairQueue()
         self._bell = asyncio.Event()
         self._retry = StoreRetry("settling of ended runs", clock, longest=LONGEST_PAUSE)
-        self._hands: list[deque[Settlement]] = []
+        self._hands: list[deque[Queued]] = []
         """What is being recorded, one for each write that is on its way."""
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         """Called after each commit, with the tasks of which something has ended."""
@@ -50,21 +51,22 @@ class Settler:
         """What has ended and is not recorded yet."""
         return len(self._ready) + sum(map(len, self._hands))
 
-    def add(self, settlement: Settlement) -> None:
-        self._ready.append(settlement)
+    def add(self, settlement: Settlement, owner: str = "") -> None:
+        """`owner` is whose run it was: batches take owners in turn."""
+        self._ready.add(Queued(owner, settlement))
         self._bell.set()
 
     def holds(self, run_id: str) -> bool:
         """Whether its end waits here to be recorded."""
-        return any(settlement.run_id == run_id for settlement in chain(*self._hands, self._ready))
+        return any(each.settlement.run_id == run_id for each in chain(*self._hands, self._ready))
 
     async def step(self) -> int:
         """One handful, one commit. What the store could not take stays, first in line: settling twice is harmless."""
-        size = min(HANDFUL, len(self._ready))
-        hand = deque([self._ready.popleft() for _ in range(size)])
+        hand = self._ready.take(HANDFUL)
+        size = len(hand)
         self._hands.append(hand)
         try:
-            await self._record(hand, tuple(hand))
+            await self._record(hand, tuple([each.settlement for each in hand]))
         except AWAY:
             raise
         except Exception:
@@ -73,10 +75,10 @@ class Settler:
             await self._record_singly(hand)
         finally:
             self._hands = [each for each in self._hands if each is not hand]
-            self._ready.extendleft(reversed(hand))
+            self._ready.put_back(hand)
         return size
 
-    async def _record(self, hand: deque[Settlement], batch: tuple[Settlement, ...]) -> None:
+    async def _record(self, hand: deque[Queued], batch: tuple[Settlement, ...]) -> None:
         """The first of those in a hand, which holds none of them any more when this returns."""
         watch = _Watch()
         try:
@@ -88,27 +90,28 @@ class Settler:
             hand.popleft()
         self.on_settled(watch.tasks)
 
-    async def _record_singly(self, hand: deque[Settlement]) -> None:
+    async def _record_singly(self, hand: deque[Queued]) -> None:
         while hand:
             try:
-                await self._record(hand, (hand[0],))
+                await self._record(hand, (hand[0].settlement,))
             except AWAY:
                 raise
             except Exception as error:
                 LOG.exception(
-                    "the end of the run %s cannot be recorded as it is: it has failed instead", hand[0].run_id
+                    "the end of the run %s cannot be recorded as it is: it has failed instead",
+                    hand[0].settlement.run_id,
                 )
                 await self._record_failure(hand, error)
 
-    async def _record_failure(self, hand: deque[Settlement], error: Exception) -> None:
+    async def _record_failure(self, hand: deque[Queued], error: Exception) -> None:
         told = shortened(f"its end could not be recorded: {type(error).__name__}: {error}", ERROR_CHARACTERS)
         plain = told.encode(errors="backslashreplace").decode()
         try:
-            await self._record(hand, (hand[0]._replace(outcome=Failed(plain)),))
+            await self._record(hand, (hand[0].settlement._replace(outcome=Failed(plain)),))
         except AWAY:
             raise
         except Exception:
-            LOG.exception("the run %s cannot be ended at all, and is left as it is", hand[0].run_id)
+            LOG.exception("the run %s cannot be ended at all, and is left as it is", hand[0].settlement.run_id)
             hand.popleft()
 
     async def run(self) -> None:

@@ -59,6 +59,18 @@ _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
         "它曾有记录,但该记录已超出保留的历史范围。",
     ),
 }
+_TOOK_OVER: Final = (
+    "Attempt {attempt} took over from attempt {before}, which was lost: {reason}",
+    "第 {attempt} 次尝试接替了丢失的第 {before} 次:{reason}",
+)
+_RETRIED: Final = (
+    "It was attempt {attempt}, the retry after attempt {before} ended as {state}.",
+    "这是第 {attempt} 次尝试,即第 {before} 次以“{state}”结束后的重试。",
+)
+_NOT_AGAIN: Final = (
+    "It is not run again: the guarantee is at_most_once, and it had started.",
+    "它不会再次运行:保证为 at_most_once,而它已经开始。",
+)
 _WAITS: Final[dict[Stand, tuple[str, str]]] = {
     Stand.HELD: ("an earlier run of the task is still going", "该任务较早的一次运行仍在进行"),
     Stand.ASLEEP: ("the task is paused", "任务已暂停"),
@@ -103,7 +115,7 @@ def _stands_for(entry: Entry, at: datetime) -> bool:
 def _from_rows(facts: Facts, rows: tuple[Run, ...]) -> Explanation:
     run = rows[-1]
     if run.live:
-        return _told(Verdict.RUNNING, runs=rows)
+        return _with(_told(Verdict.RUNNING, runs=rows), _earlier_attempt(rows))
     if run.state is RunState.SKIPPED or run.started is None:
         answer = _told(Verdict.SKIPPED, reason=run.reason or Reason.CANCELLED, runs=rows)
     else:
@@ -111,24 +123,54 @@ def _from_rows(facts: Facts, rows: tuple[Run, ...]) -> Explanation:
     for entry in facts.entries:
         if entry.kind is EntryKind.RETRY and (entry.planned, entry.origin) == (run.planned, run.origin):
             again = _when(facts, entry.due)
-            return answer._replace(
-                english=f"{answer.english} It is tried again at {again}.",
-                chinese=f"{answer.chinese}将于 {again} 再次尝试。",
-            )
+            return _with(answer, (f"It is tried again at {again}.", f"将于 {again} 再次尝试。"))
+    if run.state is RunState.LOST and facts.task.policies.guarantee == "at_most_once":
+        return _with(answer, _NOT_AGAIN)
     return answer
 
 
 def _ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
-    late = f"{(started - run.due).total_seconds():.3f} s"
+    # The first attempt knows the jitter of the occurrence; later ones count from its planned instant.
+    due = rows[0].occurrence_due
+    late = f"{(started - due).total_seconds():.3f} s"
     english, chinese = _SENTENCES[Verdict.RAN]
-    why = ("", "") if run.reason is None else (" " + sentence(run.reason), sentence(run.reason, "zh"))
-    return Explanation(
+    answer = Explanation(
         Verdict.RAN,
-        english.format(state=run.state.value, lateness=late) + why[0],
-        full_width(chinese).format(state=state_word(run.state.value, "zh"), lateness=late) + why[1],
+        english.format(state=run.state.value, lateness=late),
+        full_width(chinese).format(state=state_word(run.state.value, "zh"), lateness=late),
         run.reason,
         rows,
     )
+    why = ("", "") if run.reason is None else (sentence(run.reason), sentence(run.reason, "zh"))
+    return _with(_with(answer, _earlier_attempt(rows)), why)
+
+
+def _earlier_attempt(rows: tuple[Run, ...]) -> tuple[str, str]:
+    """How the attempt before the last one ended, and that the last one took over from it, or was its retry."""
+    run = rows[-1]
+    if run.attempt == 1:
+        return "", ""
+    if len(rows) == 1:
+        return f"It was attempt {run.attempt}.", f"这是第 {run.attempt} 次尝试。"
+    before = rows[-2]
+    facts = {"attempt": run.attempt, "before": before.attempt}
+    if before.state is RunState.LOST:
+        reason = before.reason or Reason.LEASE_LOST
+        english, chinese = _TOOK_OVER
+        return (
+            english.format(**facts, reason=sentence(reason)),
+            chinese.format(**facts, reason=sentence(reason, "zh")),
+        )
+    english, chinese = _RETRIED
+    return (
+        english.format(**facts, state=before.state.value),
+        chinese.format(**facts, state=state_word(before.state.value, "zh")),
+    )
+
+
+def _with(answer: Explanation, more: tuple[str, str]) -> Explanation:
+    english, chinese = more
+    return answer._replace(english=f"{answer.english} {english}".rstrip(), chinese=answer.chinese + chinese)
 
 
 def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime) -> Explanation:

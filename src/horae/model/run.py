@@ -124,8 +124,15 @@ class Run(NamedTuple):
         return f"<run {self.id} {', '.join(parts)}>"
 
     @property
+    def occurrence_due(self) -> datetime:
+        """When the occurrence was due. A later attempt has a due instant of its own, and says nothing of the task's jitter:
+        its occurrence counts from the planned instant."""
+        return self.due if self.attempt == 1 else min(self.planned, self.due)
+
+    @property
     def lateness(self) -> timedelta | None:
-        return None if self.started is None else self.started - self.due
+        """How long after its occurrence was due this attempt started; retries and takeovers are part of it."""
+        return None if self.started is None else self.started - self.occurrence_due
 
 
 def _short(text: str) -> str:

@@ -40,7 +40,7 @@ def triggered_json(
         "trace": trace,
         "origin": str(run.origin),
         "planned": run.planned.isoformat(),
-        "due": run.due.isoformat(),
+        "due": run.occurrence_due.isoformat(),
         "attempt": run.attempt,
     }
     return body if spec.get("say") is None else {**body, "text": spec["say"]}

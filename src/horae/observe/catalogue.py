@@ -48,6 +48,17 @@ STARTS: Final = Metric(
 LATE: Final = Metric(
     "horae_lateness_seconds", "histogram", (), "How long after it was due a run started.", LATENESS, _ONE
 )
+SETTLEMENT_DELAY: Final = Metric(
+    "horae_settlement_delay_seconds",
+    "histogram",
+    (),
+    "How long after a run ended its end was recorded; until then the run counts as running.",
+    LATENESS,
+    _ONE,
+)
+SETTLEMENTS_WAITING: Final = Metric(
+    "horae_settlements_waiting", "gauge", (), "Runs of this process that have ended and are not recorded yet."
+)
 LENGTH: Final = Metric("horae_run_seconds", "histogram", (), "How long a run took, from its start.", LENGTHS, _ONE)
 OUTCOMES: Final = Metric(
     "horae_outcomes_total", "counter", ("state", "reason"), "Runs that ended, by how and why; each attempt counts."
@@ -153,7 +164,21 @@ ENGINE_SEEN: Final = Metric(
 )
 
 METRICS: Final[tuple[Metric, ...]] = (
-    *(STARTS, LATE, LENGTH, OUTCOMES, SKIPPED, GOING, CAPACITY, LEASE_LOSSES, LEASE_LEFT, TAKEOVERS, RECOVERED),
+    *(
+        STARTS,
+        LATE,
+        SETTLEMENT_DELAY,
+        SETTLEMENTS_WAITING,
+        LENGTH,
+        OUTCOMES,
+        SKIPPED,
+        GOING,
+        CAPACITY,
+        LEASE_LOSSES,
+        LEASE_LEFT,
+        TAKEOVERS,
+        RECOVERED,
+    ),
     *(STORE_CALLS, STORE_ERRORS, LAG, REQUESTS, REQUEST_SECONDS, RATE_LIMITED, READERS, DELIVERIES, BUILD),
     *(STORE_UP, TASKS, QUEUE, HEAD_AGE, NODES, OFFSET, UNSEALED, ENGINE_SEEN),
 )

@@ -36,12 +36,14 @@ def observed(store: Keeping, figures: Figures, clock: Clock, terms: Terms) -> Ke
 class _Observed:
     def __init__(self, store: Keeping, figures: Figures, clock: Clock, terms: Terms) -> None:
         self._store = store
+        self._clock = clock
         self._steady = clock.steady
         self._self_stop = terms.self_stop.total_seconds()
         self._calls = figures.histogram(catalogue.STORE_CALLS)
         self._errors = figures.counter(catalogue.STORE_ERRORS)
         self._starts = figures.counter(catalogue.STARTS)
         self._late = figures.histogram(catalogue.LATE)
+        self._settlement_delay = figures.histogram(catalogue.SETTLEMENT_DELAY)
         self._length = figures.histogram(catalogue.LENGTH)
         self._outcomes = figures.counter(catalogue.OUTCOMES)
         self._skipped = figures.counter(catalogue.SKIPPED)
@@ -132,6 +134,10 @@ class _Observed:
             return change
 
         stale = await self._timed(("settle",), self._store.settle(batch, seen))
+        recorded = self._clock.now()
+        for report in batch:
+            if report.run_id not in stale:
+                self._settlement_delay.add((recorded - report.ended).total_seconds())
         self._ended(change for run_id, change in changes.items() if run_id not in stale)
         return stale
 

@@ -25,6 +25,7 @@ from .choosing import chosen_wake
 from .house import callback_key, make_service
 from .kinds import Kinds
 from .observing import looking_of
+from .plain_connection import warn_of_plain_connection
 from .ringing import Ringing
 from .steward import Steward
 from .stores import make_store, make_wakeup
@@ -54,6 +55,7 @@ async def opened_service(
 
     try:
         await store.open()
+        warn_of_plain_connection(url)
         yield make_service(url, store, clock, zone, Kinds(settings), told), clock
     finally:
         ringing.close()

@@ -70,6 +70,8 @@ def tell_of_engine(observer: Observer, engine: Engine, capacity: int) -> None:
     """What can only be asked of the engine itself."""
     figures, runner, lease = observer.figures, engine.runner, engine.lease
     figures.gauge(catalogue.GOING).is_(lambda: runner.going)
+    settler = engine.settler
+    figures.gauge(catalogue.SETTLEMENTS_WAITING).is_(lambda: settler.waiting)
     figures.gauge(catalogue.CAPACITY).is_(lambda: capacity)
     figures.gauge(catalogue.LEASE_LEFT).is_(lambda: max(0.0, lease.left))
 

@@ -167,11 +167,16 @@ def an_engine(
 
 
 async def add(
-    store: object, schedule: Schedule | datetime, now: datetime, lane: str | None = None, **chosen: Any
+    store: object,
+    schedule: Schedule | datetime,
+    now: datetime,
+    lane: str | None = None,
+    owner: str = OWNER,
+    **chosen: Any,
 ) -> Task:
     """A task for the obedient target; an instant means: once, then."""
     when = Once(at=schedule) if isinstance(schedule, datetime) else schedule
-    draft = Draft(OWNER, "stub", when, Target("stub", "{}"), "{}", policies_for(when, chosen), lane=lane)
+    draft = Draft(owner, "stub", when, Target("stub", "{}"), "{}", policies_for(when, chosen), lane=lane)
     change = plan(draft, named("tsk", now, next(_numbers).to_bytes(ENTROPY)), now)
     await as_store(store).add([change])
     assert change.task is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -191,7 +191,66 @@ def test_the_rows_that_the_answer_rests_on() -> None:
     world.settle(Succeeded())
     answer = why(world, hour(13))
     assert [run.attempt for run in answer.runs] == [1, 2]
-    assert answer.english == "It ran: succeeded, 0.000 s after it was due."
+    assert answer.english == (
+        "It ran: succeeded, 60.000 s after it was due. It was attempt 2, the retry after attempt 1 ended as failed."
+    )
+    assert answer.chinese == "它运行了:成功,比到期晚 60.000 s。这是第 2 次尝试,即第 1 次以“失败”结束后的重试。"
+
+
+def taken_over() -> World:
+    world = World().claim_at(hour(13))
+    world.later(timedelta(seconds=8)).die()
+    return world.claim_at(hour(13) + timedelta(seconds=8.02))
+
+
+def test_lateness_of_a_takeover_counts_from_the_planned_instant() -> None:
+    world = taken_over()
+    world.settle(Succeeded())
+    answer = why(world, hour(13))
+    assert answer.runs[-1].lateness == timedelta(seconds=8.02)
+    assert answer.english == (
+        "It ran: succeeded, 8.020 s after it was due. Attempt 2 took over from attempt 1, which was lost: "
+        + sentence(Reason.LEASE_LOST)
+    )
+    assert answer.chinese == (
+        "它运行了:成功,比到期晚 8.020 s。第 2 次尝试接替了丢失的第 1 次:" + sentence(Reason.LEASE_LOST, "zh")
+    )
+
+
+def test_running_takeover_says_from_which_attempt() -> None:
+    answer = why(taken_over(), hour(13))
+    assert answer.verdict is Verdict.RUNNING
+    assert answer.english.startswith("It is running now. Attempt 2 took over from attempt 1, which was lost: ")
+
+
+def test_lateness_of_a_retry_counts_the_jitter_of_the_first_attempt_as_on_time() -> None:
+    world = World(Every(interval=HOUR, jitter=timedelta(minutes=30)), retry=Retry(2, HOUR))
+    entry = world.facts.entries[0]
+    assert entry.due > entry.planned
+    world.claim_at(entry.due)
+    world.fail(retry_after=MINUTE)
+    world.claim_at(entry.due + MINUTE)
+    world.settle(Succeeded())
+    assert why(world, entry.planned).english.startswith("It ran: succeeded, 60.000 s after it was due.")
+
+
+def test_attempt_whose_forerunners_are_forgotten_says_its_number() -> None:
+    world = taken_over()
+    world.settle(Succeeded())
+    del world.runs[min(world.runs, key=lambda run_id: world.runs[run_id].attempt)]
+    assert why(world, hour(13)).english == "It ran: succeeded, 8.020 s after it was due. It was attempt 2."
+
+
+def test_lost_run_under_at_most_once_says_that_it_is_not_run_again() -> None:
+    world = World(guarantee="at_most_once").claim_at(hour(13))
+    world.start(world.going)
+    world.release()
+    answer = why(world, hour(13))
+    assert answer.english.endswith(
+        sentence(Reason.RELEASED) + " It is not run again: the guarantee is at_most_once, and it had started."
+    )
+    assert "它不会再次运行" in answer.chinese
+    assert "guarantee is at_most_once" in sentence(Reason.RELEASED)
 
 
 def test_a_retry_that_is_still_to_come() -> None:

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-import asyncpg
-
 from ...model.change import Facts, SettleDecision
 from ...model.entry import Entry
 from ...model.outcome import Settlement, Succeeded
@@ -93,11 +91,7 @@ class FewCarrier(Carrier):
 
 async def _write(link: Link, values: list[object]) -> bool:
     """False where nothing was written."""
-    try:
-        ((written,),) = await link.query("settle_few", *values)
-    except asyncpg.DivisionByZeroError:
-        # That is how the statement says that fewer were as they had been seen.
-        return False
+    ((written,),) = await link.query("settle_few", *values)
     return bool(written)
 
 

@@ -58,7 +58,7 @@ def occasion_of(invocation: Invocation) -> Occasion:
         invocation.trace,
         run.attempt,
         run.planned,
-        run.due,
+        run.occurrence_due,
         run.started or run.claimed or run.due,
         run.planned if span is None else span.first,
         run.planned if span is None else span.last,

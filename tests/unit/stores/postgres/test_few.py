@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -231,6 +232,53 @@ def test_what_changed_since_it_was_seen_is_settled_the_long_way(
         assert await store.check() == ()
 
     played(new_schema(postgres_server), scene)
+
+
+ONE_VERSION: Final = "UPDATE {schema}.standings SET version = version + 1 WHERE task = 1"
+
+
+async def settle_after(store: PostgresStore, server: PostgresServer, statement: str) -> None:
+    """Two runs are settled after another session has changed what they were decided on."""
+    await store.join(a_node())
+    await keep(store, *lone(2))
+    claim = await claimed(store)
+    assert await settled(store, claim.runs, between(server, store, statement)) == frozenset()
+    assert await store.check() == ()
+
+
+@pytest.mark.parametrize("statement", [VERSION, ONE_VERSION], ids=["all changed", "one changed"])
+def test_settlement_that_loses_a_race_leaves_no_error_in_the_log_of_the_server(
+    postgres_server: PostgresServer, statement: str
+) -> None:
+    seen = len(postgres_server.log())
+    played(new_schema(postgres_server), partial(settle_after, server=postgres_server, statement=statement))
+    assert "ERROR" not in postgres_server.log()[seen:]
+
+
+async def settle_while_locked(store: PostgresStore) -> None:
+    """Another session changes one of two tasks and commits while the settlement waits for its lock."""
+    await store.join(a_node())
+    tasks = lone(2)
+    await keep(store, *tasks)
+    claim = await claimed(store)
+    async with connected(store) as rival:
+        await rival.execute("BEGIN")
+        await rival.execute(
+            "UPDATE standings SET version = version + 1 WHERE task = (SELECT seq FROM tasks WHERE id = $1)", tasks[1].id
+        )
+        waiting = asyncio.ensure_future(settled(store, claim.runs))
+        while not await rival.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            pass
+        await rival.execute("COMMIT")
+    assert await waiting == frozenset()
+    assert {(await facts_of(store, task)).standing.state for task in tasks} == {TaskState.COMPLETED}
+    assert await store.check() == ()
+
+
+def test_settlement_that_waits_for_a_change_writes_nothing_over_it(postgres_server: PostgresServer) -> None:
+    seen = len(postgres_server.log())
+    played(new_schema(postgres_server), settle_while_locked)
+    assert "ERROR" not in postgres_server.log()[seen:]
 
 
 def test_what_is_only_put_on_the_agenda_is_seen_by_the_version(postgres_server: PostgresServer) -> None:

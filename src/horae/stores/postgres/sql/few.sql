@@ -100,8 +100,10 @@ SELECT
 FROM @standings WHERE task = ANY ((SELECT $1::text::bigint[])::bigint[])
 
 -- name: settle_few
--- All of them, or nothing: an error where somebody has changed one of the tasks. In the order of their numbers, so that two
--- who want the same tasks never wait for each other.
+-- All of them, or none: nothing is written where another transaction has changed one of the tasks, and the answer is 0.
+-- The standings are locked first, in the order of their numbers, so that two transactions never deadlock on the same tasks;
+-- a task that changed meanwhile has another version and is not among the locked ones. Every change of a run raises the
+-- version of its task, so the rows in going need no lock of their own.
 WITH
   one AS MATERIALIZED (
     SELECT * FROM unnest(
@@ -109,18 +111,23 @@ WITH
       $6::text::integer[], $7::text::text[], $8::text::text[], $9::text::smallint[], $18::text::bigint[]
     ) AS each (task, id, task_id, started, ended, spot, result, last_result, goes_on, version)
   ),
-  sure AS MATERIALIZED (
-    SELECT * FROM one
+  locked AS MATERIALIZED (
+    SELECT standings.task FROM one
+    JOIN @standings ON standings.task = one.task AND standings.version = one.version
+    JOIN @going ON going.id = one.id
     WHERE NOT EXISTS (SELECT 1 FROM @lanes WHERE seats IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM @barred)
-    ORDER BY task
+    ORDER BY standings.task
+    FOR NO KEY UPDATE OF standings
+  ),
+  sure AS MATERIALIZED (
+    SELECT * FROM one WHERE (SELECT count(*) FROM locked) = (SELECT count(*) FROM one AS wanted)
   ),
   stood AS (
     UPDATE @standings SET
       version = standings.version + 1, state = CASE WHEN sure.goes_on IS NULL THEN 'completed' ELSE standings.state END,
       failures = 0, last_end = sure.ended, last_result = sure.last_result,
       ended = CASE WHEN sure.goes_on IS NULL THEN sure.ended ELSE standings.ended END
-    FROM sure WHERE standings.task = sure.task AND standings.version = sure.version
-    RETURNING 1
+    FROM sure WHERE standings.task = sure.task
   ),
   gone AS (
     DELETE FROM @going USING sure WHERE going.id = sure.id
@@ -156,7 +163,4 @@ WITH
     ) AS event (step, kind, run_id), mine
     WHERE $16 IS NULL AND (step = 0 OR goes_on IS NULL)
   )
-SELECT
-  (SELECT count(*) FROM sure) / (
-    (SELECT count(*) FROM stood) = (SELECT count(*) FROM sure) AND (SELECT count(*) FROM gone) = (SELECT count(*) FROM sure)
-  )::integer
+SELECT count(*) FROM sure

@@ -1,0 +1,75 @@
+"""Lateness of a run that was taken over or retried: counted from the instant at which its occurrence was due."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.operating.deployment import Deployment
+
+APP = """
+import os
+from datetime import timedelta
+
+from horae import Context, Horae, Retry
+
+app = Horae()
+
+
+@app.task
+def kills_its_process_once(context: Context) -> str:
+    if context.attempt == 1:
+        os._exit(9)
+    return str(context.lateness.total_seconds())
+
+
+@app.task
+def asks_for_another_try(context: Context) -> str:
+    if context.attempt == 1:
+        raise Retry(after=timedelta(seconds=1))
+    return str(context.lateness.total_seconds())
+"""
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[Deployment]:
+    made = Deployment(tmp_path)
+    made.write("jobs.py", APP)
+    yield made
+    made.end()
+
+
+def last_run(deployment: Deployment, function: str) -> dict[str, Any]:
+    """The attempt that succeeded, as `horae runs` tells of it."""
+    deployment.ok("add", "now", "--function", function, "--name", function)
+    up = deployment.up("jobs.py", "--verbose").ready()
+    up.expect("succeeded")
+    run: dict[str, Any] = deployment.answer("runs", function)[0]
+    return run
+
+
+@pytest.mark.parametrize(
+    ("function", "english", "chinese"),
+    [
+        ("kills_its_process_once", "Attempt 2 took over from attempt 1, which was lost: ", "第 2 次尝试接替了丢失的第 1 次:"),
+        ("asks_for_another_try", "It was attempt 2, the retry after attempt 1 ended as failed.", "这是第 2 次尝试"),
+    ],
+)  # fmt: skip
+def test_lateness_counts_from_the_planned_instant(
+    deployment: Deployment, function: str, english: str, chinese: str
+) -> None:
+    run = last_run(deployment, function)
+    due, started = (datetime.fromisoformat(run[name]) for name in ("planned", "started"))
+    late = (started - due).total_seconds()
+    assert run["attempt"] == 2
+    assert late > 0.1
+    assert run["lateness_ms"] == pytest.approx(1000 * late, abs=1)
+    assert float(run["result"]) == pytest.approx(late, abs=0.05)
+    said = deployment.ok("why", run["id"])
+    assert f"{late:.3f} s after it was due" in said
+    assert english in " ".join(said.split())
+    assert chinese in deployment.ok("why", run["id"], "--lang", "zh")

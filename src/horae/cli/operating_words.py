@@ -191,8 +191,8 @@ NOT_DURABLE: Final = Words(
 )
 DURABLE_FIX: Final = Words("turn on or set to 1: {names}", "打开,或设为 1:{names}")
 DUMPED: Final = Words(
-    "Backups are made with the server's own tools: {dump}; horae move copies everything into a file",
-    "备份使用服务器自带的工具:{dump};horae move 可把全部数据复制到文件",
+    "Backups are made with the server's own tools: {dump}; horae move FROM_URL sqlite:///FILE copies everything into a file",
+    "备份使用服务器自带的工具:{dump};horae move 来源 sqlite:///文件 可把全部数据复制到文件",
 )
 CLOCKS_AGREE: Final = Words("This machine's clock and the server's agree within {by}", "本机时钟与服务器时钟相差 {by}")
 CLOCK_IS_OFF: Final = Words("Against the server's, {off}; nodes correct for it", "与服务器相比,{off};节点会自行校正")

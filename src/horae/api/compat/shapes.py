@@ -77,7 +77,7 @@ _RUN: Final[dict[str, Schema]] = {
     "started_at": _INSTANT,
     "finished_at": _MAYBE_INSTANT,
     "error": _MAYBE,
-    "result": _OBJECT,
+    "result": {},
 }
 _SCHEDULE: Final[dict[str, Schema]] = {
     "uuid": _TEXT,

@@ -24,7 +24,10 @@ ENDS: Final = Words("Ends", "结束")
 NO_TASKS: Final = Words("none yet", "还没有")
 COUNTED: Final = Words("{total}: {states}", "{total} 个:{states}")
 PRECISE: Final = Words("priority queue · wakes by timer, precise (<100 ms)", "优先队列 · 定时器唤醒,精确(<100 毫秒)")
-POLLING: Final = Words("polling every {seconds} s ({said})", "每 {seconds} 秒轮询一次({said})")
+POLLING: Final = Words(
+    "polling every {seconds} s ({said}), not recommended · up to {seconds} s late",
+    "每 {seconds} 秒轮询一次({said}),不推荐 · 最多迟 {seconds} 秒",
+)
 QUEUED: Final = Words("{number} queued", "{number} 个排队")
 NEXT: Final = Words("next {at} ({ahead}) {name}", "下一个 {at}({ahead}){name}")
 NOTHING_NEXT: Final = Words("nothing to come", "没有待执行的任务")

@@ -32,7 +32,10 @@ _VIA: Final = "metrics"
 
 
 def begin_log(settings: Settings) -> None:
-    begin_logging(str(settings.value("log")), str(settings.value("log_level")))
+    file = settings.value("log_file")
+    begin_logging(
+        str(settings.value("log")), str(settings.value("log_level")), file=None if file is None else str(file)
+    )
 
 
 def make_observer(process: Process, clock: Clock) -> Observer:

@@ -198,6 +198,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "`horae up` 和 `horae worker` 写到标准错误的日志格式:text 或 json",
     ),
     Setting(
+        "log_file",
+        ("HORAE_LOG_FILE",),
+        "text",
+        None,
+        "A file that receives the log lines too, beside standard error; log rotation is noticed",
+        "除标准错误外,同时写入日志的文件;可识别日志轮转",
+    ),
+    Setting(
         "log_level",
         ("HORAE_LOG_LEVEL",),
         "text",

@@ -240,7 +240,7 @@ def test_options_are_told_part_by_part() -> None:
     whole = Options(missed=Missed("all", HOUR, 7), retry=Retry(None, MINUTE, 2.0, HOUR))
     assert options_json(whole) == {
         "missed": {"mode": "all", "within": "PT1H", "limit": 7},
-        "retry": {"attempts": None, "backoff": "PT1M", "factor": 2.0, "max": "PT1H"},
+        "retry": {"attempts": None, "backoff": "PT1M", "factor": 2.0, "max": "PT1H", "jitter": "full"},
     }
 
 

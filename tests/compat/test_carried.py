@@ -92,7 +92,7 @@ def test_the_orchestrator_is_called_as_the_document_says(tmp_path: Path) -> None
         assert (done["enabled"], done["next_run_at"], done["locked_by"]) == (False, None, None)
         (run,) = (await here.ada.get(f"{path}/runs")).body
         assert (run["status"], run["error"]) == ("success", None)
-        assert run["result"]["body"] == {"reply": "hi"}
+        assert run["result"] == {"reply": "hi"}
         assert headers["x-trace-id"] == run["trace_id"]
 
     played(tmp_path, scene)
@@ -138,7 +138,15 @@ def test_those_who_listen_hear_of_a_schedule_with_the_fields_of_the_document(tmp
         health = (await here.ada.get("/api/health/scheduler")).body
         assert health == {
             "healthy": True,
-            "scheduler": {"isRunning": True, "queueSize": 0, "nextExecution": None, "tasksInQueue": []},
+            "scheduler": {
+                "isRunning": True,
+                "queueSize": 0,
+                "nextExecution": None,
+                "tasksInQueue": [],
+                "activeTasks": 0,
+                "waitingForNode": 0,
+                "waitingForLane": 0,
+            },
         }
 
     played(tmp_path, scene)

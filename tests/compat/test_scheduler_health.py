@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from horae.lifecycle.fire import fire
+from horae.lifecycle.start import Claimant
+from horae.model.change import Change, Facts
+from horae.model.entry import Entry
+from horae.model.principal import Principal
+from horae.model.task import Target
+from horae.ports.store import STANDARD_TERMS
+from horae.service.wishes import Wish
+from horae.testing.factories import NODE
+
 from .stage import Stage, played
 from .test_schedules import made
 
 PATH: Final = "/api/health/scheduler"
+UNTOLD: Final = {"activeTasks": None, "waitingForNode": None, "waitingForLane": None}
 
 
 def test_without_a_token_it_says_only_whether_it_runs() -> None:
     async def scene(here: Stage) -> None:
         await made(here)
-        nothing: dict[str, Any] = {"queueSize": None, "nextExecution": None, "tasksInQueue": []}
+        nothing: dict[str, Any] = {"queueSize": None, "nextExecution": None, "tasksInQueue": [], **UNTOLD}
         answer = await here.nobody.get(PATH)
         assert answer.status == 200
         assert answer.body == {"healthy": False, "scheduler": {"isRunning": False, **nothing}}
@@ -41,6 +52,9 @@ def test_with_a_token_it_tells_of_ones_own_queue() -> None:
                 "queueSize": 2,
                 "nextExecution": "2026-03-01T12:05:00.000Z",
                 "tasksInQueue": [soon["uuid"], late["uuid"]],
+                "activeTasks": 2,
+                "waitingForNode": 0,
+                "waitingForLane": 0,
             },
         }
         assert (await here.bob.get(PATH)).body["scheduler"] == {
@@ -48,6 +62,9 @@ def test_with_a_token_it_tells_of_ones_own_queue() -> None:
             "queueSize": 0,
             "nextExecution": None,
             "tasksInQueue": [],
+            "activeTasks": 0,
+            "waitingForNode": 0,
+            "waitingForLane": 0,
         }
         # The operator sees the whole of it.
         assert (await here.root.get(PATH)).body["scheduler"]["queueSize"] == 2
@@ -86,3 +103,39 @@ def test_to_an_agent_it_says_only_whether_it_runs() -> None:
         assert answer.body["scheduler"]["tasksInQueue"] == []
 
     played(scene)
+
+
+async def _entries_without_a_node(here: Stage) -> None:
+    await here.node()
+    for number in range(2):
+        wish = Wish(f"report {number}", "now", Target("function", '{"name": "jobs.report"}'))
+        await here.service.tasks.create(Principal("ada"), wish)
+    listed = await made(here, scheduledTime="2026-03-01T13:00:00Z")
+    claimant = Claimant(NODE, here.clock.now(), STANDARD_TERMS.poll_ceiling, frozenset())
+
+    def decide(facts: Facts, entry: Entry, token: int) -> Change:
+        return fire(facts, entry, token, claimant)
+
+    await here.service.store.claim_due(claimant.now, NODE, 10, decide)
+    told = (await here.ada.get(PATH)).body["scheduler"]
+    assert (told["queueSize"], told["tasksInQueue"]) == (1, [listed["uuid"]])
+    assert (told["activeTasks"], told["waitingForNode"], told["waitingForLane"]) == (3, 2, 0)
+
+
+def test_what_no_node_can_run_is_counted_beside_the_queue() -> None:
+    played(_entries_without_a_node)
+
+
+async def _entries_without_a_seat(here: Stage) -> None:
+    await here.service.lanes.limit(Principal("ada"), "printer", 1)
+    for number in range(3):
+        wish = Wish(f"print {number}", "now", Target("event", "{}"), lane="printer")
+        await here.service.tasks.create(Principal("ada"), wish)
+    await here.claim()
+    told = (await here.ada.get(PATH)).body["scheduler"]
+    assert told["queueSize"] == len(told["tasksInQueue"]) == 0
+    assert (told["activeTasks"], told["waitingForLane"]) == (3, 2)
+
+
+def test_what_waits_for_its_lane_is_counted_beside_the_queue() -> None:
+    played(_entries_without_a_seat)

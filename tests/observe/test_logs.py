@@ -154,3 +154,30 @@ def test_nothing_warns_of_the_way_lines_are_made(heard: io.StringIO) -> None:
         begin_logging("json", "debug", heard)
         logging.getLogger("horae").error("a %s", "b", extra={"more": {1, 2}})
     assert lines(heard)[0]["event"] == "a b"
+
+
+@pytest.mark.parametrize("manner", ["text", "json"])
+def test_a_log_file_has_the_lines_of_standard_error_and_survives_rotation(
+    heard: io.StringIO, tmp_path: Path, manner: str
+) -> None:
+    file = tmp_path / "horae.log"
+    begin_logging(manner, "info", heard, str(file))
+    log = logging.getLogger("horae")
+    log.warning("before %s", TOKEN)
+    file.rename(tmp_path / "horae.log.1")
+    log.warning("after")
+
+    begin_logging(manner, "info", heard)
+    log.warning("to standard error alone")
+
+    rotated, fresh = (tmp_path / "horae.log.1").read_text(), file.read_text()
+    assert (rotated.count("\n"), fresh.count("\n"), heard.getvalue().count("\n")) == (1, 1, 3)
+    assert "before" in rotated
+    assert "f9f9" not in rotated
+    assert "after" in fresh
+
+
+def test_a_log_file_without_its_folder_is_refused(heard: io.StringIO, tmp_path: Path) -> None:
+    with pytest.raises(InvalidTask) as refusal:
+        begin_logging("text", "info", heard, str(tmp_path / "absent" / "horae.log"))
+    assert refusal.value.code == "log_file_unusable"

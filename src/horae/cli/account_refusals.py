@@ -19,9 +19,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "contexts_unreadable": Entry(
         InvalidTask,
         "{path} cannot be read ({problem}).",
-        "Move it away and log in again with 'horae login'.",
+        "Move it away and log in again with 'horae login URL'.",
         "无法读取 {path}({problem})。",
-        "请将其移走,然后用“horae login”重新登录。",
+        "请将其移走,然后用“horae login 地址”重新登录。",
     ),
     "no_such_context": Entry(
         NotFound,

@@ -40,8 +40,8 @@ USING: Final = Words("Commands go to {server} now (context {name}).", "命令现
 USING_NONE: Final = Words("Commands go to a store again.", "命令重新使用存储。")
 CONTEXT_GONE: Final = Words("Forgot {name} and its token.", "已删除 {name} 及其令牌。")
 TOKEN_STAYS: Final = Words(
-    "The token itself is still valid: 'horae token revoke' ends it.",
-    "令牌本身仍然有效:“horae token revoke”可将其作废。",
+    "The token itself is still valid: 'horae token revoke TOKEN' ends it.",
+    "令牌本身仍然有效:“horae token revoke 令牌”可将其作废。",
 )
 
 # --- tokens ------------------------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ WORK: Final[OptionGroup] = {
 }
 PLACE: Final[OptionGroup] = {
     "zone": (str | None, typer.Option(None, "--zone", "--tz", help="Where WHEN names no zone: Europe/Berlin.")),
-    "lane": (str | None, typer.Option(None, "--lane", help="At most so many at once: see 'horae lane'.")),
+    "lane": (str | None, typer.Option(None, "--lane", help="At most so many at once: see 'horae lane NAME LIMIT'.")),
     "label": (list[str] | None, typer.Option(None, "--label", metavar="K=V", help="To find it again; repeatable.")),
 }
 POLICIES: Final[OptionGroup] = {

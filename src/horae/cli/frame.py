@@ -36,7 +36,7 @@ _SERVER: Final = typer.Option(
     None,
     "--server",
     metavar="URL",
-    help="A server instead of a store: https://…, or the name of a context. Default: HORAE_SERVER, 'horae login'.",
+    help="A server instead of a store: https://…, or the name of a context. Default: HORAE_SERVER, 'horae login URL'.",
 )
 _EVERYWHERE: Final[OptionGroup] = {
     "store": (str | None, _STORE),

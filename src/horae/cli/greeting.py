@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..app import Horae
 from ..choices import Language
+from ..engine.settings import EngineSettings
 from ..model.change import Facts
 from ..model.task import TaskState
 from ..runtime import sqlite_path
@@ -27,6 +28,7 @@ from .width import padded
 from .words import Words
 
 _LABEL = 10
+_PRECISION_MS = 100
 
 
 class Start(NamedTuple):
@@ -69,12 +71,22 @@ def start_json(start: Start) -> dict[str, Any]:
         "tasks": {state.value: number for state, number in start.tasks.items()},
         "scheduler": {
             "wake": "precise" if app.settings.precise else "poll",
+            **_mechanism(app.settings),
             "queued": start.tasks[TaskState.ACTIVE],
             "next": utc(start.due),
             "next_local": local(start.due, app.zone),
             "next_task": None if start.upcoming is None else start.upcoming.task.name,
         },
     }
+
+
+def _mechanism(settings: EngineSettings) -> dict[str, Any]:
+    """Type, mechanism and precision of the scheduler that has started, for programs that read the start-up line."""
+    if settings.precise:
+        return {"type": "priority_queue", "mechanism": "timer", "precision_ms": _PRECISION_MS, "status": "running"}
+    ceiling = settings.look_every or settings.terms.poll_ceiling
+    late = round(ceiling.total_seconds() * 1000)
+    return {"type": "polling", "mechanism": "interval", "precision_ms": late, "status": "running"}
 
 
 def show_start(out: Out, start: Start) -> None:

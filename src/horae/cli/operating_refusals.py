@@ -97,10 +97,10 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "backup_on_server": Entry(
         InvalidTask,
         "{place} is backed up by the tools of its server, not by Horae.",
-        "Use pg_dump, mariadb-dump or mysqldump: 'horae doctor' prints the command. While no node runs, 'horae move' copies "
+        "Use pg_dump, mariadb-dump or mysqldump: 'horae doctor' prints the command. While no node runs, 'horae move FROM_URL TO_URL' copies "
         "everything into a file.",
         "{place} 由服务器自带的工具备份,而不是由 Horae 备份。",
-        "请使用 pg_dump、mariadb-dump 或 mysqldump:“horae doctor”会给出命令。没有节点运行时,“horae move”可把全部数据复制到文件。",
+        "请使用 pg_dump、mariadb-dump 或 mysqldump:“horae doctor”会给出命令。没有节点运行时,“horae move 来源 目标”可把全部数据复制到文件。",
     ),
     "restore_on_server": Entry(
         InvalidTask,
@@ -127,9 +127,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "bad_backup": Entry(
         InvalidTask,
         "{path} cannot be restored: {problem}",
-        "Give a file that 'horae db backup' wrote; nothing was changed.",
+        "Give a file that 'horae db backup PATH' wrote; nothing was changed.",
         "无法恢复 {path}:{problem}",
-        "请给出由“horae db backup”写出的文件;没有做任何改动。",
+        "请给出由“horae db backup 路径”写出的文件;没有做任何改动。",
     ),
     "node_is_live": Entry(
         Conflict,

@@ -24,7 +24,10 @@ ENDS: Final = Words("Ends", "结束")
 NO_TASKS: Final = Words("none yet", "还没有")
 COUNTED: Final = Words("{total}: {states}", "{total} 个:{states}")
 PRECISE: Final = Words("priority queue · wakes by timer, precise (<100 ms)", "优先队列 · 定时器唤醒,精确(<100 毫秒)")
-POLLING: Final = Words("polling every {seconds} s ({said})", "每 {seconds} 秒轮询一次({said})")
+POLLING: Final = Words(
+    "polling every {seconds} s ({said}), not recommended · up to {seconds} s late",
+    "每 {seconds} 秒轮询一次({said}),不推荐 · 最多迟 {seconds} 秒",
+)
 QUEUED: Final = Words("{number} queued", "{number} 个排队")
 NEXT: Final = Words("next {at} ({ahead}) {name}", "下一个 {at}({ahead}){name}")
 NOTHING_NEXT: Final = Words("nothing to come", "没有待执行的任务")
@@ -216,8 +219,8 @@ PLAIN_CONNECTION: Final = Words(
 )
 PLAIN_FIX: Final = Words("add {option} to the address of the store", "在存储地址中加上 {option}")
 DUMPED: Final = Words(
-    "Backups are made with the server's own tools: {dump}; horae move copies everything into a file",
-    "备份使用服务器自带的工具:{dump};horae move 可把全部数据复制到文件",
+    "Backups are made with the server's own tools: {dump}; horae move FROM_URL sqlite:///FILE copies everything into a file",
+    "备份使用服务器自带的工具:{dump};horae move 来源 sqlite:///文件 可把全部数据复制到文件",
 )
 CLOCKS_AGREE: Final = Words("This machine's clock and the server's agree within {by}", "本机时钟与服务器时钟相差 {by}")
 CLOCK_IS_OFF: Final = Words("Against the server's, {off}; nodes correct for it", "与服务器相比,{off};节点会自行校正")

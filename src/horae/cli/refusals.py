@@ -168,16 +168,16 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "nothing_failed": Entry(
         NotFound,
         "The task '{name}' has no failed run that could be tried again.",
-        "Use 'horae run' for one extra run.",
+        "Use 'horae run NAME' for one extra run.",
         "任务“{name}”没有可以重试的失败运行。",
-        "如需额外运行一次,请使用“horae run”。",
+        "如需额外运行一次,请使用“horae run 名称”。",
     ),
     "no_runs_yet": Entry(
         NotFound,
         "The task '{name}' has not run yet.",
-        "Start it now with 'horae run'.",
+        "Start it now with 'horae run NAME'.",
         "任务“{name}”还没有运行过。",
-        "可以用“horae run”立即运行。",
+        "可以用“horae run 名称”立即运行。",
     ),
     "wait_timed_out": Entry(
         WaitTimedOut,

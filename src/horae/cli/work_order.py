@@ -30,6 +30,7 @@ class WorkOrder:
     seconds: float | None = None
     poll: float | None = None
     batch: int | None = None
+    concurrency: int | None = None
     lease: float | None = None
     number: int = 0
     supervised: bool = False

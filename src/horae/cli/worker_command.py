@@ -29,7 +29,20 @@ def worker(
         help="Look every so many seconds, instead of sleeping to the next due instant.",
     ),
     batch: int | None = typer.Option(
-        None, "--batch", metavar="N", min=1, max=100_000, help="Carry at most so many runs at once. Default: 1024."
+        None,
+        "--batch",
+        metavar="N",
+        min=1,
+        max=100_000,
+        help="Claim at most so many in one transaction. Default: as many as there is room for.",
+    ),
+    concurrency: int | None = typer.Option(
+        None,
+        "--concurrency",
+        metavar="N",
+        min=1,
+        max=100_000,
+        help="Carry at most so many runs at once. Default: 1024.",
     ),
     lease: float | None = LEASE,
     seconds: float | None = SECONDS,
@@ -37,5 +50,6 @@ def worker(
     metrics_port: int | None = METRICS_PORT,
 ) -> None:
     """Run the engine as one of many nodes, until SIGTERM."""
-    order = prepared(out, place, poll=poll, batch=batch, lease=lease, seconds=seconds, verbose=verbose)
+    chosen = {"poll": poll, "batch": batch, "concurrency": concurrency, "lease": lease}
+    order = prepared(out, place, **chosen, seconds=seconds, verbose=verbose)
     run_node(out, order, metrics_port)

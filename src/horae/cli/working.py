@@ -120,7 +120,9 @@ def _numbers(settings: EngineSettings, order: WorkOrder) -> EngineSettings:
     if order.poll is not None:
         settings = replace(settings, precise=False, look_every=timedelta(seconds=order.poll))
     if order.batch is not None:
-        settings = replace(settings, capacity=order.batch)
+        settings = replace(settings, claim_limit=order.batch)
+    if order.concurrency is not None:
+        settings = replace(settings, capacity=order.concurrency)
     if order.lease is not None:
         settings = replace(settings, terms=settings.terms._replace(lease=timedelta(seconds=order.lease)))
     return settings

@@ -45,6 +45,7 @@ class Dispatcher:
         *,
         doubts: Doubts,
         routes: Callable[[], frozenset[str] | None] = lambda: None,
+        claim_limit: int | None = None,
     ) -> None:
         self._store = store
         self._runner = runner
@@ -52,6 +53,7 @@ class Dispatcher:
         self._lease = lease
         self._clock = clock
         self._ceiling = terms.poll_ceiling
+        self._claim_limit = claim_limit
         self._doubts = doubts
         self._doubtful = False
         self._closing = False
@@ -204,8 +206,9 @@ class Dispatcher:
                 left.append(facts.task.id)
             return change
 
+        most = room if self._claim_limit is None else min(room, self._claim_limit)
         try:
-            claim = await self._store.claim_due(claimant.now, claimant.node, room, decide)
+            claim = await self._store.claim_due(claimant.now, claimant.node, most, decide)
         except AWAY:
             # It may have been written all the same, and only its answer got lost.
             self._doubtful = True

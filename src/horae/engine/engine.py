@@ -79,7 +79,15 @@ class Engine:
         self.releaser = Releaser(store, self.alarm, clock)
         doubts = Doubts(store, self.lease, self.runner, self.settler, self.releaser)
         self.dispatcher = Dispatcher(
-            store, self.runner, self.alarm, self.lease, clock, terms, doubts=doubts, routes=routes
+            store,
+            self.runner,
+            self.alarm,
+            self.lease,
+            clock,
+            terms,
+            doubts=doubts,
+            routes=routes,
+            claim_limit=settings.claim_limit,
         )
         self.janitor = Janitor(store, store, clock, settings)
         self._admission = Admission(store, clock, settings, is_gone)

@@ -14,6 +14,8 @@ class EngineSettings:
 
     terms: Terms = STANDARD_TERMS
     capacity: int = 1_024
+    claim_limit: int | None = None
+    """The most entries that one claim takes; by default as many as there is room for. Concurrency is `capacity` alone."""
     grace: timedelta = timedelta(seconds=10)
     precise: bool = True
     keep_for: timedelta = timedelta(days=30)

@@ -30,8 +30,8 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "TZ={value} 只交给命令,与 cron 相同;时间按 {zone} 理解。要改变时间请用 CRON_TZ。",
     ),
     "cron_secret": (
-        "The value of {names} looks like a secret and would be kept in clear: store it with 'horae secret set'.",
-        "{names} 的值像是机密,会以明文保存:请用“horae secret set”保存它。",
+        "The value of {names} looks like a secret and would be kept in clear: store it with 'horae secret set NAME'.",
+        "{names} 的值像是机密,会以明文保存:请用“horae secret set 名称”保存它。",
     ),
     "cron_reserved": (
         "No task may set {names} for a program, or the directory outside of the settings; it runs without them.",

@@ -94,8 +94,7 @@ def _retry_at(facts: Facts, run: Run, outcome: _End, now: datetime) -> datetime 
     if wanted is not None:
         # A target may ask for any time, but not for one that lies back, or that nobody lives to see.
         return now + min(max(wanted, timedelta(0)), LONGEST_BACKOFF)
-    # Full jitter: a share of the longest wait that belongs to the run, so that failures do not march in step.
-    return now + policies.retry.longest_wait(run.tries) * share_of(run.id)
+    return now + policies.retry.wait(run.tries, share_of(run.id))
 
 
 def _tried_again(facts: Facts, run: Run, ended: Run, at: datetime, now: datetime) -> Change:

@@ -16,6 +16,8 @@ Overlap: TypeAlias = Literal["skip", "queue", "queue_all", "replace", "parallel"
 Guarantee: TypeAlias = Literal["at_least_once", "at_most_once"]
 
 MISSED_MODES: Final[tuple[MissedMode, ...]] = ("skip", "latest", "all", "merge")
+RetryJitter: TypeAlias = Literal["full", "none"]
+RETRY_JITTERS: Final[tuple[RetryJitter, ...]] = ("full", "none")
 OVERLAPS: Final[tuple[Overlap, ...]] = ("skip", "queue", "queue_all", "replace", "parallel")
 GUARANTEES: Final[tuple[Guarantee, ...]] = ("at_least_once", "at_most_once")
 
@@ -50,6 +52,8 @@ class Retry:
     backoff: timedelta = timedelta(seconds=60)
     factor: float = 2.0
     max: timedelta = timedelta(hours=1)
+    jitter: RetryJitter = "full"
+    """`full`: a random share of the wait, so that failures do not march in step. `none`: exactly the wait."""
 
     def __post_init__(self) -> None:
         if self.attempts is not None:
@@ -57,9 +61,14 @@ class Retry:
         check_duration("backoff", self.backoff, LONGEST_BACKOFF, least=timedelta(0))
         check_duration("max", self.max, LONGEST_BACKOFF, least=timedelta(0))
         check_number("factor", self.factor, 1, 100, whole=False)
+        check_choice("jitter", self.jitter, RETRY_JITTERS)
+
+    def wait(self, tries: int, share: float) -> timedelta:
+        """The wait after so many tries; `share` is the run's random share for full jitter."""
+        longest = self.longest_wait(tries)
+        return longest * share if self.jitter == "full" else longest
 
     def longest_wait(self, tries: int) -> timedelta:
-        """The wait after so many tries; the real one is a random share of it, so that failures do not march in step."""
         # Beyond 64 doublings every wait is the longest, and floats would overflow.
         seconds = self.backoff.total_seconds() * self.factor ** min(tries - 1, 64)
         return self.max if seconds >= self.max.total_seconds() else timedelta(seconds=seconds)
@@ -122,6 +131,7 @@ def to_json(policies: Policies) -> dict[str, Any]:
             "backoff": _seconds(policies.retry.backoff),
             "factor": policies.retry.factor,
             "max": _seconds(policies.retry.max),
+            "jitter": policies.retry.jitter,
         },
         "give_up_after": policies.give_up_after,
         "timeout": _seconds(policies.timeout),
@@ -138,7 +148,11 @@ def from_json(value: Mapping[str, Any]) -> Policies:
         missed=Missed(missed["mode"], _span(missed["within"]), missed["limit"]),
         overlap=value["overlap"],
         retry=Retry(
-            retry["attempts"], timedelta(seconds=retry["backoff"]), retry["factor"], timedelta(seconds=retry["max"])
+            retry["attempts"],
+            timedelta(seconds=retry["backoff"]),
+            retry["factor"],
+            timedelta(seconds=retry["max"]),
+            retry.get("jitter", ORDINARY.retry.jitter),
         ),
         give_up_after=value["give_up_after"],
         timeout=timedelta(seconds=value["timeout"]),

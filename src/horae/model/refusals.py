@@ -113,9 +113,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "never_fires": Entry(
         InvalidTask,
         "Created now, this schedule has no occurrence left.",
-        "Check its start, end and repeat; `horae explain` shows what it means.",
+        'Check its start, end and repeat; `horae explain "every day at 09:00"` shows what a schedule means.',
         "以现在创建,该计划不会再有任何一次触发。",
-        "请检查它的起止时间和重复次数;`horae explain` 会说明其含义。",
+        '请检查它的起止时间和重复次数;`horae explain "每天9点"` 会说明计划的含义。',
     ),
     "bad_when": Entry(
         InvalidTask,

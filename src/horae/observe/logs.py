@@ -9,6 +9,7 @@ from collections.abc import MutableMapping
 from copy import copy
 from datetime import UTC, datetime
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final, TextIO
 from unicodedata import category
 
@@ -16,6 +17,7 @@ from ..model.refusals import refuse
 from ..schedule.preview import fires_in
 from .ids import bound
 from .masking import masked_text, masked_value
+from .refusals import refuse as refuse_looking
 
 MANNERS: Final = ("text", "json")
 LEVELS: Final = ("debug", "info", "warning", "error")
@@ -26,9 +28,12 @@ _PLAIN: Final = "%(asctime)s %(levelname)s %(message)s"
 _RECORD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-def begin_logging(manner: str, level: str, stream: TextIO | None = None, zone: str = "UTC") -> None:
-    """Everything that this process logs goes here. A word that nobody knows is refused, before anything is begun.
+def begin_logging(
+    manner: str, level: str, stream: TextIO | None = None, *, file: str | None = None, zone: str = "UTC"
+) -> None:
+    """Everything that this process logs goes here. An unknown format or level is refused, before anything is begun.
 
+    `file` receives the same lines beside the stream; it is opened anew when a log rotation has moved it away.
     `zone` is that of all times in a log for people; a log for programs is in UTC.
     """
     manner, level = manner.strip().lower(), level.strip().lower()
@@ -38,15 +43,30 @@ def begin_logging(manner: str, level: str, stream: TextIO | None = None, zone: s
         raise refuse("bad_choice", name="log_level", value=level, allowed=", ".join(LEVELS))
     if manner == "json" and find_spec("structlog") is None:
         raise refuse("missing_part", library="structlog", extra="observe")
-    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
-    handler.setFormatter(_json_lines() if manner == "json" else TextLines(_PLAIN, zone))
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr if stream is None else stream)]
+    if file:
+        handlers.append(_log_file(file))
+    for handler in handlers:
+        handler.setFormatter(_json_lines() if manner == "json" else TextLines(_PLAIN, zone))
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
-    root.addHandler(handler)
+        if isinstance(old, logging.FileHandler):
+            old.close()
+    for handler in handlers:
+        root.addHandler(handler)
     # What libraries say in detail is theirs, and may hold what came over the wire.
     root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
     logging.getLogger(OURS).setLevel(level.upper())
+
+
+def _log_file(path: str) -> logging.Handler:
+    from logging.handlers import WatchedFileHandler  # noqa: PLC0415 - most processes have no log file
+
+    try:
+        return WatchedFileHandler(Path(path).expanduser(), encoding="utf-8")
+    except OSError as error:
+        raise refuse_looking("log_file_unusable", path=path, problem=error.strerror or type(error).__name__) from None
 
 
 class TextLines(logging.Formatter):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import Conflict, NotAuthenticated, NotFound, Refusal
+from ..errors import Conflict, InvalidTask, NotAuthenticated, NotFound, Refusal
 from ..model.refusals import Entry, refusal
 
 CATALOGUE: Final[dict[str, Entry]] = {
@@ -28,6 +28,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Choose another one with --metrics-port or HORAE_METRICS_PORT, or metrics_host.",
         "无法在 {host} 的端口 {port} 显示指标:{problem}。",
         "请用 --metrics-port、HORAE_METRICS_PORT 或 metrics_host 另选。",
+    ),
+    "log_file_unusable": Entry(
+        InvalidTask,
+        "The log file {path} cannot be written: {problem}.",
+        "Make its folder, or choose another file with log_file (HORAE_LOG_FILE).",
+        "无法写入日志文件 {path}:{problem}。",
+        "请先建立其目录,或用 log_file(HORAE_LOG_FILE)另选文件。",
     ),
     "metrics_need_token": Entry(
         NotAuthenticated,

@@ -33,10 +33,12 @@ _VIA: Final = "metrics"
 
 
 def begin_log(settings: Settings, zone: str | None = None, *, failures: bool = True) -> None:
-    """`zone` is that of a log for people. Without `failures`, that log leaves out runs that failed: whoever asks for it
-    tells of each of them in a line of its own."""
-    manner = str(settings.value("log"))
-    begin_logging(manner, str(settings.value("log_level")), zone=zone or "UTC")
+    """`zone` is that of a log for people. Without `failures`, that log leaves out runs that failed: the caller shows each of
+    them in a line of its own."""
+    manner, file = str(settings.value("log")), settings.value("log_file")
+    begin_logging(
+        manner, str(settings.value("log_level")), file=None if file is None else str(file), zone=zone or "UTC"
+    )
     quiet = not failures and manner.strip().lower() == "text"
     logging.getLogger(RUNS).setLevel(logging.ERROR if quiet else logging.NOTSET)
 

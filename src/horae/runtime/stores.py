@@ -15,7 +15,7 @@ from ..stores.masking import has_secret as has_secret  # noqa: PLC0414 - shown h
 from ..stores.masking import masked as masked  # noqa: PLC0414
 
 DEFAULT_STORE: Final = "sqlite:///horae.db"
-_WITHOUT_A_RING: Final = ("mysql:", "mariadb:")
+_MYSQL: Final = ("mysql:", "mariadb:")
 _LOOK_EVERY: Final = timedelta(seconds=1)
 
 
@@ -42,7 +42,7 @@ def make_store(url: str) -> Keeping:
         from ..stores.postgres import PostgresStore  # noqa: PLC0415
 
         return PostgresStore(url)
-    if url.startswith(_WITHOUT_A_RING):
+    if url.startswith(_MYSQL):
         from ..stores.mysql import MySQLStore  # noqa: PLC0415
 
         return MySQLStore(url)
@@ -59,6 +59,10 @@ def make_wakeup(url: str, *, precise: bool) -> Wakeup:
         from ..stores.postgres.ring import NotifyRing  # noqa: PLC0415
 
         return NotifyRing(url)
+    if precise and url.startswith(_MYSQL):
+        from ..stores.mysql.ring import LockRing  # noqa: PLC0415
+
+        return LockRing(url)
     path = sqlite_path(url)
     if path is None or not precise or os.name != "posix":
         return NoRing()
@@ -68,8 +72,8 @@ def make_wakeup(url: str, *, precise: bool) -> Wakeup:
 
 
 def usual_look(url: str) -> timedelta | None:
-    """How often the agenda is looked at where processes that share a store cannot ring each other; None: they can."""
-    return _LOOK_EVERY if url.startswith(_WITHOUT_A_RING) else None
+    """How often the agenda is looked at where a wake-up from another process may get lost; None: at the poll ceiling."""
+    return _LOOK_EVERY if url.startswith(_MYSQL) else None
 
 
 def sqlite_path(url: str) -> str | None:

@@ -11,9 +11,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "bad_token": Entry(
         NotAuthenticated,
         "This token is not valid here.",
-        "Give a token that has neither expired nor been revoked; 'horae token make' makes one.",
+        "Give a token that has neither expired nor been revoked; 'horae token make NAME' makes one.",
         "此令牌在这里无效。",
-        "请提供未过期且未被撤销的令牌;可用“horae token make”创建。",
+        "请提供未过期且未被撤销的令牌;可用“horae token make 名称”创建。",
     ),
     "not_for_agents": Entry(
         NotAllowed,
@@ -158,9 +158,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "life_too_long": Entry(
         InvalidTask,
         "An agent's task must end within {most}, and this one does not.",
-        "Let it end by '{until}' at the latest: 'every day at 9 until {until}', or '10 times'.",
+        "Let it end by '{until}' at the latest: 'every day at 09:00 until {until}', or 'every day at 09:00 10 times'.",
         "代理的任务必须在 {most} 内结束,而此任务不会。",
-        "请最晚在“{until}”之前结束:“every day at 9 until {until}”,或“10 times”。",
+        "请最晚在“{until}”之前结束:“每天9点，直到{until}”，或“每天9点，共10次”。",
     ),
     "reserved_label": Entry(
         InvalidTask,

@@ -18,6 +18,7 @@ from ..model.policy import (
     Overlap,
     Policies,
     Retry,
+    RetryJitter,
     policies_for,
 )
 from ..model.refusals import refuse
@@ -59,6 +60,7 @@ class RetryWish(NamedTuple):
     backoff: Duration | None = None
     factor: float | None = None
     max: Duration | None = None
+    jitter: RetryJitter | None = None
 
     def onto(self, base: Retry) -> Retry:
         attempts: Any = base.attempts if self.attempts is None else None if self.attempts == NEVER else self.attempts
@@ -67,6 +69,7 @@ class RetryWish(NamedTuple):
             base.backoff if self.backoff is None else read_duration("backoff", self.backoff),
             _or(self.factor, base.factor),
             base.max if self.max is None else read_duration("max", self.max),
+            _or(self.jitter, base.jitter),
         )
 
 

@@ -8,7 +8,7 @@ from ..errors import InvalidSchedule, Refusal
 from ..service.query_refusals import CATALOGUE as QUERIES
 from .policies import POLICY_FIELDS
 
-_IN_POLICIES: Final = frozenset({*POLICY_FIELDS, "backoff", "factor", "max", "attempts", "within"})
+_IN_POLICIES: Final = frozenset({*POLICY_FIELDS, "backoff", "factor", "max", "jitter", "attempts", "within"})
 _OF_PARTS: Final = {"backoff": "retry", "factor": "retry", "max": "retry", "attempts": "retry", "within": "missed"}
 _NAME_A_FIELD: Final = frozenset(
     {

@@ -25,7 +25,7 @@ POLICY_FIELDS: Final = (
     "notify_after",
 )
 _MISSED_FIELDS: Final = ("mode", "within", "limit")
-_RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max")
+_RETRY_FIELDS: Final = ("attempts", "backoff", "factor", "max", "jitter")
 _UNLIMITED: Final = ("give_up_after", "max_duration", "retries", "notify_after")
 
 
@@ -39,6 +39,7 @@ def policies_json(policies: Policies) -> dict[str, Any]:
             "backoff": _length(retry.backoff),
             "factor": retry.factor,
             "max": _length(retry.max),
+            "jitter": retry.jitter,
         },
         "give_up_after": policies.give_up_after,
         "timeout": _length(policies.timeout),

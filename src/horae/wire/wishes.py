@@ -80,6 +80,6 @@ def _said(name: str, value: Any) -> Any:
     if isinstance(value, Missed):
         return {"mode": value.mode, "within": _said("within", value.within), "limit": value.limit}
     if isinstance(value, Retry):
-        parts = ("attempts", "backoff", "factor", "max")
+        parts = ("attempts", "backoff", "factor", "max", "jitter")
         return {part: _said(part, getattr(value, part)) for part in parts}
     return value

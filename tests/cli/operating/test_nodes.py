@@ -106,8 +106,8 @@ def test_a_drain_can_be_taken_back_and_all_nodes_of_a_machine_are_named_at_once(
 
 
 def test_a_worker_takes_the_flags_of_a_poller(deployment: Deployment) -> None:
-    up = deployment.up("--poll", "0.3", "--batch", "3", "--lease", "120", command="worker")
-    assert "polling every 0.3 s (--poll)" in up.expect("Scheduler")
+    up = deployment.up("--poll", "0.3", "--batch", "2", "--concurrency", "3", "--lease", "120", command="worker")
+    assert "polling every 0.3 s (--poll), not recommended · up to 0.3 s late" in up.expect("Scheduler")
     up.expect("Ends ")
     (node,) = seen(deployment).values()
     assert (node["capacity"], node["load"], node["state"]) == (3, 0, "live")
@@ -143,5 +143,5 @@ def test_what_cannot_be_meant_is_refused(deployment: Deployment) -> None:
     ):
         assert deployment.horae("nodes", *arguments).returncode == 2
     assert deployment.horae("nodes", "drain", "nod_1").returncode == 3
-    for arguments in (("--poll", "11"), ("--poll", "0"), ("--batch", "0"), ("--lease", "0.5")):
+    for arguments in (("--poll", "11"), ("--poll", "0"), ("--batch", "0"), ("--concurrency", "0"), ("--lease", "0.5")):
         assert deployment.horae("worker", *arguments).returncode == 2

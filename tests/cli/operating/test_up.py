@@ -71,11 +71,31 @@ def test_polling_is_said_too_and_chinese_is_spoken(deployment: Deployment) -> No
     assert up.ends() == 0
 
 
+def test_polling_says_at_the_start_that_it_is_not_recommended(deployment: Deployment) -> None:
+    shown = deployment.up("--poll", "2", "--lang", "zh", command="worker")
+    assert "每 2 秒轮询一次(--poll),不推荐" in shown.expect("不推荐").replace("（", "(").replace("）", ")").replace(
+        "，", ","
+    )
+    shown.signal(signal.SIGTERM)
+    assert shown.ends() == 0
+    told = deployment.up("--poll", "2", "--json", command="worker")
+    scheduler = json.loads(told.expect("node.ready"))["scheduler"]
+    assert (scheduler["type"], scheduler["mechanism"], scheduler["precision_ms"]) == ("polling", "interval", 2000)
+    told.signal(signal.SIGTERM)
+    assert told.ends() == 0
+
+
 def test_json_is_one_line_for_each_thing(deployment: Deployment) -> None:
     up = deployment.up("--demo", "--json")
     first = json.loads(up.expect("node.ready"))
     assert first["path"] == str(deployment.path)
     assert first["scheduler"]["wake"] == "precise"
+    assert {name: first["scheduler"][name] for name in ("type", "mechanism", "precision_ms", "status")} == {
+        "type": "priority_queue",
+        "mechanism": "timer",
+        "precision_ms": 100,
+        "status": "running",
+    }
     assert first["outage"] is None
     said = json.loads(up.expect("task.said"))
     assert (said["task"], said["text"]) == ("demo-tick", "tick")

@@ -91,6 +91,23 @@ def test_when_one_of_two_claims_fails_the_other_is_carried_all_the_same() -> Non
     virtually(scene)
 
 
+async def _limited_claims(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient(endless)
+    engine = an_engine(store, target, clock, capacity=25, claim_limit=10)
+    await holding_a_lease(engine, store, clock)
+    for _ in range(30):
+        await add(store, NOON, clock.now())
+
+    sizes = [len((await engine.dispatcher.step()).runs) for _ in range(3)]
+
+    assert sizes == [10, 10, 5]
+    assert (engine.runner.going, engine.runner.room) == (25, 0)
+
+
+def test_a_claim_limit_bounds_each_claim_and_not_the_concurrency() -> None:
+    virtually(_limited_claims)
+
+
 def test_nothing_is_claimed_without_a_lease() -> None:
     async def scene(clock: VirtualClock) -> None:
         store, target = Door(), Obedient()

@@ -134,3 +134,24 @@ def test_a_wait_is_never_longer_than_the_longest(chosen: Policies, tries: int) -
     wait = chosen.retry.longest_wait(tries)
     assert timedelta(0) <= wait <= chosen.retry.max
     assert wait <= chosen.retry.longest_wait(tries + 1)
+
+
+@pytest.mark.parametrize(("jitter", "share", "seconds"), [("full", 0.25, 30), ("none", 0.25, 120), ("none", 0.0, 120)])
+def test_a_retry_waits_a_share_of_its_backoff_or_exactly_that(jitter: Any, share: float, seconds: int) -> None:
+    retry = Retry(backoff=timedelta(seconds=60), factor=2, jitter=jitter)
+
+    assert retry.wait(2, share) == timedelta(seconds=seconds)
+
+
+def test_policies_that_were_kept_without_a_jitter_have_the_usual_one() -> None:
+    kept = to_json(Policies(retry=Retry(jitter="none")))
+    assert from_json(kept).retry.jitter == "none"
+
+    del kept["retry"]["jitter"]
+
+    assert from_json(kept).retry.jitter == "full"
+
+
+def test_an_unknown_jitter_is_refused() -> None:
+    with pytest.raises(InvalidTask):
+        Retry(jitter="some")  # type: ignore[arg-type]

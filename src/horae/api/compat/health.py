@@ -22,7 +22,14 @@ from ..told import told
 
 router: Final = APIRouter(tags=["health"])
 MOST_LISTED: Final = 100
-_UNTOLD: Final[dict[str, Any]] = {"queueSize": None, "nextExecution": None, "tasksInQueue": []}
+_UNTOLD: Final[dict[str, Any]] = {
+    "queueSize": None,
+    "nextExecution": None,
+    "tasksInQueue": [],
+    "activeTasks": None,
+    "waitingForNode": None,
+    "waitingForLane": None,
+}
 
 
 @router.get("/api/health/scheduler", **told("scheduler_health", "Whether the scheduler runs", "SchedulerHealth"))
@@ -45,12 +52,21 @@ async def _is_running(service: Service) -> bool:
 
 
 async def _queue(service: Service, who: Principal) -> dict[str, Any]:
-    """An admin sees everybody's, all others their own."""
+    """An admin sees everybody's, all others their own.
+
+    `queueSize` counts what `tasksInQueue` lists, however long: tasks with an entry that a node can claim in time. What
+    is due and waits for a node that knows its function, or for a seat in its lane, is counted beside it.
+    """
     coming = await service.tasks.upcoming(who, MOST_LISTED)
-    counts = (await service.overview.now(who)).tasks
+    overview = await service.overview.now(who)
+    active, waiting = overview.tasks[TaskState.ACTIVE], overview.waiting
+    is_whole = len(coming) < MOST_LISTED
     dues = [due for each in coming if (due := next_due(each)) is not None]
     return {
-        "queueSize": counts[TaskState.ACTIVE],
+        "queueSize": len(coming) if is_whole else max(len(coming), active - waiting.stranded - waiting.parked),
         "nextExecution": utc(min(dues, default=None)),
         "tasksInQueue": [each.task.id for each in coming],
+        "activeTasks": active,
+        "waitingForNode": waiting.stranded,
+        "waitingForLane": waiting.parked,
     }

@@ -18,6 +18,11 @@ NOTHING_LEFT: Final = Note(
     "Its only time passed while it was disabled: it will not run. Give next_run_at for another time.",
     "它唯一的时间在停用期间已经过去：不会执行。如需再次执行，请给出 next_run_at。",
 )
+PAST_RUNS_AT_ONCE: Final = Note(
+    "compat_past_runs_at_once",
+    "The given next_run_at has passed: the first run is due at once.",
+    "给出的 next_run_at 已经过去:首次执行立即到期。",
+)
 
 
 def told(notes: Iterable[Note], language: Language) -> list[dict[str, str]]:

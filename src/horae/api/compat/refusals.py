@@ -10,10 +10,13 @@ from ...model.refusals import Entry, refusal
 CATALOGUE: Final[dict[str, Entry]] = {
     "compat_no_orchestrator": Entry(
         InvalidTask,
-        "This deployment has no orchestrator that a scheduled task could call.",
-        "The operator sets 'orchestrator_url' (or ORCHESTRATOR_URL); every other kind of task is made with POST /v1/tasks.",
-        "此部署没有可供定时任务调用的编排器。",
-        "请管理员设置 orchestrator_url(或 ORCHESTRATOR_URL);其他类型的任务可用 POST /v1/tasks 创建。",
+        "The setting 'orchestrator_url' is missing: scheduled tasks have no orchestrator to call.",
+        "Start the server with ORCHESTRATOR_URL=https://orchestrator.example in its environment, or add the line "
+        'orchestrator_url = "https://orchestrator.example" to horae.toml, and restart it. '
+        "Other tasks are made with POST /v1/tasks.",
+        "缺少设置 orchestrator_url:定时任务没有可调用的编排器。",
+        "请在服务器的环境中设置 ORCHESTRATOR_URL=https://orchestrator.example,或在 horae.toml 中加入一行 "
+        'orchestrator_url = "https://orchestrator.example",然后重启。其他任务可用 POST /v1/tasks 创建。',
     ),
     "compat_bad_field": Entry(
         InvalidTask,

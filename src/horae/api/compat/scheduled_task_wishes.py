@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from ...model.change import Facts
 from ...model.refusals import refuse as refuse_task
-from ...model.task import Target
-from ...schedule import Once
+from ...schedule import Cron, Once
 from ...schedule.compat import Note, Translation, fun_ai_station
 from ...schedule.compat.fields import Fields
 from ...service.edits import KEEP, Edits, Kept
@@ -18,10 +16,11 @@ from ...service.wishes import Options, When, Wish
 from ...wire.fields import check_fields
 from ...wire.policies import read_policies
 from .marks import SURFACE, UPDATED, labelled
-from .notices import KEYS_DROPPED
+from .notices import KEYS_DROPPED, PAST_RUNS_AT_ONCE
 from .payloads import about_of, kept_payload, read_payload
 from .refusals import refuse
 from .scheduled_task_words import UTC_ZONE, Words, next_run, words_of
+from .targets import orchestrator_target
 
 NAME: Final = "scheduled-tasks"
 WHEN: Final = ("schedule_type", "schedule_expr", "timezone")
@@ -30,7 +29,7 @@ TOLD: Final = ("id", "user_id", "last_run_at", "locked_by", "locked_until", "cre
 """What clients have from an earlier answer and may send back; nothing of it changes anything."""
 UNNAMED: Final = "Scheduled Task"
 _THEIRS_TO_CHOOSE: Final = ("agent", "forced_agent", "items")
-_DISPATCH: Final = "/dispatch/execute"
+_SECOND: Final = timedelta(seconds=1)
 
 
 class Asked(NamedTuple):
@@ -51,7 +50,7 @@ def read_new(body: object, orchestrator: str | None, now: datetime) -> Asked:
     said = _said(body)
     if said.get("name") is None:
         raise refuse_task("missing_field", name="name")
-    translation = fun_ai_station.read(_mapping(said))
+    translation, past = _translated(said, now)
     payload, dropped = _payload(said.get("payload"))
     wish = Wish(
         name=_name(said["name"]) or UNNAMED,
@@ -62,7 +61,7 @@ def read_new(body: object, orchestrator: str | None, now: datetime) -> Asked:
         labels={SURFACE: NAME, UPDATED: now.isoformat()},
         options=_options(translation),
     )
-    return Asked(wish, "paused" not in translation.policies, (*translation.notes, *dropped))
+    return Asked(wish, "paused" not in translation.policies, (*translation.notes, *past, *dropped))
 
 
 def read_changes(body: object, facts: Facts, now: datetime) -> Changes:
@@ -83,12 +82,6 @@ def read_changes(body: object, facts: Facts, now: datetime) -> Changes:
         labels=labelled(task, {UPDATED: now.isoformat()}),
     )
     return Changes(edits, _flag(said), notes)
-
-
-def orchestrator_target(url: str | None) -> Target:
-    if not url:
-        raise refuse("compat_no_orchestrator")
-    return Target("http", json.dumps({"preset": "orchestrator", "url": url.rstrip("/") + _DISPATCH}))
 
 
 def _said(body: object) -> Mapping[str, Any]:
@@ -119,8 +112,26 @@ def _when(said: Mapping[str, Any], facts: Facts, now: datetime) -> tuple[Kept[Wh
         return KEEP, after.timezone, ()
     if first is None and after.schedule_type == before.schedule_type == "once":
         first = _same_moment(facts, now)
-    translation = fun_ai_station.read(_mapping({**after._asdict(), "next_run_at": first}))
-    return translation.schedule, UTC_ZONE, translation.notes
+    # An edit never fires at or before its own instant: the soonest is the next whole second.
+    soonest = now.replace(microsecond=0) + _SECOND
+    translation, past = _translated({**after._asdict(), "next_run_at": first}, now, soonest)
+    return translation.schedule, UTC_ZONE, (*translation.notes, *past)
+
+
+def _translated(
+    said: Mapping[str, Any], now: datetime, soonest: datetime | None = None
+) -> tuple[Translation, tuple[Note, ...]]:
+    """A first time that has passed is due at once, in POST and PUT alike; cron goes on from now.
+
+    A new `once` in the past is due at creation by itself and keeps its time.
+    """
+    given = _first_time(said)
+    translation = fun_ai_station.read(_mapping(said))
+    if given is None or given > now:
+        return translation, ()
+    if soonest is not None or not isinstance(translation.schedule, Once):
+        translation = fun_ai_station.read(_mapping({**said, "next_run_at": soonest or now}))
+    return translation, () if isinstance(translation.schedule, Cron) else (PAST_RUNS_AT_ONCE,)
 
 
 def _words_after(said: Mapping[str, Any], facts: Facts) -> Words:

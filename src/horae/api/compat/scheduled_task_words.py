@@ -10,7 +10,7 @@ from ...model.entry import EntryKind, Stand
 from ...model.ids import occurrence_key
 from ...model.reason import sentence as reason_sentence
 from ...model.run import LIVE, Run, RunState
-from ...model.task import TaskState
+from ...model.task import Target, TaskState
 from ...schedule import Cron, Every, Now, Once, Schedule
 from ...schedule.describe import sentence
 from ...wire.runs import result_of
@@ -18,6 +18,7 @@ from ...wire.tasks import next_due
 from .leases import Lease
 from .marks import updated
 from .payloads import shown_payload
+from .targets import is_orchestrator
 
 UTC_ZONE: Final = "UTC"
 _SECOND: Final = timedelta(seconds=1)
@@ -75,8 +76,7 @@ def next_run(facts: Facts, now: datetime) -> datetime | None:
     return next((due for due in asleep if due > now), None)
 
 
-def run_shown(run: Run) -> dict[str, Any]:
-    result = result_of(run)
+def run_shown(run: Run, target: Target) -> dict[str, Any]:
     return {
         "id": run.id,
         "task_id": run.task_id,
@@ -86,8 +86,15 @@ def run_shown(run: Run) -> dict[str, Any]:
         "started_at": instant(run.started or run.claimed or run.due),
         "finished_at": instant(run.ended),
         "error": _error(run),
-        "result": result if isinstance(result, dict) else {} if result is None else {"result": result},
+        "result": _result(run, target),
     }
+
+
+def _result(run: Run, target: Target) -> Any:
+    """The JSON that the orchestrator answered, without the status that an http target keeps beside it."""
+    result = result_of(run)
+    wrapped = isinstance(result, dict) and {"status", "body"} <= result.keys() <= {"status", "body", "truncated"}
+    return result["body"] if wrapped and is_orchestrator(target) else result
 
 
 def instant(at: datetime | None) -> str | None:

@@ -128,10 +128,10 @@ async def delete_task(task_id: str, request: Request, who: Who) -> Response:
 )
 async def list_runs(task_id: str, request: Request, who: Who) -> Response:
     service = house_of(request).service
-    await _known(service, who, task_id)
+    target = (await _known(service, who, task_id)).task.target
     wanted = RunFilter(who.owner, task_id, SHOWN_RUNS)
     page = await service.runs.page(own(who), wanted, limit=NEWEST_RUNS)
-    return answer(sorted(map(run_shown, page.items), key=itemgetter("started_at"), reverse=True))
+    return answer(sorted((run_shown(each, target) for each in page.items), key=itemgetter("started_at"), reverse=True))
 
 
 async def _known(service: Service, who: Principal, task_id: str) -> Facts:

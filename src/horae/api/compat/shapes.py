@@ -77,7 +77,7 @@ _RUN: Final[dict[str, Schema]] = {
     "started_at": _INSTANT,
     "finished_at": _MAYBE_INSTANT,
     "error": _MAYBE,
-    "result": _OBJECT,
+    "result": {},
 }
 _SCHEDULE: Final[dict[str, Schema]] = {
     "uuid": _TEXT,
@@ -281,6 +281,9 @@ SHAPES: Final[dict[str, Schema]] = {
                     "queueSize": _MAYBE_WHOLE,
                     "nextExecution": _MAYBE_INSTANT,
                     "tasksInQueue": {"type": "array", "maxItems": 100, "items": _TEXT},
+                    "activeTasks": _MAYBE_WHOLE,
+                    "waitingForNode": _MAYBE_WHOLE,
+                    "waitingForLane": _MAYBE_WHOLE,
                 }
             ),
         }

@@ -95,9 +95,9 @@ def _as_utc(moment: datetime) -> datetime:
 
 
 def _policies(fields: Fields) -> dict[str, Any]:
-    """A failure is tried again after a minute, for as long as it takes."""
+    """A failure is tried again after exactly a minute, for as long as it takes."""
     policies: dict[str, Any] = {
-        "retry": {"attempts": None, "backoff": "PT1M", "factor": 1, "max": "PT1M"},
+        "retry": {"attempts": None, "backoff": "PT1M", "factor": 1, "max": "PT1M", "jitter": "none"},
         "give_up_after": None,
     }
     if fields.flag("enabled") is False:

@@ -51,9 +51,9 @@ LANGUAGE: Final[dict[str, Entry]] = {
     ),
     "once_or_monthly": (
         '"{day}" could be once or every month.',
-        "Write 每月{day} or 本月{day}.",
+        'Write "每月{day} 9点" or "本月{day} 9点".',
         "“{day}”可能是一次，也可能是每月。",
-        "是“每月{day}”，还是“本月{day}”或“下个月{day}”？",
+        "是“每月{day} 9点”，还是“本月{day} 9点”或“下个月{day} 9点”？",
     ),
     "last_working_day": (
         "The last working day of a month is said in cron.",
@@ -197,7 +197,7 @@ LANGUAGE: Final[dict[str, Entry]] = {
         '"{day}" could be once or every week.',
         'Did you mean "every {day} at …" or "this {day} at …"?',
         "“{day}”可能是一次，也可能是每周。",
-        "是“每{day}”，还是“本{day}”或“下{day}”？",
+        "是“每{day} 9点”，还是“本{day} 9点”或“下{day} 9点”？",
     ),
     "every_what": (
         "Every what?",
@@ -219,15 +219,15 @@ LANGUAGE: Final[dict[str, Entry]] = {
     ),
     "nth_of_what": (
         "This could be a day of each month, or every so many weeks.",
-        'Write "on the 2nd Tuesday of every month" or "every 2 weeks on Tuesday".',
+        'Write "on the 2nd Tuesday of every month at 09:00" or "every 2 weeks on Tuesday at 09:00".',
         "这可能指每月的第几个，也可能指每隔几周。",
-        "请写“每月第2个周二”或“每2周的周二”。",
+        "请写“每月第2个周二 9点”或“每2周的周二 9点”。",
     ),
     "of_what": (
         "Of which month?",
-        'Write "of every month", "of January" or "of every 2 months".',
+        'Write "on the last day of every month at 09:00", "of January" or "of every 2 months".',
         "哪个月的？",
-        "请写“每月”“1 月”或“每 2 个月”。",
+        "请写“每月最后一天 9点”“每年1月最后一天 9点”或“每2个月最后一天 9点”。",
     ),
     "backwards_weekdays": (
         "This range of weekdays runs backwards; weeks begin on Monday.",
@@ -237,9 +237,9 @@ LANGUAGE: Final[dict[str, Entry]] = {
     ),
     "mixed_days": (
         "Weekdays and a schedule by the {unit} do not go together here.",
-        'Write "every 2 weeks on Monday", "on the last Friday of every month" or "every day at 09:00".',
+        'Write "every 2 weeks on Monday at 09:00", "on the last Friday of every month at 09:00" or "every day at 09:00".',
         "这里的星期几与按 {unit} 的规则不能并用。",
-        "请写“每2周的周一”“每月最后一个周五”或“每天 09:00”。",
+        "请写“每2周的周一 9点”“每月最后一个周五 9点”或“每天 09:00”。",
     ),
     "interval_and_days": (
         "An interval on certain days needs a window of hours.",

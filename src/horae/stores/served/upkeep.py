@@ -33,7 +33,7 @@ class ServedUpkeep(ServedFeed):
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:  # noqa: ARG002
         raise StoreError(
             "A database server is backed up by its own tools (pg_dump, mariadb-dump); "
-            "`horae move` copies a deployment into a file."
+            "`horae move FROM_URL sqlite:///FILE` copies a deployment into a file."
         )
 
     async def recall(self, name: str) -> str | None:

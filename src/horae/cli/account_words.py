@@ -96,6 +96,12 @@ QUOTA_NAMES: Final = {
     "concurrent_runs": Words("{limit} runs at once", "同时 {limit} 次运行"),
     "longest_life": Words("tasks that end within {limit}", "任务须在 {limit} 内结束"),
 }
+ALL_AGENTS: Final = Words("all agents", "所有智能体")
+AGENT_STATES: Final = {
+    "active": Words("active", "正常"),
+    "stopped": Words("stopped by its owner", "已被其所有者停止"),
+    "revoked": Words("its last token was revoked", "其最后一个令牌已作废"),
+}
 NO_QUOTAS: Final = Words("anything, without a limit", "没有限制")
 CHOSEN: Final = Words("chosen", "单独设置")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -43,7 +43,7 @@ class Caller(NamedTuple):
     language: Language
 
 
-WhoAsks: TypeAlias = Callable[[Context], Caller]
+WhoAsks: TypeAlias = Callable[[Context], "Caller | Awaitable[Caller]"]
 
 
 def make_server(house: House, who_asks: WhoAsks) -> Server[Any]:
@@ -66,7 +66,8 @@ async def _list_tools(_context: Context, _params: types.PaginatedRequestParams |
 async def _call_tool(
     house: House, who_asks: WhoAsks, context: Context, params: types.CallToolRequestParams
 ) -> types.CallToolResult | types.InputRequiredResult:
-    caller = who_asks(context)
+    found = who_asks(context)
+    caller = found if isinstance(found, Caller) else await found
     given = answered(params, dict(params.arguments or {}))
     call = Call(house, caller.who, language_of(given, caller.language))
     for left in reversed(range(MOST_QUESTIONS)):

@@ -38,6 +38,8 @@ from .refusals import refuse
 from .rights import refuse_agent
 from .wishes import read_duration
 
+NO_LIMIT: Final = ("never", "none")
+"""Said of a quota: without a limit, like None."""
 USUAL: Final = "usual"
 """Said of a quota: whatever is usual for the role."""
 _MOST: Final = 1_000_000_000
@@ -76,6 +78,8 @@ class Accounts:
         self._audit = audit
         self._told = told
         self.members = members
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after an owner was changed: what somebody remembers of it is out of date."""
 
     async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Owner]:
         """By name: everybody for an admin, for others themselves."""
@@ -113,6 +117,7 @@ class Accounts:
             if before is not None and after == before:
                 return before
             if await self._write(who, before, after):
+                self.on_change()
                 return after._replace(version=1 if before is None else before.version + 1)
         raise refuse_task("record_changed", kind=OWNER_KIND, key=name)
 
@@ -198,7 +203,7 @@ class Accounts:
         role = base.role if wanted.role is None else Role(wanted.role)
         if name == who.owner and before is not None and role is not Role.ADMIN and base.role is Role.ADMIN:
             raise refuse("own_account", name=name)
-        chosen = _chosen(dict(base.chosen), wanted.quotas or {})
+        chosen = read_limits(dict(base.chosen), wanted.quotas or {})
         return base._replace(
             role=role,
             zone=base.zone if wanted.zone is None else wanted.zone or None,
@@ -238,14 +243,15 @@ def _differs(field: str, before: Owner | None, after: Owner) -> bool:
     return before is None or getattr(before, field) != getattr(after, field)
 
 
-def _chosen(before: dict[str, Limit], said: Mapping[str, Any]) -> tuple[tuple[str, Limit], ...]:
+def read_limits(before: Mapping[str, Limit], said: Mapping[str, Any]) -> tuple[tuple[str, Limit], ...]:
+    """The limits that were chosen, with those changed that are named; each is checked."""
     chosen = dict(before)
     for name, value in said.items():
         check_choice("quotas", name, Quotas._fields)
         if value == USUAL:
             chosen.pop(name, None)
         else:
-            chosen[name] = None if value is None else _limit(name, value)
+            chosen[name] = None if value is None or value in NO_LIMIT else _limit(name, value)
     return tuple((name, chosen[name]) for name in Quotas._fields if name in chosen)
 
 

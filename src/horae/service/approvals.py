@@ -139,7 +139,7 @@ def _approved(who: Principal, facts: Facts, digest: str, now: datetime) -> Chang
     if pause is None or pause.cause is not PauseCause.AWAITING_APPROVAL:
         return change
     if task.owner == who.owner:
-        check_schedule(who.quotas, task.schedule, now, facts.standing.counted)
+        check_schedule(who, task.schedule, now, facts.standing.counted)
     return followed(facts, change, lambda after: control.resume(after, now))
 
 

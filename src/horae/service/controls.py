@@ -117,7 +117,7 @@ class Controls(Finding):
             _refuse_to_wake(who, facts)
             change = control.resume(facts, now, missed)
             if change != Change() and facts.task.owner == who.owner:
-                check_schedule(who.quotas, facts.task.schedule, now, facts.standing.counted)
+                check_schedule(who, facts.task.schedule, now, facts.standing.counted)
             return change
 
         return await self._change(who, task_id, decide, Deed("task.resume", lambda _facts, _change: {"missed": missed}))

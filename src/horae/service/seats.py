@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from ..clock import Clock
-from ..errors import Conflict
+from ..errors import Conflict, Refusal
 from ..model.account import OWNER_KIND, owner_from
 from ..model.principal import AGENT_LABEL, MEMBER_QUOTAS, Principal, Quotas
 from ..model.record import Record, Writing
@@ -19,10 +19,12 @@ from ..model.tally import NO_HOUR, STATE
 from ..model.task import GOING, Standing, TaskState
 from ..ports.records import Records
 from ..ports.store import Book, TaskFilter
+from .quotas import command_for
 from .races import lost_over
 from .refusals import refuse
 
 SEATS: Final = "seats"
+_QUOTA: Final = "active_tasks"
 _TRIES: Final = 200
 """Each lost race means that somebody else got through, so that only a storm of writers can use them up."""
 _T = TypeVar("_T")
@@ -50,6 +52,8 @@ class Room(NamedTuple):
     most: int | None
     snoozed: tuple[tuple[str, str], ...] = ()
     guest: bool = False
+    whose: Principal = Principal("")
+    """Whose limit it is."""
 
     def admit(self, moves: Iterable[Move]) -> tuple[Writing, ...]:
         """The writing that takes these seats, none where nothing changes; refused where there are too few."""
@@ -62,11 +66,20 @@ class Room(NamedTuple):
             if until is not None and not self.guest:
                 snoozed[move.task_id] = until.isoformat()
         if wanted > 0 and self.most is not None and self.used + wanted > self.most:
-            raise refuse("too_many_tasks", used=self.used, most=self.most, wanted=self.used + wanted)
+            raise self.refusal(wanted)
         if wanted <= 0 and snoozed == dict(self.snoozed) and not self.guest:
             return ()
         body = json.loads(self.record.body) | {"snoozed": snoozed}
         return (Writing(self.record._replace(body=json.dumps(body)), self.version),)
+
+    def refusal(self, wanted: int) -> Refusal:
+        return refuse(
+            "too_many_tasks",
+            used=self.used,
+            most=self.most,
+            wanted=self.used + wanted,
+            command=command_for(self.whose, _QUOTA, str(self.used + wanted)),
+        )
 
     def _holds(self, standing: Standing) -> bool:
         if self.guest:
@@ -126,7 +139,7 @@ class Seats:
             return
         room = (await self._look(who)).rooms[0]
         if room.most is not None and room.used + wanted > room.most:
-            raise refuse("too_many_tasks", used=room.used, most=room.most, wanted=room.used + wanted)
+            raise room.refusal(wanted)
 
     async def stop(self, owner: str, agent: str, beside: tuple[Writing, ...], *, stopped: bool) -> bool:
         """From here on a guest may not touch anything (or may again). False: it was so already."""
@@ -166,7 +179,7 @@ class Seats:
         asleep = {name: until for name, until in said.items() if datetime.fromisoformat(until) > now}
         if asleep and most is not None and active + len(asleep) >= most:
             asleep = await self._still_asleep(asleep)
-        return Room(record, version, active + len(asleep), most, tuple(asleep.items()))
+        return Room(record, version, active + len(asleep), most, tuple(asleep.items()), whose=Principal(owner))
 
     async def _still_asleep(self, snoozed: dict[str, str]) -> dict[str, str]:
         """Somebody may have woken, ended or removed them since."""
@@ -184,7 +197,7 @@ class Seats:
         most = who.quotas.active_tasks
         wanted = TaskFilter(who.owner, GOING, labels=((AGENT_LABEL, agent),))
         used = 0 if most is None else len((await self._store.tasks(wanted, limit=min(1_000, most + 1))).items)
-        return Room(record, version, used, most, guest=True)
+        return Room(record, version, used, most, guest=True, whose=who)
 
     async def _record(self, owner: str, key: str) -> tuple[Record, int | None]:
         known = await self._store.get_record(SEATS, key)

@@ -12,6 +12,7 @@ from ..model.task import Target
 from ..outgoing.addresses import Networks
 from ..ports.keeping import Keeping
 from .accounts import Accounts
+from .agents import Agents
 from .approvals import Approvals
 from .audit import Audit
 from .bulk import Bulk
@@ -74,7 +75,8 @@ class Service:
         self.operations = Operations(store, self.tasks, self.audit, clock)
         self.code = Code(self.tasks, store, store)
         self.accounts = Accounts(store, clock, self.audit, members=members, told=told)
-        self.tokens = Tokens(store, clock, self.accounts, self.audit)
+        self.agents = Agents(store, self.accounts, self.audit, told)
+        self.tokens = Tokens(store, clock, self.accounts, self.audit, self.agents)
         self.approvals = Approvals(store, clock, commit=commit, seats=seats, audit=self.audit, told=told)
         self.fire_rights = FireRights(store)
         self.daily = Daily(store, self.accounts)

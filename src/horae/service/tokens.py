@@ -17,7 +17,6 @@ from ..model.account import (
     TOKEN_KIND,
     Owner,
     Token,
-    agent_quotas,
     is_agent_name,
     is_owner_name,
     owner_record,
@@ -29,14 +28,16 @@ from ..model.ids import ENTROPY, named
 from ..model.lane import agent_lane
 from ..model.limits import NAME_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import SCOPES_OF, Principal, Role, Scope
+from ..model.principal import SCOPES_OF, Principal, Quotas, Role, Scope
 from ..model.record import Writing
 from ..model.refusals import refuse as refuse_task
 from ..ports.records import Records
 from ..ports.store import Book
 from .accounts import Accounts
+from .agents import Agents
 from .audit import Audit
 from .checks import check_page
+from .lanes import MOST_IN_LANE
 from .races import unless_changed
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, refuse_agent
@@ -61,7 +62,7 @@ class Keeping(Book, Records, Protocol):
 class _Known(NamedTuple):
     """What a token was when somebody looked; None: it opens nothing."""
 
-    found: tuple[Token, Owner] | None
+    found: tuple[Token, Owner, Quotas] | None
     until: float
 
 
@@ -72,14 +73,18 @@ class Tokens:
         clock: Clock,
         accounts: Accounts,
         audit: Audit,
+        agents: Agents,
         entropy: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self._store = store
         self._clock = clock
         self._accounts = accounts
         self._audit = audit
+        self._agents = agents
         self._entropy = entropy
         self._known: dict[bytes, _Known] = {}
+        # A changed role or quota counts at once in this process, and within `CACHED_SECONDS` in others.
+        accounts.on_change = agents.on_change = self._known.clear
 
     async def authenticate(self, text: str, *, via: str, request: str = "") -> Principal:
         """Who comes with this token. Whatever is wrong with it, the answer is the same."""
@@ -167,7 +172,7 @@ class Tokens:
         # Of two processes that start together, the second finds that the owner was changed.
         return text if await self._store.write_records(writings) else None
 
-    async def _looked_up(self, digest: bytes, key: str, secret: str) -> tuple[Token, Owner] | None:
+    async def _looked_up(self, digest: bytes, key: str, secret: str) -> tuple[Token, Owner, Quotas] | None:
         now = self._clock.steady()
         known = self._known.get(digest)
         if known is not None and now < known.until:
@@ -179,7 +184,7 @@ class Tokens:
         self._known[digest] = _Known(found, now + CACHED_SECONDS)
         return found
 
-    async def _opened(self, token_id: str, secret: str) -> tuple[Token, Owner] | None:
+    async def _opened(self, token_id: str, secret: str) -> tuple[Token, Owner, Quotas] | None:
         record = await self._store.get_record(TOKEN_KIND, token_id)
         token = None if record is None else token_from(record)
         # As much work for a token that is not there as for a wrong secret.
@@ -190,7 +195,11 @@ class Tokens:
         if owner is None:
             return None
         account = self._accounts.read(owner)
-        return None if account.revoked is not None else (token, account)
+        if account.revoked is not None:
+            return None
+        if token.agent is None:
+            return token, account, account.quotas
+        return token, account, await self._agents.quotas(account.name, token.agent, account.quotas)
 
     async def _account(self, name: str) -> Owner:
         record = await self._store.get_record(OWNER_KIND, name) if is_owner_name(name) else None
@@ -232,12 +241,12 @@ class Tokens:
         detail = {"name": token.name, "scopes": sorted(token.scopes), "agent": token.agent}
         row = self._audit.row(who, "token.make", token.id, detail, owner=token.owner)
         beside = (Writing(token_record(token)), *row)
-        runs = agent_quotas(account.quotas).concurrent_runs
-        if token.agent is None or runs is None:
+        if token.agent is None:
             done = await self._store.write_records(beside)
         else:
-            lane = agent_lane(token.owner, token.agent)
-            done = await unless_changed(self._store.set_lane(lane, runs, beside=beside))
+            runs = (await self._agents.quotas(account.name, token.agent, account.quotas)).concurrent_runs
+            lane, seats = agent_lane(token.owner, token.agent), MOST_IN_LANE if runs is None else runs
+            done = await unless_changed(self._store.set_lane(lane, seats, beside=beside))
         if not done:
             raise refuse_task("record_changed", kind=TOKEN_KIND, key=token.id)
 
@@ -248,7 +257,7 @@ class Tokens:
         return token_from(record)
 
 
-def principal_of(token: Token, owner: Owner, via: str, request: str = "") -> Principal:
+def principal_of(token: Token, owner: Owner, quotas: Quotas, via: str, request: str = "") -> Principal:
     """Whoever bears it has what the token says, and never more than the owner's role allows now."""
     scopes = token.scopes & SCOPES_OF[owner.role]
     guest = token.agent is not None
@@ -260,7 +269,7 @@ def principal_of(token: Token, owner: Owner, via: str, request: str = "") -> Pri
         via=via,
         agent=token.agent,
         zone=owner.zone,
-        quotas=agent_quotas(owner.quotas) if guest else owner.quotas,
+        quotas=quotas,
         request=request,
     )
 

@@ -25,6 +25,20 @@ _MOMENT: Final[Schema] = {
     "maxLength": 100,
     "description": "`2026-12-01T09:00Z`, `2026-12-01 09:00` in the task's zone, `tomorrow at 9am`, `in 2h`, `明天早上9点`.",
 }
+_QUOTAS: Final = {
+    "type": ["object", "null"],
+    "description": "Those that are named change: a number, a duration, null for no limit, or `usual`.",
+    "properties": {
+        "shortest_interval": _LIMIT,
+        "active_tasks": _LIMIT,
+        "payload_bytes": _LIMIT,
+        "runs_per_day": _LIMIT,
+        "concurrent_runs": _LIMIT,
+        "longest_life": _LIMIT,
+    },
+    "additionalProperties": False,
+}
+
 _TASK_FIELDS: Final[dict[str, Schema]] = {
     "name": _text(200, 1),
     "when": {"type": ["string", "object"], "description": "The schedule language, or canonical JSON."},
@@ -105,21 +119,10 @@ REQUESTS: Final[dict[str, Schema]] = {
     "OwnerWish": _some_of(
         role={"enum": ["admin", "member", "viewer", None]},
         zone={"type": ["string", "null"], "description": "An empty one takes it away."},
-        quotas={
-            "type": ["object", "null"],
-            "description": "Those that are named change: a number, a duration, null for no limit, or `usual`.",
-            "properties": {
-                "shortest_interval": _LIMIT,
-                "active_tasks": _LIMIT,
-                "payload_bytes": _LIMIT,
-                "runs_per_day": _LIMIT,
-                "concurrent_runs": _LIMIT,
-                "longest_life": _LIMIT,
-            },
-            "additionalProperties": False,
-        },
+        quotas=_QUOTAS,
         note={"type": ["string", "null"], "maxLength": 500},
     ),
+    "AgentWish": _some_of("quotas", quotas=_QUOTAS),
     "TokenWish": _some_of(
         "name",
         name=_text(200, 1),

@@ -61,6 +61,10 @@ SHOWN_ONCE: Final = Words(
 TOKEN_REVOKED: Final = Words(
     "{name} ({id}) opens nothing any more; everywhere within a second.", "{name}({id})已作废,一秒内处处生效。"
 )
+AGENT_REVOKED: Final = Words(
+    "It was the last valid token of the agent {agent}: all that it made is paused.",
+    "这是智能体 {agent} 的最后一个有效令牌：它创建的任务已全部暂停。",
+)
 REVOKE_TOKEN: Final = Words("Revoke the token {name}", "作废令牌 {name}")
 NO_TOKENS: Final = Words("No tokens.", "没有令牌。")
 

@@ -47,6 +47,8 @@ class Owner(NamedTuple):
     chosen: tuple[tuple[str, Limit], ...] = ()
     exhausted: date | None = None
     spent: tuple[tuple[str, date], ...] = ()
+    demoted: bool = False
+    """It had tasks, and became a viewer: they fire no more."""
 
 
 class Agent(NamedTuple):
@@ -95,6 +97,11 @@ def is_agent_name(name: object) -> bool:
 
 
 # --- quotas ------------------------------------------------------------------------------------------------------
+
+
+def loses_right_to_run(owner: Owner) -> bool:
+    """Whether nothing of it may start: it was revoked, or became a viewer."""
+    return owner.revoked is not None or owner.demoted
 
 
 def quotas_of(role: Role, chosen: Collection[tuple[str, Limit]], members: Quotas = MEMBER_QUOTAS) -> Quotas:
@@ -147,6 +154,7 @@ def owner_record(owner: Owner) -> Record:
         "revoked": _text(owner.revoked),
         "exhausted": None if owner.exhausted is None else owner.exhausted.isoformat(),
         "spent": {agent: day.isoformat() for agent, day in owner.spent},
+        "demoted": owner.demoted,
     }
     return Record(OWNER_KIND, owner.name, owner.name, json.dumps(body, ensure_ascii=False))
 
@@ -166,6 +174,7 @@ def owner_from(record: Record, members: Quotas = MEMBER_QUOTAS) -> Owner:
         chosen,
         None if body["exhausted"] is None else date.fromisoformat(body["exhausted"]),
         tuple((agent, date.fromisoformat(day)) for agent, day in body.get("spent", {}).items()),
+        body.get("demoted", False),
     )
 
 

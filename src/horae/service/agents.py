@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -25,13 +25,14 @@ from ..model.lane import agent_in, agent_lane
 from ..model.principal import NO_QUOTAS, Principal, Quotas, Scope
 from ..model.record import Writing
 from ..model.refusals import refuse as refuse_task
-from .accounts import Accounts, Keeping, read_limits
+from .accounts import Accounts, Keeping, nothing_to_do, read_limits
 from .audit import Audit
 from .lanes import MOST_IN_LANE
 from .races import unless_changed
 from .refusals import refuse
 from .rights import refuse_agent
 from .seats import SEATS, guest_key
+from .sweep_record import SWEEP_KIND, sweep_writing
 
 _TRIES: Final = 100
 
@@ -50,6 +51,8 @@ class Agents:
         self._told = told
         self.on_change: Callable[[], None] = lambda: None
         """Called after limits were changed: what somebody remembers of them is out of date."""
+        self.on_quotas: Callable[[str], Awaitable[object]] = nothing_to_do
+        """Called with the name of the owner then: lowered quotas count at once."""
 
     async def get(self, who: Principal, agent: str, owner: str | None = None) -> Agent:
         """One agent as it stands; under `*`, what was chosen for all agents of the owner."""
@@ -70,9 +73,11 @@ class Agents:
                 break
             row = self._audit.row(who, "agent.put", agent, {"fields": sorted(quotas)}, owner=whose)
             version = None if known is None else known.version
-            if await self._store.write_records((Writing(agent_record(whose, agent, after), version), *row)):
+            sweep = sweep_writing(whose, tuple(quotas), await self._store.get_record(SWEEP_KIND, whose))
+            if await self._store.write_records((Writing(agent_record(whose, agent, after), version), *row, *sweep)):
                 self.on_change()
                 await self._set_lanes(whose, agent)
+                await self.on_quotas(whose)
                 self._told(None)
                 break
         else:

@@ -12,6 +12,7 @@ from ..model.page import LARGEST_PAGE
 from ..model.principal import AGENT_QUOTAS
 from ..model.tally import AGENT, Counts, hour_of, lateness_in
 from .accounts import Accounts, Keeping
+from .quota_sweep import QuotaSweep
 
 Limits: TypeAlias = tuple[tuple[str, Limit], ...]
 _ANY: Final = timedelta(0)
@@ -21,8 +22,9 @@ class Daily:
     """`enforce` is called about once a minute, by any number of processes. `agents` is what an agent has, where its owner
     has not less."""
 
-    def __init__(self, store: Keeping, accounts: Accounts) -> None:
+    def __init__(self, store: Keeping, accounts: Accounts, sweeps: QuotaSweep) -> None:
         self._store = store
+        self._sweeps = sweeps
         self._accounts = accounts
         self.agents = AGENT_QUOTAS
 
@@ -31,13 +33,21 @@ class Daily:
 
         It costs two reads, and another one of each owner whose limit, or whose agents', all together have reached.
         """
+        await self._sweeps.sweep_all()
         changed, day = 0, _Day(self._store, now)
         chosen = await self._chosen()
         async for owner in self._owners():
-            after = await self._settled(owner, day)
-            changed += after is not None
-            changed += await self._agents_settled(after or owner, day, chosen.get(owner.name, {}))
+            changed += await self._enforced(owner, day, chosen)
         return changed
+
+    async def enforce_owner(self, name: str, now: datetime) -> int:
+        """The same for one owner, whose quotas have just changed."""
+        owner = await self._accounts.find(name)
+        return 0 if owner is None else await self._enforced(owner, _Day(self._store, now), await self._chosen())
+
+    async def _enforced(self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]]) -> int:
+        after = await self._settled(owner, day)
+        return (after is not None) + await self._agents_settled(after or owner, day, chosen.get(owner.name, {}))
 
     async def _settled(self, owner: Owner, day: _Day) -> Owner | None:
         """As it is now, where that has changed."""

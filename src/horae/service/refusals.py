@@ -130,16 +130,16 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "awaiting_approval": Entry(
         Conflict,
         "The task waits for the approval of a person, and nothing of it runs before.",
-        "Its owner approves it as it is with the digest {digest}.",
+        "Its owner looks at it and approves it: horae approve {id} (digest {digest})",
         "任务正在等待人工批准,在此之前不会运行。",
-        "其所有者可用摘要 {digest} 按现状批准。",
+        "由其所有者查看并批准：horae approve {id}（摘要 {digest}）",
     ),
     "nothing_to_approve": Entry(
         Conflict,
         "The task '{id}' waits for nobody's approval.",
-        "Only what an agent made for an HTTP or command target does.",
+        "Only what an agent made does: HTTP calls, commands, and functions that the setting agent_functions does not name.",
         "任务“{id}”不需要批准。",
-        "只有代理创建的、目标为 HTTP 或命令的任务才需要。",
+        "只有智能体创建的任务才需要：HTTP 请求、命令，以及设置 agent_functions 未列出的函数。",
     ),
     "digest_changed": Entry(
         Conflict,
@@ -161,6 +161,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Take one back first: horae secret revoke {name} --agent AGENT",
         "机密“{name}”已授权给 {most} 个智能体，不能再增加。",
         "请先收回一个：horae secret revoke {name} --agent 智能体",
+    ),
+    "agent_revoked": Entry(
+        NotAllowed,
+        "The last token of the agent '{agent}' was revoked, and nothing that it made runs any more.",
+        "Make a new token first: horae token make {agent} --agent {agent} --owner {owner}; then: horae agent restart {agent} --owner {owner}",
+        "智能体“{agent}”的最后一个令牌已作废，它创建的任务都不再运行。",
+        "请先创建新令牌：horae token make {agent} --agent {agent} --owner {owner}；然后：horae agent restart {agent} --owner {owner}",
     ),
     "agent_stopped": Entry(
         NotAllowed,

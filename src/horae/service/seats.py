@@ -192,7 +192,10 @@ class Seats:
 
     async def _guest(self, who: Principal, agent: str) -> Room:
         record, version = await self._record(who.owner, guest_key(who.owner, agent))
-        if json.loads(record.body).get("stopped"):
+        body = json.loads(record.body)
+        if body.get("revoked"):
+            raise refuse("agent_revoked", agent=agent, owner=who.owner)
+        if body.get("stopped"):
             raise refuse("agent_stopped", agent=agent)
         most = who.quotas.active_tasks
         wanted = TaskFilter(who.owner, GOING, labels=((AGENT_LABEL, agent),))
@@ -200,10 +203,19 @@ class Seats:
         return Room(record, version, used, most, guest=True, whose=who)
 
     async def _record(self, owner: str, key: str) -> tuple[Record, int | None]:
-        known = await self._store.get_record(SEATS, key)
-        if known is not None:
-            return known, known.version
-        return Record(SEATS, key, owner, json.dumps({"snoozed": {}})), None
+        return await _read(self._store, owner, key)
+
+
+async def seat_of(records: Records, owner: str, agent: str) -> tuple[Record, int | None]:
+    """The record that every write of an agent replaces, and its version: who replaces it too is not overtaken by one."""
+    return await _read(records, owner, guest_key(owner, agent))
+
+
+async def _read(records: Records, owner: str, key: str) -> tuple[Record, int | None]:
+    known = await records.get_record(SEATS, key)
+    if known is not None:
+        return known, known.version
+    return Record(SEATS, key, owner, json.dumps({"snoozed": {}})), None
 
 
 def guest_key(owner: str, agent: str) -> str:

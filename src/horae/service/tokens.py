@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
 from hashlib import sha256
 from hmac import compare_digest
@@ -29,6 +30,7 @@ from ..model.lane import agent_lane
 from ..model.limits import NAME_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import SCOPES_OF, Principal, Quotas, Role, Scope
+from ..model.reason import Reason
 from ..model.record import Writing
 from ..model.refusals import refuse as refuse_task
 from ..ports.records import Records
@@ -41,6 +43,7 @@ from .lanes import MOST_IN_LANE
 from .races import unless_changed
 from .refusals import refuse
 from .rights import TOKEN_PREFIX, refuse_agent
+from .seats import seat_of
 
 FIRST_OWNER: Final = "admin"
 MOST_TOKENS: Final = LARGEST_PAGE
@@ -83,6 +86,8 @@ class Tokens:
         self._agents = agents
         self._entropy = entropy
         self._known: dict[bytes, _Known] = {}
+        self.on_agent_revoked: Callable[[Principal, str, str], Awaitable[object]] = _nothing_to_stop
+        """Called with an owner and an agent whose last token was revoked: its tasks are paused."""
         # A changed role or quota counts at once in this process, and within `CACHED_SECONDS` in others.
         accounts.on_change = agents.on_change = self._known.clear
 
@@ -151,10 +156,35 @@ class Tokens:
                 return token
             gone = token._replace(revoked=self._clock.now())
             row = self._audit.row(who, "token.revoke", token.id, {"name": token.name}, owner=token.owner)
-            if await self._store.write_records((Writing(token_record(gone), token.version), *row)):
+            beside = (Writing(token_record(gone), token.version), *row)
+            if await (
+                self._store.write_records(beside) if token.agent is None else self._write_end(who, token, beside)
+            ):
                 self._known.clear()
                 return gone._replace(version=token.version + 1)
         raise refuse_task("record_changed", kind=TOKEN_KIND, key=token_id)
+
+    async def _write_end(self, who: Principal, token: Token, beside: tuple[Writing, ...]) -> bool:
+        """With its last valid token an agent loses the right to run anything: its tasks stop in the same transaction."""
+        agent = str(token.agent)
+        # First the seat, then the tokens: of two tokens that are revoked at once, the second write looks again.
+        seat, version = await seat_of(self._store, token.owner, agent)
+        if await self._has_another(token):
+            return await self._store.write_records((*beside, Writing(seat, version)))
+        revoked = seat._replace(body=json.dumps({**json.loads(seat.body), "revoked": True}))
+        lane = agent_lane(token.owner, agent)
+        stopped = self._store.bar(lane, Reason.OWNER_REVOKED, beside=(*beside, Writing(revoked, version)))
+        if not await unless_changed(stopped):
+            return False
+        await self.on_agent_revoked(who, token.owner, agent)
+        return True
+
+    async def _has_another(self, token: Token) -> bool:
+        """Whether the agent of this token has another one that is valid now."""
+        now = self._clock.now()
+        page = await self._store.records(TOKEN_KIND, token.owner, limit=MOST_TOKENS)
+        others = (each for each in map(token_from, page.items) if each.id != token.id and each.agent == token.agent)
+        return any(each.valid(now) for each in others)
 
     async def first(self) -> str | None:
         """The first token of a new deployment, for an owner `admin`; None where there was one before."""
@@ -244,17 +274,39 @@ class Tokens:
         if token.agent is None:
             done = await self._store.write_records(beside)
         else:
-            runs = (await self._agents.quotas(account.name, token.agent, account.quotas)).concurrent_runs
-            lane, seats = agent_lane(token.owner, token.agent), MOST_IN_LANE if runs is None else runs
-            done = await unless_changed(self._store.set_lane(lane, seats, beside=beside))
+            done = False
+            for _ in range(_TRIES):
+                done = await self._write_agent(token, token.agent, account, beside)
+                if done:
+                    break
         if not done:
             raise refuse_task("record_changed", kind=TOKEN_KIND, key=token.id)
+
+    async def _write_agent(self, token: Token, agent: str, account: Owner, beside: tuple[Writing, ...]) -> bool:
+        """A new token gives its agent the right to run back; what was stopped stays paused until somebody restarts it."""
+        seat, version = await seat_of(self._store, token.owner, agent)
+        body = json.loads(seat.body)
+        whole = (*beside, Writing(seat._replace(body=json.dumps({**body, "revoked": False})), version))
+        runs = (await self._agents.quotas(account.name, agent, account.quotas)).concurrent_runs
+        lane, seats = agent_lane(token.owner, agent), MOST_IN_LANE if runs is None else runs
+        if not body.get("revoked"):
+            return await unless_changed(self._store.set_lane(lane, seats, beside=whole))
+        spent = dict(account.spent).get(agent) == self._clock.now().astimezone(UTC).date()
+        lifted = self._store.bar(lane, Reason.AGENT_QUOTA if spent else None, beside=whole)
+        if not await unless_changed(lifted):
+            return False
+        await self._store.set_lane(lane, seats)
+        return True
 
     async def _found(self, who: Principal, token_id: str) -> Token:
         record = await self._store.get_record(TOKEN_KIND, token_id, who.scope) if _might_be(token_id) else None
         if record is None:
             raise refuse("no_such_token", id=token_id)
         return token_from(record)
+
+
+async def _nothing_to_stop(_who: Principal, _owner: str, _agent: str) -> None:
+    return None
 
 
 def principal_of(token: Token, owner: Owner, quotas: Quotas, via: str, request: str = "") -> Principal:

@@ -34,6 +34,7 @@ from horae.service.nodes import Nodes
 from horae.service.operations import Operations, Order
 from horae.service.outages import Outages
 from horae.service.overview import Overviews
+from horae.service.quota_sweep import QuotaSweep
 from horae.service.runs import Runs
 from horae.service.secrets import SecretBox
 from horae.service.tasks import Tasks
@@ -64,6 +65,7 @@ SERVICES: Final = (
     Agents,
     Approvals,
     FireRights,
+    QuotaSweep,
     Audit,
     Daily,
     Telling,
@@ -224,6 +226,11 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Audit, "row"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Audit, "seal"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Audit, "verify"): "test_an_account_of_somebody_else_is_not_there",
+    (Daily, "enforce_owner"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Accounts, "find"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (QuotaSweep, "sweep"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (QuotaSweep, "sweep_all"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Approvals, "pause_revoked"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Daily, "enforce"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Telling, "told"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Webhooks, "create"): "test_a_webhook_of_somebody_else_is_not_there",
@@ -574,4 +581,5 @@ async def agents_of_another_owner(house: House) -> None:
     foreign = told(await answer_to(agents.get(BOB, "robot", "ada")), "ada")
     assert foreign == told(await answer_to(agents.get(BOB, "robot", "absent")), "absent")
     assert getattr(await answer_to(agents.put(BOB, "robot", {"active_tasks": 1}, "ada")), "code", "") == "not_allowed"
+    assert await house.service.approvals.pause_revoked(BOB, "ada", "robot") == 0
     assert (await agents.put(CHIEF, "robot", {"active_tasks": 1}, "ada")).quotas.active_tasks == 1

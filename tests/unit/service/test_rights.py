@@ -199,6 +199,7 @@ ELSEWHERE: Final = frozenset(
         (Operations, "begin"),  # these go on by themselves: test_operations.py
         (Operations, "get"),
         (Operations, "cancel"),
+        (Approvals, "pause_revoked"),  # after a token was revoked: test_fire_rights.py
         (Approvals, "approve"),  # test_approvals.py: who may approve
     }
 )
@@ -212,6 +213,7 @@ UNASKED: Final = frozenset(
         "settle_agent",
         "quotas",
         "refused",
+        "find",
         "authenticate",
         "first",
         "row",
@@ -222,7 +224,7 @@ UNASKED: Final = frozenset(
 )
 """They take no principal: who calls them runs a node, holds the key, or comes with a proof of another kind."""
 ROLES: Final = (*Role, "a writer", "a runner", "nobody")
-OPERATORS: Final = ("Telling", "Outages", "Daily")
+OPERATORS: Final = ("Telling", "Outages", "Daily", "QuotaSweep")
 
 
 def test_every_call_has_a_row() -> None:

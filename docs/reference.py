@@ -68,6 +68,8 @@ PAUSE_CAUSES: Final = {
     PauseCause.AWAITING_APPROVAL: "It waits for somebody's approval.",
     PauseCause.AGENT_STOPPED: "It was stopped together with its agent.",
     PauseCause.ORPHANED: "The code that declared it no longer does.",
+    PauseCause.OWNER_REVOKED: "The last token of the agent that made it was revoked.",
+    PauseCause.QUOTA: "A quota was lowered, and it is beyond that; the note names the quota.",
 }
 EVENTS: Final = {
     EventKind.TASK_CREATED: "A task was made.",

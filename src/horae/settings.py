@@ -230,6 +230,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "普通所有者最多可以有的活动任务数",
     ),
     Setting(
+        "agent_functions",
+        ("HORAE_AGENT_FUNCTIONS",),
+        "list",
+        (),
+        "Functions that agents may schedule without approval, by name; * for all",
+        "智能体无需批准即可调度的函数,按名称列出;* 表示全部",
+    ),
+    Setting(
         "orchestrator_url",
         ("HORAE_ORCHESTRATOR_URL", "ORCHESTRATOR_URL"),
         "text",

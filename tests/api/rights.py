@@ -85,6 +85,8 @@ RIGHTS: Final[dict[str, Row]] = {
     "POST /v1/tokens": Row("write", body={"name": "x"}, agents=False),
     "GET /v1/tokens/{token_id}": Row("read", "token", agents=False),
     "DELETE /v1/tokens/{token_id}": Row("write", "token", agents=False),
+    "GET /v1/agents/{agent}": Row("read", agents=False),
+    "PUT /v1/agents/{agent}": Row("admin", body={"quotas": {"active_tasks": 5}}),
     "POST /v1/agents/{agent}/stop": Row("write", agents=False),
     "POST /v1/agents/{agent}/restart": Row("write", agents=False),
     "GET /v1/secrets": Row("read", agents=False),

@@ -99,6 +99,30 @@ async def grant_scene(api: Api) -> None:
     assert (await api.post(approve, {"digest": review["digest"]})).json["state"] == "active"
 
 
+def test_revoked_token_of_an_agent_and_viewer_stop_what_they_made() -> None:
+    within(lost_rights)
+
+
+async def lost_rights(api: Api) -> None:
+    wish = {"name": "look", "when": "every 1h", "zone": "UTC", "say": "hello"}
+    made = (await api.post("/v1/tasks", wish, who="robot")).json
+    function = {**wish, "name": "call", "say": None, "function": "report"}
+    assert (await api.post("/v1/tasks", function, who="robot")).json["pause"]["cause"] == "awaiting_approval"
+    tokens = (await api.get("/v1/tokens")).json["items"]
+    (token,) = [each["id"] for each in tokens if each["agent"] == "robot"]
+    assert (await api.delete(f"/v1/tokens/{token}")).json["revoked"] is not None
+    shown = (await api.get(f"/v1/tasks/{made['id']}")).json
+    assert (shown["state"], shown["pause"]["cause"]) == ("paused", "owner_revoked")
+    why = (await api.get(f"/v1/tasks/{made['id']}/why")).json
+    assert why["reason"] == "owner_revoked"
+    assert (await api.post(f"/v1/tasks/{made['id']}/run", None)).code == "agent_revoked"
+    assert (await api.post("/v1/agents/robot/restart", None)).code == "agent_revoked"
+    assert (await api.get("/v1/agents/robot")).json["revoked"] is True
+    limits = {"quotas": {"active_tasks": 3, "longest_life": "never"}}
+    assert (await api.put("/v1/agents/robot?owner=ada", limits, who="ada")).status == 403
+    assert (await api.put("/v1/agents/robot?owner=ada", limits, who="admin")).json["quotas"]["active_tasks"] == 3
+
+
 def test_of_a_secret_only_its_name_comes_out() -> None:
     async def check(api: Api) -> None:
         for path, body in (

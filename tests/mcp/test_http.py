@@ -109,6 +109,7 @@ def test_an_agent_has_its_own_tasks_its_limits_and_a_stamp() -> None:
             assert (await its("list_tasks"))["tasks"] == []
             assert await its.refused("cancel_task", id="private") == "no_such_task"
             assert await its.refused("schedule_task", when="every 1m, 3 times", do="x") == "interval_too_short"
+            await door.service.agents.put(LOCAL, "helper", {"longest_life": "30d"}, "ada")
             assert await its.refused("schedule_task", when="every 1h", do="x") == "life_too_long"
             for number in range(10):
                 await its("schedule_task", when="every 1h, 3 times", do="x", name=f"job {number}")

@@ -317,7 +317,7 @@ def test_a_language_that_was_chosen_counts_for_every_tool() -> None:
     async def scene(_house: House, desk: Desk) -> None:
         assert "时区" in await desk.line("whoami")
         assert "没有符合条件" in await desk.line("list_tasks")
-        assert "至少需要 10s" in await desk.line("schedule_task", when="every 1s", do="x")
+        assert "至少需要 10秒" in await desk.line("schedule_task", when="every 1s", do="x")
 
     played(scene, language="zh")
 

@@ -161,7 +161,7 @@ def test_a_log_file_has_the_lines_of_standard_error_and_survives_rotation(
     heard: io.StringIO, tmp_path: Path, manner: str
 ) -> None:
     file = tmp_path / "horae.log"
-    begin_logging(manner, "info", heard, str(file))
+    begin_logging(manner, "info", heard, file=str(file))
     log = logging.getLogger("horae")
     log.warning("before %s", TOKEN)
     file.rename(tmp_path / "horae.log.1")
@@ -179,5 +179,5 @@ def test_a_log_file_has_the_lines_of_standard_error_and_survives_rotation(
 
 def test_a_log_file_without_its_folder_is_refused(heard: io.StringIO, tmp_path: Path) -> None:
     with pytest.raises(InvalidTask) as refusal:
-        begin_logging("text", "info", heard, str(tmp_path / "absent" / "horae.log"))
+        begin_logging("text", "info", heard, file=str(tmp_path / "absent" / "horae.log"))
     assert refusal.value.code == "log_file_unusable"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 from fastapi import Path
@@ -9,17 +10,48 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..model.principal import Principal, Scope
+from ..model.refusals import refuse
 from ..web.answers import answer
+from ..web.bodies import json_body
 from ..web.caller import Who
 from ..web.guarded import resource
+from ..web.house import house_of
 from ..web.once import Ids, remember, repeatable
+from ..wire.accounts import agent_json
+from ..wire.fields import check_fields
 from .asked import DryRun, acting
 from .asked import Owner as OwnerQuery
+from .examples import AGENT
 from .told import told
 
 router: Final = resource("/v1", "agents")
 
 Agent = Annotated[str, Path(max_length=200, description="The name of an agent.")]
+
+
+@router.get("/agents/{agent}", **told("get_agent", "One agent, and what it may", "Agent", problems=(404,)))
+async def get_agent(request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None) -> Response:
+    return answer(agent_json(await house_of(request).service.agents.get(who, agent, owner)))
+
+
+@router.put(
+    "/agents/{agent}",
+    **told(
+        "put_agent",
+        "Set limits of an agent, or with the name * of all agents of an owner (admins)",
+        "Agent",
+        takes="AgentWish",
+        example=AGENT,
+        problems=(404, 409),
+    ),
+)
+async def put_agent(
+    request: Request, who: Who, agent: Agent, *, owner: OwnerQuery = None, dry_run: DryRun = False
+) -> Response:
+    quotas = check_fields("agent", await json_body(request), ("quotas",)).get("quotas")
+    if not isinstance(quotas, Mapping):
+        raise refuse("bad_policy", name="quotas", value=quotas, wanted="JSON object")
+    return answer(agent_json(await acting(request, dry_run=dry_run).agents.put(who, agent, quotas, owner)))
 
 
 async def _agent_again(request: Request, _who: Principal, ids: Ids) -> Response:

@@ -72,6 +72,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "没有说明要为“{name}”设置什么。",
         "请使用 --role、--zone、--quota 或 --note。",
     ),
+    "one_agent_or_all": Entry(
+        BadUsage,
+        "It is not said whose limits are to be set.",
+        "Name one agent, or give --all for all agents of the owner.",
+        "没有说明要设置谁的限制。",
+        "请写出一个智能体的名称，或用 --all 表示该所有者的全部智能体。",
+    ),
     "audit_broken": Entry(
         Refusal,
         "The audit trail is not what it was, from row {number} on.",

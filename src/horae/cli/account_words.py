@@ -61,6 +61,10 @@ SHOWN_ONCE: Final = Words(
 TOKEN_REVOKED: Final = Words(
     "{name} ({id}) opens nothing any more; everywhere within a second.", "{name}({id})已作废,一秒内处处生效。"
 )
+AGENT_REVOKED: Final = Words(
+    "It was the last valid token of the agent {agent}: all that it made is paused.",
+    "这是智能体 {agent} 的最后一个有效令牌：它创建的任务已全部暂停。",
+)
 REVOKE_TOKEN: Final = Words("Revoke the token {name}", "作废令牌 {name}")
 NO_TOKENS: Final = Words("No tokens.", "没有令牌。")
 
@@ -102,6 +106,12 @@ QUOTA_NAMES: Final = {
     "requests_per_minute": Words("{limit} requests a minute", "每分钟 {limit} 次请求"),
     "event_streams": Words("{limit} event streams at once", "同时 {limit} 个事件流"),
     "idempotency_keys": Words("{limit} idempotency keys a day", "每天 {limit} 个幂等键"),
+}
+ALL_AGENTS: Final = Words("all agents", "所有智能体")
+AGENT_STATES: Final = {
+    "active": Words("active", "正常"),
+    "stopped": Words("stopped by its owner", "已被其所有者停止"),
+    "revoked": Words("its last token was revoked", "其最后一个令牌已作废"),
 }
 NO_QUOTAS: Final = Words("anything, without a limit", "没有限制")
 CHOSEN: Final = Words("chosen", "单独设置")

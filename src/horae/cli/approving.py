@@ -6,13 +6,19 @@ from typing import Final
 
 import typer
 
+from ..model.account import ALL_AGENTS, Agent
 from ..model.change import Facts
+from ..wire.accounts import agent_json
 from ..wire.review import review_of
 from ..wire.tasks import task_json
+from . import account_words
+from .account_refusals import refuse
 from .families import new_family
 from .filtering import ONE
 from .frame import command
 from .out import Out
+from .owners import read_quotas, show_quotas
+from .pieces import Piece
 from .review import review_cells
 from .words import Words
 from .workplace import Workplace, at_work
@@ -32,9 +38,11 @@ _OWNER: Final = typer.Option(None, "--owner", help="Whose agent it is. Default: 
 def register(app: typer.Typer) -> None:
     command(app, "approve", asks=True)(approve)
     family = new_family()
+    command(family, "show")(show_agent)
+    command(family, "set")(set_agent)
     command(family, "stop")(stop)
     command(family, "restart")(restart)
-    app.add_typer(family, name="agent", help="Stop all that an agent made, or let it go on.")
+    app.add_typer(family, name="agent", help="Limit an agent, stop all that it made, or let it go on.")
 
 
 def approve(out: Out, *, task: str = ONE) -> None:
@@ -61,6 +69,45 @@ async def _looked_at(app: Workplace, name: str) -> tuple[Facts, str]:
 def _show(out: Out, facts: Facts) -> None:
     for line in review_cells(review_of(facts.task, out.language)):
         out.aside(line)
+
+
+def show_agent(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:
+    """Show what an agent may."""
+    _show_limits(out, at_work(out, lambda app: app.service.agents.get(app.who, agent, owner)))
+
+
+def set_agent(
+    out: Out,
+    agent: str | None = typer.Argument(None, metavar="[AGENT]", help="Its name, as tasks show it."),
+    every: bool = typer.Option(False, "--all", help="All agents of the owner, where nothing was set for one of them."),
+    quota: list[str] = typer.Option(
+        ...,
+        "--quota",
+        metavar="NAME=VALUE",
+        help="active_tasks=50, shortest_interval=1m, longest_life=never; repeatable.",
+    ),
+    owner: str | None = _OWNER,
+) -> None:
+    """Set limits of an agent, or of all agents of an owner."""
+    if (agent is None) is not every:
+        raise refuse("one_agent_or_all")
+    name, limits = agent or ALL_AGENTS, read_quotas(quota)
+    done = at_work(out, lambda app: app.service.agents.put(app.who, name, limits, owner), create=True)
+    _show_limits(out, done)
+
+
+def _show_limits(out: Out, agent: Agent) -> None:
+    if out.json:
+        out.data(agent_json(agent))
+        return
+    if out.quiet:
+        out.ids([agent.name])
+        return
+    name = out.told(account_words.ALL_AGENTS) if agent.name == ALL_AGENTS else agent.name
+    out.line((Piece(name, "bold"), "  ", Piece(agent.owner, "dim")))
+    show_quotas(out, agent.quotas, dict(agent.chosen))
+    state = "revoked" if agent.revoked else "stopped" if agent.stopped else "active"
+    out.row(out.told(account_words.STATE), out.told(account_words.AGENT_STATES[state]))
 
 
 def stop(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:

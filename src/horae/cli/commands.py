@@ -115,7 +115,10 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
             ),
             "agent": Command(
                 "approving",
-                Words("Stop all that an agent made, or let it go on.", "停止代理创建的全部任务,或让其继续。"),
+                Words(
+                    "Limit an agent, stop all that it made, or let it go on.",
+                    "限制智能体,停止其创建的全部任务,或让其继续。",
+                ),
             ),
             "config": Command("config", Words("Show every setting.", "查看所有设置。")),
             "db": Command(

@@ -30,7 +30,7 @@ from ..runtime.node_policy import with_policy
 from ..runtime.sealed import sealing_of
 from ..runtime.stores import make_store, make_wakeup
 from ..runtime.usual_quotas import usual_quotas
-from ..service.gate import digest_of
+from ..service.gate import Gate, digest_of
 from ..service.secrets import SecretBox
 from ..service.service import Service
 from ..service.wishes import Wish
@@ -65,6 +65,7 @@ class Desk:
             told=self.told,
             members=usual_quotas(settings),
             networks=read_networks(settings.value("outgoing_networks")),
+            gate=Gate(frozenset(settings.value("agent_functions") or ())),
         )
 
     def told(self, _due: datetime | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from .words import TIMES_IN, Words
 from .workplace import Workplace, at_work, is_there
 
 _NAME = typer.Argument(..., metavar="NAME")
-_NEVER = "never"
+_NO_LIMIT = ("never", "none")
 _FITS: Final = (Fit(wrap=12), Fit(), Fit(1, wrap=8), Fit(2), Fit(), Fit(3, cut=10))
 
 
@@ -94,18 +95,22 @@ def _tell(out: Out, owner: Owner, zone: str) -> None:
     out.line(Piece(owner.name, "bold"))
     out.row(out.told(words.ROLE), owner.role.value)
     out.row(out.told(words.ZONE), owner.zone or NOTHING)
-    chosen = dict(owner.chosen)
-    limits = [(name, limit) for name, limit in owner.quotas._asdict().items() if limit is not None]
+    show_quotas(out, owner.quotas, dict(owner.chosen))
+    out.row(out.told(words.STATE), _state(out, owner))
+    out.row(out.told(words.MADE), full_time(owner.created, zone, out.language))
+    if owner.note:
+        out.row(out.told(words.NOTE), owner.note)
+
+
+def show_quotas(out: Out, quotas: Quotas, chosen: Mapping[str, Limit]) -> None:
+    """One row for each limit, with a mark on those that somebody chose."""
+    limits = [(name, limit) for name, limit in quotas._asdict().items() if limit is not None]
     for number, (name, limit) in enumerate(limits):
         said = out.told(words.QUOTA_NAMES[name], limit=_shown(limit))
         mark = Piece(f"  ({out.told(words.CHOSEN)})", "dim") if name in chosen else ""
         out.row(out.told(words.QUOTAS) if number == 0 else "", (said, mark))
     if not limits:
         out.row(out.told(words.QUOTAS), out.told(words.NO_QUOTAS))
-    out.row(out.told(words.STATE), _state(out, owner))
-    out.row(out.told(words.MADE), full_time(owner.created, zone, out.language))
-    if owner.note:
-        out.row(out.told(words.NOTE), owner.note)
 
 
 def _shown(limit: Limit) -> str:
@@ -128,7 +133,7 @@ def set_owner(
     """Make an owner, or change what is said of it."""
     if (role, zone, quota, note) == (None, None, None, None):
         raise refuse("nothing_set", name=whose)
-    chosen, limits = _role(role), _quotas(quota)
+    chosen, limits = _role(role), read_quotas(quota) or None
 
     async def work(app: Workplace) -> Owner:
         return await app.service.accounts.put(app.who, whose, role=chosen, zone=zone, quotas=limits, note=note)
@@ -142,15 +147,15 @@ def _role(said: str | None) -> Role | None:
     return None if said is None else Role(said)
 
 
-def _quotas(said: list[str] | None) -> dict[str, Any] | None:
-    """`never` is without a limit, `usual` is what the role has."""
+def read_quotas(said: list[str] | None) -> dict[str, Any]:
+    """`never` or `none` is without a limit, `usual` is what the role has."""
     found: dict[str, Any] = {}
     for each in said or ():
         name, equals, value = each.partition("=")
         if not equals or name not in Quotas._fields or not value:
             raise refuse("bad_quota", value=each, allowed=", ".join(Quotas._fields))
-        found[name] = None if value == _NEVER else int(value) if value.isdecimal() else value
-    return found or None
+        found[name] = None if value in _NO_LIMIT else int(value) if value.isdecimal() else value
+    return found
 
 
 def revoke(out: Out, *, whose: str = _NAME) -> None:

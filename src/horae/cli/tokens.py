@@ -137,6 +137,17 @@ def revoke(
         out.ids([gone.id])
     else:
         out.line(("✓ ", out.told(words.TOKEN_REVOKED, name=gone.name, id=gone.id)))
+        _tell_of_agent(out, gone)
+
+
+def _tell_of_agent(out: Out, token: Token) -> None:
+    """With its last token an agent's tasks stop."""
+    agent = token.agent
+    if agent is None:
+        return
+    found = at_work(out, lambda app: app.service.agents.get(app.who, agent, token.owner))
+    if found.revoked:
+        out.note(words.AGENT_REVOKED, agent=agent)
 
 
 async def _named(app: Workplace, name: str) -> Token:

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..model.account import Owner, Token
+from ..model.account import Agent, Owner, Token
 from ..model.page import Page
 from ..model.principal import Principal, Role, Scope
 from ..schedule.durations import iso_duration
 from ..service.audit import AuditRow, Verdict
-from ..wire.accounts import read_audit_row, read_owner, read_token, read_verdict
+from ..wire.accounts import read_agent, read_audit_row, read_owner, read_token, read_verdict
 from ..wire.moments import utc
 from .connection import Connection, segment
 from .reading import paged, understood
@@ -65,6 +65,29 @@ def _owner(name: str) -> str:
 
 def _spelled(quotas: Mapping[str, Any]) -> dict[str, Any]:
     return {name: iso_duration(value) if isinstance(value, timedelta) else value for name, value in quotas.items()}
+
+
+class RemoteAgents:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def get(self, who: Principal, agent: str, owner: str | None = None) -> Agent:
+        del who
+        answer = await self._connection.get(_agent(agent), _of(owner))
+        return await understood(self._connection, read_agent, answer)
+
+    async def put(self, who: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
+        del who
+        answer = await self._connection.put(_agent(agent), {"quotas": _spelled(quotas)}, _of(owner))
+        return await understood(self._connection, read_agent, answer)
+
+
+def _agent(name: str) -> str:
+    return f"/v1/agents/{segment(name)}"
+
+
+def _of(owner: str | None) -> list[tuple[str, str]]:
+    return [] if owner is None else [("owner", owner)]
 
 
 class RemoteTokens:

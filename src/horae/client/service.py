@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..clock import Clock
-from .accounts import RemoteAccounts, RemoteAudit, RemoteTokens
+from .accounts import RemoteAccounts, RemoteAgents, RemoteAudit, RemoteTokens
 from .approvals import RemoteApprovals
 from .bulk import RemoteBulk
 from .connection import Connection
@@ -39,6 +39,7 @@ class RemoteService:
         self.bulk = RemoteBulk(connection, clock)
         self.secrets = RemoteSecrets(connection)
         self.accounts = RemoteAccounts(connection)
+        self.agents = RemoteAgents(connection)
         self.tokens = RemoteTokens(connection)
         self.audit = RemoteAudit(connection)
         self.webhooks = RemoteWebhooks(connection)

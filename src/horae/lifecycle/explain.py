@@ -14,7 +14,7 @@ from ..model.reason import Reason, sentence
 from ..model.route import is_route
 from ..model.run import Run, RunState
 from ..model.states import state_word
-from ..model.task import Pause, past_of
+from ..model.task import Pause, PauseCause, past_of
 from ..schedule import next  # noqa: A004 - the product's own question
 from ..schedule.preview import fires_in
 from ..typography import full_width
@@ -91,6 +91,10 @@ class Explanation(NamedTuple):
 
     def in_language(self, language: Language) -> str:
         return self.english if language == "en" else self.chinese
+
+
+_REASONS: Final = {PauseCause.OWNER_REVOKED: Reason.OWNER_REVOKED, PauseCause.QUOTA: Reason.QUOTA}
+"""Pauses that nobody asked for: why they came about."""
 
 
 def explain(facts: Facts, runs: Sequence[Run], at: datetime, now: datetime) -> Explanation:
@@ -228,7 +232,12 @@ def _lasts(pause: Pause, at: datetime) -> bool:
 
 def _paused(facts: Facts, pause: Pause) -> Explanation:
     note = f" ({pause.note})" if pause.note else ""
-    return _told(Verdict.PAUSED, _both(_when(facts, pause.since) + note), reason=Reason.PAUSED)
+    answer = _told(Verdict.PAUSED, _both(_when(facts, pause.since) + note), reason=Reason.PAUSED)
+    reason = _REASONS.get(pause.cause)
+    if reason is None:
+        return answer
+    english, chinese = (sentence(reason, language) for language in ("en", "zh"))
+    return answer._replace(english=f"{answer.english} {english}", chinese=f"{answer.chinese}{chinese}", reason=reason)
 
 
 def _when(facts: Facts, at: datetime) -> str:

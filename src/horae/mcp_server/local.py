@@ -12,6 +12,7 @@ from ..choices import Language
 from ..model.account import AGENT_CHARACTERS, is_agent_name
 from ..model.lane import agent_lane
 from ..model.principal import AGENT_QUOTAS, LOCAL, LOCAL_OWNER, SCOPES_OF, Principal, Role
+from ..service.lanes import MOST_IN_LANE
 from ..service.refusals import refuse
 from .call import House
 from .server import Caller, make_server
@@ -35,21 +36,24 @@ def trusted(zone: str) -> Principal:
 async def serve(house: House, who: Principal, language: Language) -> None:
     """Until the client closes our input."""
     await _give_room(house, who)
-    server = make_server(house, partial(_always, Caller(who, language)))
+    server = make_server(house, partial(_caller, house, who, language))
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 async def _give_room(house: House, who: Principal) -> None:
     """All runs of an agent share one lane; where a token makes that lane elsewhere, here nobody else would."""
-    most = who.quotas.concurrent_runs
-    if who.agent is None or most is None:
+    if who.agent is None:
         return
+    most = (await house.service.agents.quotas(who.owner, who.agent)).concurrent_runs
     lane = agent_lane(who.owner, who.agent)
     known = {each.name: each.limit for each in await house.service.lanes.all(LOCAL)}
     if known.get(lane) is None:
-        await house.service.lanes.limit(LOCAL, lane, most)
+        await house.service.lanes.limit(LOCAL, lane, MOST_IN_LANE if most is None else most)
 
 
-def _always(caller: Caller, _context: ServerRequestContext[Any, Any]) -> Caller:
-    return caller
+async def _caller(house: House, who: Principal, language: Language, _context: ServerRequestContext[Any, Any]) -> Caller:
+    """With the limits that the agent has at this call: a changed quota counts at once."""
+    if who.agent is None:
+        return Caller(who, language)
+    return Caller(who._replace(quotas=await house.service.agents.quotas(who.owner, who.agent)), language)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -45,7 +45,7 @@ class Caller(NamedTuple):
     language: Language
 
 
-WhoAsks: TypeAlias = Callable[[Context], Caller]
+WhoAsks: TypeAlias = Callable[[Context], "Caller | Awaitable[Caller]"]
 
 
 def make_server(house: House, who_asks: WhoAsks) -> Server[Any]:
@@ -68,7 +68,8 @@ async def _list_tools(_context: Context, _params: types.PaginatedRequestParams |
 async def _call_tool(
     house: House, who_asks: WhoAsks, context: Context, params: types.CallToolRequestParams
 ) -> types.CallToolResult | types.InputRequiredResult:
-    caller = who_asks(context)
+    found = who_asks(context)
+    caller = found if isinstance(found, Caller) else await found
     if params.name not in TOOLS:
         # An error of the protocol, and not of a tool: a client that calls what was never listed has a fault of its own.
         raise _unknown_tool(params.name, caller.language)

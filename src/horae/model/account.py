@@ -13,6 +13,9 @@ from .record import Record
 
 OWNER_KIND: Final = "owner"
 TOKEN_KIND: Final = "token"  # noqa: S105 - the kind of a record
+AGENT_KIND: Final = "agent"
+ALL_AGENTS: Final = "*"
+"""In the place of an agent's name: all agents of an owner, unless something else was chosen for one of them."""
 OWNER_CHARACTERS: Final = 100
 AGENT_CHARACTERS: Final = 64
 RESERVED_OWNERS: Final = "horae:"
@@ -44,6 +47,21 @@ class Owner(NamedTuple):
     chosen: tuple[tuple[str, Limit], ...] = ()
     exhausted: date | None = None
     spent: tuple[tuple[str, date], ...] = ()
+    demoted: bool = False
+    """It had tasks, and became a viewer: they fire no more."""
+
+
+class Agent(NamedTuple):
+    """`quotas` are those that count; `chosen` those that an admin set for this agent, or (under `*`) for all of its owner.
+
+    `revoked`: the last token of this agent was revoked, and its tasks stopped with it."""
+
+    name: str
+    owner: str
+    quotas: Quotas
+    chosen: tuple[tuple[str, Limit], ...] = ()
+    stopped: bool = False
+    revoked: bool = False
 
 
 class Token(NamedTuple):
@@ -81,6 +99,11 @@ def is_agent_name(name: object) -> bool:
 # --- quotas ------------------------------------------------------------------------------------------------------
 
 
+def loses_right_to_run(owner: Owner) -> bool:
+    """Whether nothing of it may start: it was revoked, or became a viewer."""
+    return owner.revoked is not None or owner.demoted
+
+
 def quotas_of(role: Role, chosen: Collection[tuple[str, Limit]], members: Quotas = MEMBER_QUOTAS) -> Quotas:
     """What was chosen for an owner, and the rest as is usual for its role."""
     limits: dict[str, Any] = dict(chosen)
@@ -94,9 +117,10 @@ def strictest(one: Quotas, other: Quotas) -> Quotas:
     )
 
 
-def agent_quotas(owner: Quotas) -> Quotas:
-    """What an agent may have is at most what its owner may."""
-    return strictest(AGENT_QUOTAS, owner)
+def agent_quotas(owner: Quotas, chosen: Collection[tuple[str, Limit]] = (), usual: Quotas = AGENT_QUOTAS) -> Quotas:
+    """What was chosen for an agent, the rest as is usual for agents; and never more than its owner may have."""
+    limits: dict[str, Any] = dict(chosen)
+    return strictest(usual._replace(**limits), owner)
 
 
 def _stricter(name: str, one: Any, other: Any) -> Any:
@@ -130,6 +154,7 @@ def owner_record(owner: Owner) -> Record:
         "revoked": _text(owner.revoked),
         "exhausted": None if owner.exhausted is None else owner.exhausted.isoformat(),
         "spent": {agent: day.isoformat() for agent, day in owner.spent},
+        "demoted": owner.demoted,
     }
     return Record(OWNER_KIND, owner.name, owner.name, json.dumps(body, ensure_ascii=False))
 
@@ -149,7 +174,21 @@ def owner_from(record: Record, members: Quotas = MEMBER_QUOTAS) -> Owner:
         chosen,
         None if body["exhausted"] is None else date.fromisoformat(body["exhausted"]),
         tuple((agent, date.fromisoformat(day)) for agent, day in body.get("spent", {}).items()),
+        body.get("demoted", False),
     )
+
+
+def agent_key(owner: str, agent: str) -> str:
+    """No owner's name has a slash."""
+    return f"{owner}/{agent}"
+
+
+def agent_record(owner: str, agent: str, chosen: Collection[tuple[str, Limit]]) -> Record:
+    return Record(AGENT_KIND, agent_key(owner, agent), owner, json.dumps({"quotas": limits_json(chosen)}))
+
+
+def agent_limits(record: Record | None) -> tuple[tuple[str, Limit], ...]:
+    return () if record is None else limits_from(json.loads(record.body)["quotas"])
 
 
 def token_record(token: Token) -> Record:

@@ -41,7 +41,7 @@ class Quotas(NamedTuple):
     runs_per_day: int | None = None
     concurrent_runs: int | None = None
     longest_life: timedelta | None = None
-    """What has no end of its own within so long is refused: an agent's tasks must not outlive everybody's memory."""
+    """What has no end of its own within so long is refused. Without a limit unless an admin sets one."""
     stored_tasks: int | None = None
     """Tasks in any state: paused and finished ones count."""
     stored_bytes: int | None = None
@@ -70,7 +70,9 @@ MEMBER_QUOTAS: Final = Quotas(
     event_streams=20,
     idempotency_keys=10_000,
 )
-AGENT_QUOTAS: Final = Quotas(timedelta(minutes=5), 10, 16 * 1024, 500, 2, timedelta(days=30))
+AGENT_QUOTAS: Final = Quotas(timedelta(minutes=5), 10, 16 * 1024, 500, 2)
+"""An agent's task may go on without an end: whatever reaches out waits for a person, and a prompt to itself is harmless
+within the interval and the number of tasks."""
 
 
 class Principal(NamedTuple):

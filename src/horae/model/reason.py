@@ -63,12 +63,15 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
     Reason.PAUSED: ("The task was paused at that time.", "当时任务处于暂停状态。"),
     Reason.SKIP_REQUESTED: ("Somebody asked to skip it.", "有人要求跳过这一次。"),
     Reason.EXCLUDED: ("A holiday calendar excludes that date.", "节假日日历排除了这一天。"),
-    Reason.QUOTA: ("The owner's quota was used up.", "所有者的配额已用完。"),
+    Reason.QUOTA: ("It was beyond a quota of its owner or agent.", "超出了其所有者或智能体的配额。"),
     Reason.AGENT_QUOTA: (
         "The agent that made it had used up its runs of that day.",
         "创建它的智能体已用完当天的运行次数。",
     ),
-    Reason.OWNER_REVOKED: ("The owner's rights had been revoked.", "所有者的权限已被撤销。"),
+    Reason.OWNER_REVOKED: (
+        "The rights of its owner, or of the agent that made it, had been revoked.",
+        "其所有者或创建它的智能体的权限已被撤销。",
+    ),
     Reason.TARGET_UNKNOWN: ("Its target is not known to this deployment.", "此部署中没有它的目标。"),
     Reason.TARGET_NOT_ALLOWED: (
         "Its target is not allowed by the node that was to run it.",

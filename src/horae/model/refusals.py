@@ -13,7 +13,7 @@ from .states import state_word
 _DAY: Final = timedelta(days=1)
 _LONGEST_FACT: Final = 80
 _LONGEST_OF_OURS: Final = 600
-_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "found", "problem", "toml", "networks"})
+_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "found", "problem", "toml", "networks", "command"})
 """What we ourselves say: every word that is possible, what is about to be done, which candidates there are, what is wrong
 with a file. Cut, it would
 leave out the very part that somebody has to read before they answer."""

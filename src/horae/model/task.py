@@ -37,6 +37,8 @@ class PauseCause(StrEnum):
     AWAITING_APPROVAL = "awaiting_approval"
     AGENT_STOPPED = "agent_stopped"
     ORPHANED = "orphaned"
+    OWNER_REVOKED = "owner_revoked"
+    QUOTA = "quota"
 
 
 class Target(NamedTuple):

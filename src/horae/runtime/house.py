@@ -13,6 +13,7 @@ from ..outgoing.addresses import read_networks
 from ..ports.keeping import Keeping
 from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
+from ..service.gate import Gate
 from ..service.secrets import SecretBox
 from ..service.service import Service
 from .kinds import Kinds, usable
@@ -34,7 +35,10 @@ def make_service(
     secrets = SecretBox(store, sealing_of(url, kinds.settings.value("key_file")), clock)
     networks = read_networks(kinds.settings.value("outgoing_networks"))
     members = usual_quotas(kinds.settings)
-    return Service(store, clock, zone, secrets, check=kinds.check, told=told, networks=networks, members=members)
+    gate = Gate(frozenset(kinds.settings.value("agent_functions") or ()))
+    return Service(
+        store, clock, zone, secrets, check=kinds.check, told=told, networks=networks, members=members, gate=gate
+    )
 
 
 async def open_targets(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Protocol
@@ -14,6 +15,7 @@ from ..model.account import (
     Limit,
     Owner,
     is_owner_name,
+    loses_right_to_run,
     owner_from,
     owner_record,
     quotas_of,
@@ -27,8 +29,9 @@ from ..model.principal import MEMBER_QUOTAS, Principal, Quotas, Role, Scope
 from ..model.reason import Reason
 from ..model.record import Record, Writing
 from ..model.refusals import refuse as refuse_task
+from ..model.task import GOING
 from ..ports.records import Records
-from ..ports.store import Book
+from ..ports.store import Book, TaskFilter
 from ..schedule.zones import find_zone
 from .audit import Audit
 from .checks import check_page
@@ -36,8 +39,12 @@ from .lanes import MOST_IN_LANE
 from .races import unless_changed
 from .refusals import refuse
 from .rights import refuse_agent
+from .seats import seat_of
+from .sweep_record import SWEEP_KIND, sweep_writing
 from .wishes import read_duration
 
+NO_LIMIT: Final = ("never", "none")
+"""Said of a quota: without a limit, like None."""
 USUAL: Final = "usual"
 """Said of a quota: whatever is usual for the role."""
 _MOST: Final = 1_000_000_000
@@ -76,6 +83,10 @@ class Accounts:
         self._audit = audit
         self._told = told
         self.members = members
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after an owner was changed: what somebody remembers of it is out of date."""
+        self.on_quotas: Callable[[str], Awaitable[object]] = nothing_to_do
+        """Called with the name of the owner then: lowered quotas count at once."""
 
     async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Owner]:
         """By name: everybody for an admin, for others themselves."""
@@ -110,9 +121,12 @@ class Accounts:
             known = await self._store.get_record(OWNER_KIND, name)
             before = None if known is None else self.read(known)
             after = self._changed(who, name, before, wanted)
+            after = after._replace(demoted=await self._is_demoted(before, after))
             if before is not None and after == before:
                 return before
-            if await self._write(who, before, after):
+            if await self._write(who, before, after, changed_limits(before, after, wanted.quotas or {})):
+                self.on_change()
+                await self.on_quotas(name)
                 return after._replace(version=1 if before is None else before.version + 1)
         raise refuse_task("record_changed", kind=OWNER_KIND, key=name)
 
@@ -142,8 +156,13 @@ class Accounts:
         """The same for one of its agents: `spent` is the day whose runs it has used up; None: it may go on."""
         days = tuple(each for each in owner.spent if each[0] != agent)
         after = owner._replace(spent=days if spent is None else (*days, (agent, spent)))
+        seat, version = await seat_of(self._store, owner.name, agent)
         reason = None if spent is None else Reason.AGENT_QUOTA
-        done = await self._barred(after, reason, owner.version, name=agent_lane(owner.name, agent))
+        if json.loads(seat.body).get("revoked"):
+            reason = Reason.OWNER_REVOKED
+        # The seat is written too: whoever revokes the agent meanwhile is not undone by this.
+        kept = (Writing(seat, version),)
+        done = await self._barred(after, reason, owner.version, kept, name=agent_lane(owner.name, agent))
         return _next(after) if done else None
 
     def read(self, record: Record) -> Owner:
@@ -198,7 +217,7 @@ class Accounts:
         role = base.role if wanted.role is None else Role(wanted.role)
         if name == who.owner and before is not None and role is not Role.ADMIN and base.role is Role.ADMIN:
             raise refuse("own_account", name=name)
-        chosen = _chosen(dict(base.chosen), wanted.quotas or {})
+        chosen = read_limits(dict(base.chosen), wanted.quotas or {})
         return base._replace(
             role=role,
             zone=base.zone if wanted.zone is None else wanted.zone or None,
@@ -207,14 +226,35 @@ class Accounts:
             quotas=quotas_of(role, chosen, self.members),
         )
 
-    async def _write(self, who: Principal, before: Owner | None, after: Owner) -> bool:
+    async def find(self, name: str) -> Owner | None:
+        """For the service itself: nobody is asked whether they may see it."""
+        record = await self._store.get_record(OWNER_KIND, name) if is_owner_name(name) else None
+        return None if record is None else self.read(record)
+
+    async def _is_demoted(self, before: Owner | None, after: Owner) -> bool:
+        """A viewer fires nothing. One that never had a task needs no bar: bars cost every claim something."""
+        if after.role is not Role.VIEWER:
+            return False
+        if before is not None and (before.demoted or before.role is not Role.VIEWER):
+            return True
+        return bool((await self._store.tasks(TaskFilter(after.name, GOING), limit=1)).items)
+
+    async def _write(self, who: Principal, before: Owner | None, after: Owner, lowered: Collection[str]) -> bool:
         fields = [field for field in ("role", "zone", "note", "chosen") if _differs(field, before, after)]
         row = self._audit.row(who, "owner.put", after.name, {"fields": fields, "role": after.role}, owner=after.name)
-        beside = (Writing(owner_record(after), None if before is None else before.version), *row)
+        known = await self._store.get_record(SWEEP_KIND, after.name) if lowered else None
+        sweep = sweep_writing(after.name, lowered, known)
+        beside = (Writing(owner_record(after), None if before is None else before.version), *row, *sweep)
+        if after.demoted is not (before is not None and before.demoted):
+            done = await unless_changed(self._store.bar(after.name, _bar_of(after), beside=beside))
+            if not done:
+                return False
+            self._told(None)
+            beside = ()
         most = after.quotas.concurrent_runs
         unlimited = before is None and most is None
         if unlimited or (before is not None and most == before.quotas.concurrent_runs):
-            return await self._store.write_records(beside)
+            return not beside or await self._store.write_records(beside)
         seats = MOST_IN_LANE if most is None else most
         done = await unless_changed(self._store.set_lane(owner_lane(after.name), seats, beside=beside))
         if done:
@@ -223,13 +263,24 @@ class Accounts:
         return done
 
 
+def changed_limits(before: Owner | None, after: Owner, named: Collection[str]) -> tuple[str, ...]:
+    """Which of the limits that were named are not what they were."""
+    return tuple(
+        name for name in named if before is None or getattr(before.quotas, name) != getattr(after.quotas, name)
+    )
+
+
+async def nothing_to_do(_name: str) -> None:
+    return None
+
+
 def _next(owner: Owner) -> Owner:
     """As it stands when it was written."""
     return owner._replace(version=owner.version + 1)
 
 
 def _bar_of(owner: Owner) -> Reason | None:
-    if owner.revoked is not None:
+    if loses_right_to_run(owner):
         return Reason.OWNER_REVOKED
     return None if owner.exhausted is None else Reason.QUOTA
 
@@ -238,14 +289,15 @@ def _differs(field: str, before: Owner | None, after: Owner) -> bool:
     return before is None or getattr(before, field) != getattr(after, field)
 
 
-def _chosen(before: dict[str, Limit], said: Mapping[str, Any]) -> tuple[tuple[str, Limit], ...]:
+def read_limits(before: Mapping[str, Limit], said: Mapping[str, Any]) -> tuple[tuple[str, Limit], ...]:
+    """The limits that were chosen, with those changed that are named; each is checked."""
     chosen = dict(before)
     for name, value in said.items():
         check_choice("quotas", name, Quotas._fields)
         if value == USUAL:
             chosen.pop(name, None)
         else:
-            chosen[name] = None if value is None else _limit(name, value)
+            chosen[name] = None if value is None or value in NO_LIMIT else _limit(name, value)
     return tuple((name, chosen[name]) for name in Quotas._fields if name in chosen)
 
 

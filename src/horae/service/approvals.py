@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import datetime
 from hmac import compare_digest
@@ -18,19 +19,19 @@ from ..ports.store import TaskFilter
 from .audit import Audit
 from .checks import check_id
 from .committing import Committing, Deed
+from .gate import STRICT, Gate, followed, with_approval
 from .gate import digest_of as digest_of  # noqa: PLC0414 - whoever approves needs the digest too
-from .gate import followed, is_closed, needs_approval, with_approval
 from .grants import SecretGrants
 from .quotas import check_schedule
 from .refusals import refuse
 from .rights import refuse_agent, seen_by
-from .seats import Keeping, Seats
+from .seats import Keeping, Seats, seat_of
 
 _NOTE = "its agent was stopped"
 
 
 class Approvals:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it stands on, each by its name
         self,
         store: Keeping,
         clock: Clock,
@@ -38,9 +39,11 @@ class Approvals:
         commit: Committing,
         seats: Seats,
         audit: Audit,
+        gate: Gate = STRICT,
         told: Callable[[datetime | None], None] = lambda _due: None,
     ) -> None:
         self._store = store
+        self._gate = gate
         self._clock = clock
         self._commit = commit
         self._seats = seats
@@ -54,7 +57,7 @@ class Approvals:
         await self._check_secrets(who, task_id)
         now = self._clock.now()
         deed = Deed("task.approve", lambda _facts, _change: {"digest": digest})
-        facts = await self._commit.change(who, task_id, lambda facts: _approved(who, facts, digest, now), deed)
+        facts = await self._commit.change(who, task_id, lambda facts: self._approved(who, facts, digest, now), deed)
         self._told(None)
         return facts
 
@@ -62,7 +65,7 @@ class Approvals:
         """A task that changes after this look has another digest, and is refused for that."""
         check_id(task_id, "no_such_task")
         facts = await self._store.facts(task_id, who.scope)
-        if facts is not None and is_closed(facts.task):
+        if facts is not None and self._gate.is_closed(facts.task):
             await SecretGrants(self._store).check_tasks([facts.task])
 
     async def stop_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
@@ -71,7 +74,14 @@ class Approvals:
 
     async def restart_agent(self, who: Principal, agent: str, owner: str | None = None) -> int:
         """It may go on, and what was paused with it does. How many tasks that were."""
-        return await self._each(who, agent, owner, _restarted, stopped=False)
+        return await self._each(who, agent, owner, self._restarted, stopped=False)
+
+    async def pause_revoked(self, who: Principal, owner: str, agent: str) -> int:
+        """The last token of this agent was revoked: its tasks are paused. How many were."""
+        deed = Deed("task.pause", lambda _facts, _change: {"cause": "token.revoke"})
+        changed = await self._all(who, TaskFilter(owner, GOING, labels=((AGENT_LABEL, agent),)), _revoked, deed)
+        self._told(None)
+        return changed
 
     async def _each(
         self,
@@ -89,6 +99,8 @@ class Approvals:
             raise refuse("no_such_owner", name=whose)
         if not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
+        if not stopped and json.loads((await seat_of(self._store, whose, agent))[0].body).get("revoked"):
+            raise refuse("agent_revoked", agent=agent, owner=whose)
         action = "agent.stop" if stopped else "agent.restart"
         row = self._audit.row(who, action, agent, owner=whose)
         # First the word, then the tasks: whatever it made in between is found, and it makes no more.
@@ -125,22 +137,29 @@ class Approvals:
             return False
         return done[0]
 
+    def _approved(self, who: Principal, facts: Facts, digest: str, now: datetime) -> Change:
+        task = facts.task
+        if not self._gate.needs_approval(task):
+            raise refuse("nothing_to_approve", id=task.id)
+        if not compare_digest(digest_of(task).encode(), str(digest).encode(errors="replace")):
+            raise refuse("digest_changed", digest=digest_of(task))
+        if not self._gate.is_closed(task):
+            return Change()
+        change = editing.edit(facts, with_approval(task), now)
+        pause = facts.standing.pause
+        if pause is None or pause.cause is not PauseCause.AWAITING_APPROVAL:
+            return change
+        if task.owner == who.owner:
+            check_schedule(who, task.schedule, now, facts.standing.counted)
+        return followed(facts, change, lambda after: control.resume(after, now))
 
-def _approved(who: Principal, facts: Facts, digest: str, now: datetime) -> Change:
-    task = facts.task
-    if not needs_approval(task):
-        raise refuse("nothing_to_approve", id=task.id)
-    if not compare_digest(digest_of(task).encode(), str(digest).encode(errors="replace")):
-        raise refuse("digest_changed", digest=digest_of(task))
-    if not is_closed(task):
-        return Change()
-    change = editing.edit(facts, with_approval(task), now)
-    pause = facts.standing.pause
-    if pause is None or pause.cause is not PauseCause.AWAITING_APPROVAL:
-        return change
-    if task.owner == who.owner:
-        check_schedule(who.quotas, task.schedule, now, facts.standing.counted)
-    return followed(facts, change, lambda after: control.resume(after, now))
+    def _restarted(self, facts: Facts, now: datetime) -> Change:
+        pause = facts.standing.pause
+        if pause is None or pause.cause not in (PauseCause.AGENT_STOPPED, PauseCause.OWNER_REVOKED):
+            return Change()
+        if self._gate.is_closed(facts.task):
+            return control.pause(facts, now, cause=PauseCause.AWAITING_APPROVAL)
+        return control.resume(facts, now)
 
 
 def _stopped(facts: Facts, now: datetime) -> Change:
@@ -154,10 +173,7 @@ def _wakes(facts: Facts) -> bool:
     return facts.standing.pause is not None and facts.standing.pause.until is not None
 
 
-def _restarted(facts: Facts, now: datetime) -> Change:
-    pause = facts.standing.pause
-    if pause is None or pause.cause is not PauseCause.AGENT_STOPPED:
+def _revoked(facts: Facts, now: datetime) -> Change:
+    if facts.standing.state is not TaskState.ACTIVE and not _wakes(facts):
         return Change()
-    if is_closed(facts.task):
-        return control.pause(facts, now, cause=PauseCause.AWAITING_APPROVAL)
-    return control.resume(facts, now)
+    return control.pause(facts, now, cause=PauseCause.OWNER_REVOKED, note=PauseCause.OWNER_REVOKED.value)

@@ -10,10 +10,12 @@ from ..clock import Clock
 from ..lifecycle import control, editing
 from ..model.change import Change, ControlDecision, Facts
 from ..model.ids import run_id
+from ..model.lane import agent_lane
 from ..model.made_by import agent_of
 from ..model.page import LARGEST_PAGE
 from ..model.policy import MissedMode
 from ..model.principal import Principal, Scope
+from ..model.reason import Reason
 from ..model.refusals import refuse as refuse_task
 from ..model.run import Origin
 from ..model.task import Pause, PauseCause
@@ -22,7 +24,6 @@ from .committing import Committing, Condition, Deed, changed_fields
 from .drafting import Drafting
 from .edits import Edited, Edits, Keep, fire_changes
 from .finding import Finding
-from .gate import check_open
 from .grants import SecretGrants
 from .id_prefix import resolve_run, resolve_task
 from .quotas import check_schedule
@@ -104,7 +105,7 @@ class Controls(Finding):
         def decide(facts: Facts) -> Change:
             if cause is PauseCause.REQUESTED and _is_kept(who, facts.standing.pause):
                 if until is not None:
-                    _refuse_to_wake(who, facts)
+                    self._refuse_to_wake(who, facts)
                 return Change()
             return control.pause(facts, now, cause=cause, note=note, until=until)
 
@@ -115,10 +116,10 @@ class Controls(Finding):
         now = self._clock.now()
 
         def decide(facts: Facts) -> Change:
-            _refuse_to_wake(who, facts)
+            self._refuse_to_wake(who, facts)
             change = control.resume(facts, now, missed)
             if change != Change() and facts.task.owner == who.owner:
-                check_schedule(who.quotas, facts.task.schedule, now, facts.standing.counted)
+                check_schedule(who, facts.task.schedule, now, facts.standing.counted)
             return change
 
         return await self._change(who, task_id, decide, Deed("task.resume", lambda _facts, _change: {"missed": missed}))
@@ -146,7 +147,7 @@ class Controls(Finding):
         planned: list[datetime] = []
 
         def decide(facts: Facts) -> Change:
-            _refuse_to_wake(who, facts)
+            self._refuse_to_wake(who, facts)
             change = control.run_now(facts, now)
             planned[:] = [entry.planned for entry in change.put]
             return change
@@ -170,7 +171,7 @@ class Controls(Finding):
         before = await self._backfilled_before(who, task_id, first, last) if again else 0
 
         def decide(facts: Facts) -> Change:
-            _refuse_to_wake(who, facts)
+            self._refuse_to_wake(who, facts)
             return editing.backfill(facts, first, last, now, before)
 
         span = {"first": first.isoformat(), "last": last.isoformat()}
@@ -193,6 +194,17 @@ class Controls(Finding):
         deed = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
         return await self._change(who, task_id, lambda facts: control.cancel_run(facts, run_id, now), deed)
 
+    def _refuse_to_wake(self, who: Principal, facts: Facts) -> None:
+        """What waits for approval stays as it is, and so does what was stopped with its agent."""
+        self.drafting.gate.check_open(facts.task)
+        pause = facts.standing.pause
+        if pause is None:
+            return
+        if who.agent is not None and pause.cause is PauseCause.AGENT_STOPPED:
+            raise refuse("agent_stopped", agent=who.agent)
+        if pause.cause is PauseCause.OWNER_REVOKED and (who.agent is not None or not _is_restored(facts)):
+            raise refuse("agent_revoked", agent=agent_of(facts.task) or "", owner=facts.task.owner)
+
     async def _change(self, who: Principal, task_id: str, decide: ControlDecision, deed: Deed) -> Facts:
         facts = await self._commit.change(who, task_id, decide, deed)
         self._told(None)
@@ -203,16 +215,14 @@ def _is_kept(who: Principal, pause: Pause | None) -> bool:
     """Whether this pause is not for whoever asks to change: nothing wakes by itself what somebody else must look at."""
     if pause is None:
         return False
-    stopped = pause.cause is PauseCause.AGENT_STOPPED and who.agent is not None
-    return stopped or pause.cause is PauseCause.AWAITING_APPROVAL
+    stopped = pause.cause in (PauseCause.AGENT_STOPPED, PauseCause.QUOTA) and who.agent is not None
+    return stopped or pause.cause in (PauseCause.AWAITING_APPROVAL, PauseCause.OWNER_REVOKED)
 
 
-def _refuse_to_wake(who: Principal, facts: Facts) -> None:
-    """Nobody runs what waits for approval, and no agent what was stopped with it."""
-    check_open(facts.task)
-    pause = facts.standing.pause
-    if who.agent is not None and pause is not None and pause.cause is PauseCause.AGENT_STOPPED:
-        raise refuse("agent_stopped", agent=who.agent)
+def _is_restored(facts: Facts) -> bool:
+    """Whether the agent of this task has a token again. In its own lane the bar says so; elsewhere a restart has to look."""
+    task, agent = facts.task, agent_of(facts.task)
+    return agent is not None and task.lane == agent_lane(task.owner, agent) and facts.barred is not Reason.OWNER_REVOKED
 
 
 def _paused_how(_facts: Facts | None, change: Change) -> dict[str, Any]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
-from ..model.account import OWNER_KIND, Owner, strictest
+from ..model.account import AGENT_KIND, ALL_AGENTS, OWNER_KIND, Limit, Owner, agent_key, agent_limits, agent_quotas
 from ..model.page import LARGEST_PAGE
 from ..model.principal import AGENT_QUOTAS
 from ..model.tally import AGENT, Counts, hour_of, lateness_in
 from .accounts import Accounts, Keeping
+from .quota_sweep import QuotaSweep
 
+Limits: TypeAlias = tuple[tuple[str, Limit], ...]
 _ANY: Final = timedelta(0)
 
 
@@ -20,8 +22,9 @@ class Daily:
     """`enforce` is called about once a minute, by any number of processes. `agents` is what an agent has, where its owner
     has not less."""
 
-    def __init__(self, store: Keeping, accounts: Accounts) -> None:
+    def __init__(self, store: Keeping, accounts: Accounts, sweeps: QuotaSweep) -> None:
         self._store = store
+        self._sweeps = sweeps
         self._accounts = accounts
         self.agents = AGENT_QUOTAS
 
@@ -30,12 +33,21 @@ class Daily:
 
         It costs two reads, and another one of each owner whose limit, or whose agents', all together have reached.
         """
+        await self._sweeps.sweep_all()
         changed, day = 0, _Day(self._store, now)
+        chosen = await self._chosen()
         async for owner in self._owners():
-            after = await self._settled(owner, day)
-            changed += after is not None
-            changed += await self._agents_settled(after or owner, day)
+            changed += await self._enforced(owner, day, chosen)
         return changed
+
+    async def enforce_owner(self, name: str, now: datetime) -> int:
+        """The same for one owner, whose quotas have just changed."""
+        owner = await self._accounts.find(name)
+        return 0 if owner is None else await self._enforced(owner, _Day(self._store, now), await self._chosen())
+
+    async def _enforced(self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]]) -> int:
+        after = await self._settled(owner, day)
+        return (after is not None) + await self._agents_settled(after or owner, day, chosen.get(owner.name, {}))
 
     async def _settled(self, owner: Owner, day: _Day) -> Owner | None:
         """As it is now, where that has changed."""
@@ -45,9 +57,13 @@ class Daily:
             return None if known else await self._accounts.exhaust(owner, day.now)
         return None if owner.exhausted is None else await self._accounts.refresh(owner)
 
-    async def _agents_settled(self, owner: Owner, day: _Day) -> int:
-        changed, most = 0, strictest(self.agents, owner.quotas).runs_per_day
-        for agent in sorted(dict(owner.spent).keys() | await day.agents(most)):
+    async def _agents_settled(self, owner: Owner, day: _Day, chosen: Mapping[str, Limits]) -> int:
+        """`chosen` are the limits that were set for agents of this owner, by name."""
+        changed = 0
+        limits = {agent: self._runs_per_day(owner, chosen, agent) for agent in (ALL_AGENTS, *chosen)}
+        least = min((each for each in limits.values() if each is not None), default=None)
+        for agent in sorted(dict(owner.spent).keys() | await day.agents(least)):
+            most = limits.get(agent, limits[ALL_AGENTS])
             over = most is not None and await day.has_reached(owner, most, agent)
             spent = day.date if over else None
             if spent == dict(owner.spent).get(agent):
@@ -56,6 +72,23 @@ class Daily:
             if after is not None:
                 owner, changed = after, changed + 1
         return changed
+
+    def _runs_per_day(self, owner: Owner, chosen: Mapping[str, Limits], agent: str) -> int | None:
+        both = {**dict(chosen.get(ALL_AGENTS, ())), **dict(chosen.get(agent, ()))}
+        return agent_quotas(owner.quotas, tuple(both.items()), self.agents).runs_per_day
+
+    async def _chosen(self) -> dict[str, dict[str, Limits]]:
+        """What was chosen for agents, by owner and agent; most deployments have none of it."""
+        found: dict[str, dict[str, Limits]] = {}
+        after: str | None = None
+        while True:
+            page = await self._store.records(AGENT_KIND, None, after, LARGEST_PAGE)
+            for record in page.items:
+                agent = record.key.removeprefix(agent_key(record.owner, ""))
+                found.setdefault(record.owner, {})[agent] = agent_limits(record)
+            after = page.after
+            if after is None:
+                return found
 
     async def _owners(self) -> AsyncIterator[Owner]:
         after: str | None = None

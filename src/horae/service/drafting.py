@@ -20,7 +20,7 @@ from ..model.refusals import NOT_CARRIED, refuse
 from ..model.task import Target, Task
 from ..schedule import Schedule
 from .edits import Edits, Keep, edited_task
-from .gate import gated
+from .gate import STRICT, Gate
 from .quotas import check_task
 from .rights import task_labels, task_lane
 from .wishes import Wish, read_policies, read_when
@@ -56,7 +56,9 @@ class Drafting:
         zone: str | None = None,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
         entropy: Callable[[int], bytes] = entropy,
+        gate: Gate = STRICT,
     ) -> None:
+        self.gate = gate
         self._clock = clock
         self._zone = zone
         self._check = check
@@ -76,7 +78,7 @@ class Drafting:
         change = plan(draft._replace(lane=lane, labels=task_labels(who, draft.labels)), task_id, now)
         if change.task is not None:
             check_task(who, change.task, None, now)
-        closed = gated(change, now)
+        closed = self.gate.gated(change, now)
         return closed if closed is not change or paused is None else control.made_paused(change, now, paused)
 
     async def planned_many(self, who: Principal, wishes: Iterable[Wish]) -> list[Change]:
@@ -130,7 +132,7 @@ class Drafting:
         if wanted == facts.task:
             return Change()
         check_task(who, wanted, facts.task, now)
-        return gated(editing.edit(facts, wanted, now), now, facts)
+        return self.gate.gated(editing.edit(facts, wanted, now), now, facts)
 
     def _checked(self, target: Target, payload: str, *, may_wait: bool) -> Target:
         """`may_wait`: a target that nothing here runs is kept, because the task is paused, or has had it before."""

@@ -6,21 +6,23 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..lifecycle import control
 from ..lifecycle.conclude import facts_after
 from ..model.change import Change, Facts
+from ..model.made_by import agent_of
 from ..model.policy import to_json as policies_to_json
-from ..model.principal import AGENT_LABEL
-from ..model.task import FRESH, GOING, PauseCause, Task
+from ..model.task import FRESH, GOING, PauseCause, Target, Task
 from ..schedule import to_json
 from .refusals import refuse
 
 APPROVED_LABEL: Final = "horae/approved"
 """The digest that somebody has approved; stamped by the service like every label that begins so."""
-UNGATED: Final = frozenset({"event", "function"})
-"""What an agent may ask for by itself: to be told of something, and what the operator's own code offers."""
+UNGATED: Final = frozenset({"event"})
+"""What an agent may ask for by itself: to be told of something."""
+FUNCTION: Final = "function"
+ANY_FUNCTION: Final = "*"
 _NOTE: Final = "an agent made it: somebody must approve it first"
 
 
@@ -42,20 +44,6 @@ def digest_of(task: Task) -> str:
     return sha256(json.dumps(whole, sort_keys=True, separators=(",", ":"), default=str).encode()).hexdigest()
 
 
-def needs_approval(task: Task) -> bool:
-    return task.target.kind not in UNGATED and any(name == AGENT_LABEL for name, _ in task.labels)
-
-
-def is_closed(task: Task) -> bool:
-    """Whether nothing of it may run before somebody approves it as it is."""
-    return needs_approval(task) and dict(task.labels).get(APPROVED_LABEL) != digest_of(task)
-
-
-def check_open(task: Task) -> None:
-    if is_closed(task):
-        raise refuse("awaiting_approval", digest=digest_of(task))
-
-
 def without_approval(task: Task) -> Task:
     return task._replace(labels=tuple(label for label in task.labels if label[0] != APPROVED_LABEL))
 
@@ -65,16 +53,44 @@ def with_approval(task: Task) -> Task:
     return bare._replace(labels=tuple(sorted((*bare.labels, (APPROVED_LABEL, digest_of(bare))))))
 
 
-def gated(change: Change, now: datetime, before: Facts | None = None) -> Change:
-    """The same change; where it makes or leaves a task that nobody has approved as it is now, that one is paused too."""
-    task = change.task
-    if task is None or not is_closed(task):
-        return change
-    change = change._replace(task=without_approval(task))
-    facts = before or Facts(task, change.standing or FRESH)
-    if facts_after(facts, change).standing.state not in GOING:
-        return change
-    return followed(facts, change, lambda after: _closed(after, now))
+class Gate(NamedTuple):
+    """Which tasks of agents wait for a person: all but prompts and events, and the functions that the operator allows."""
+
+    functions: frozenset[str] = frozenset()
+    """Names of functions that agents may schedule by themselves; `*` stands for all."""
+
+    def needs_approval(self, task: Task) -> bool:
+        if agent_of(task) is None or task.target.kind in UNGATED:
+            return False
+        return not self._allows(task.target)
+
+    def is_closed(self, task: Task) -> bool:
+        """Whether nothing of it may run before somebody approves it as it is."""
+        return self.needs_approval(task) and dict(task.labels).get(APPROVED_LABEL) != digest_of(task)
+
+    def check_open(self, task: Task) -> None:
+        if self.is_closed(task):
+            raise refuse("awaiting_approval", digest=digest_of(task), id=task.id)
+
+    def gated(self, change: Change, now: datetime, before: Facts | None = None) -> Change:
+        """The same change; where it makes or leaves a task that nobody has approved as it is now, that one is paused too."""
+        task = change.task
+        if task is None or not self.is_closed(task):
+            return change
+        change = change._replace(task=without_approval(task))
+        facts = before or Facts(task, change.standing or FRESH)
+        if facts_after(facts, change).standing.state not in GOING:
+            return change
+        return followed(facts, change, lambda after: _closed(after, now))
+
+    def _allows(self, target: Target) -> bool:
+        if target.kind != FUNCTION or not self.functions:
+            return False
+        return ANY_FUNCTION in self.functions or json.loads(target.spec).get("name") in self.functions
+
+
+STRICT: Final = Gate()
+"""No function runs for an agent before a person has approved it."""
 
 
 def _closed(facts: Facts, now: datetime) -> Change:

@@ -25,7 +25,7 @@ from ..ports.store import RunFilter, Store
 from .audit import Audit
 from .checks import check_id, check_page, check_position, check_wanted
 from .committing import Committing, Deed
-from .gate import check_open
+from .gate import STRICT, Gate
 from .id_prefix import resolve_run, resolve_task
 from .rights import is_foreign, sees
 from .seats import Seats
@@ -48,8 +48,11 @@ class Runs:
         clock: Clock,
         told: Callable[[datetime | None], None] = lambda _due: None,
         commit: Committing | None = None,
+        *,
+        gate: Gate = STRICT,
     ) -> None:
         self._store = store
+        self._gate = gate
         self._commit = commit or Committing(store, Seats(store, clock), Audit(store, clock))
         self._journal = journal
         self._clock = clock
@@ -146,7 +149,7 @@ class Runs:
         made: list[Entry] = []
 
         def decide(facts: Facts) -> Change:
-            check_open(facts.task)
+            self._gate.check_open(facts.task)
             others = tuple(each for each in facts.entries if not _is_late(each, last))
             change = try_again(facts._replace(entries=others), last, now)
             made[:] = [each for each in change.put if each.slot not in {other.slot for other in others}]

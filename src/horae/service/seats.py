@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from ..clock import Clock
-from ..errors import Conflict
+from ..errors import Conflict, Refusal
 from ..model.account import OWNER_KIND, owner_from
 from ..model.page import LARGEST_PAGE
 from ..model.principal import AGENT_LABEL, MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas
@@ -20,11 +20,12 @@ from ..model.tally import NO_HOUR, STATE
 from ..model.task import GOING, Standing, TaskState
 from ..ports.records import Records
 from ..ports.store import Book, TaskFilter
-from .quotas import bytes_of
+from .quotas import bytes_of, command_for
 from .races import lost_over
 from .refusals import refuse
 
 SEATS: Final = "seats"
+_QUOTA: Final = "active_tasks"
 _TRIES: Final = 200
 """Each lost race means that somebody else got through, so that only a storm of writers can use them up."""
 _COUNTED_SECONDS: Final = 10.0
@@ -91,6 +92,8 @@ class Room(NamedTuple):
     snoozed: tuple[tuple[str, str], ...] = ()
     guest: bool = False
     stored: Stored = Stored()
+    whose: Principal = Principal("")
+    """Whose limit it is."""
 
     def admit(self, moves: Iterable[Move]) -> tuple[Writing, ...]:
         """The writing that takes these seats, none where nothing changes; refused where there are too few."""
@@ -105,7 +108,7 @@ class Room(NamedTuple):
             if until is not None and not self.guest:
                 snoozed[move.task_id] = until.isoformat()
         if wanted > 0 and self.most is not None and self.used + wanted > self.most:
-            raise refuse("too_many_tasks", used=self.used, most=self.most, wanted=self.used + wanted)
+            raise self.refusal(wanted)
         self.stored.check(new, growth)
         grows = self.stored.is_limited and (new > 0 or growth != 0)
         if wanted <= 0 and snoozed == dict(self.snoozed) and not self.guest and not grows:
@@ -114,6 +117,15 @@ class Room(NamedTuple):
         if self.stored.most_bytes is not None:
             body["bytes"] = max(0, self.stored.bytes + growth)
         return (Writing(self.record._replace(body=json.dumps(body)), self.version),)
+
+    def refusal(self, wanted: int) -> Refusal:
+        return refuse(
+            "too_many_tasks",
+            used=self.used,
+            most=self.most,
+            wanted=self.used + wanted,
+            command=command_for(self.whose, _QUOTA, str(self.used + wanted)),
+        )
 
     def _holds(self, standing: Standing) -> bool:
         if self.guest:
@@ -180,7 +192,7 @@ class Seats:
             each.stored.check(wanted, 0)
         room = rooms[0]
         if room.most is not None and room.used + wanted > room.most:
-            raise refuse("too_many_tasks", used=room.used, most=room.most, wanted=room.used + wanted)
+            raise room.refusal(wanted)
 
     async def stop(self, owner: str, agent: str, beside: tuple[Writing, ...], *, stopped: bool) -> bool:
         """From here on a guest may not touch anything (or may again). False: it was so already."""
@@ -225,7 +237,9 @@ class Seats:
         if asleep and most is not None and active + len(asleep) >= most:
             asleep = await self._still_asleep(asleep)
         stored = stored._replace(exact=stored.exact or sure)
-        return Room(record, version, active + len(asleep), most, tuple(asleep.items()), stored=stored)
+        return Room(
+            record, version, active + len(asleep), most, tuple(asleep.items()), stored=stored, whose=Principal(owner)
+        )
 
     def _stored(self, owner: str, quotas: Quotas, tasks: int, kept: int | None, version: int | None) -> Stored:
         if not tasks:
@@ -271,18 +285,30 @@ class Seats:
 
     async def _guest(self, who: Principal, agent: str) -> Room:
         record, version = await self._record(who.owner, guest_key(who.owner, agent))
-        if json.loads(record.body).get("stopped"):
+        body = json.loads(record.body)
+        if body.get("revoked"):
+            raise refuse("agent_revoked", agent=agent, owner=who.owner)
+        if body.get("stopped"):
             raise refuse("agent_stopped", agent=agent)
         most = who.quotas.active_tasks
         wanted = TaskFilter(who.owner, GOING, labels=((AGENT_LABEL, agent),))
         used = 0 if most is None else len((await self._store.tasks(wanted, limit=min(1_000, most + 1))).items)
-        return Room(record, version, used, most, guest=True)
+        return Room(record, version, used, most, guest=True, whose=who)
 
     async def _record(self, owner: str, key: str) -> tuple[Record, int | None]:
-        known = await self._store.get_record(SEATS, key)
-        if known is not None:
-            return known, known.version
-        return Record(SEATS, key, owner, json.dumps({"snoozed": {}})), None
+        return await _read(self._store, owner, key)
+
+
+async def seat_of(records: Records, owner: str, agent: str) -> tuple[Record, int | None]:
+    """The record that every write of an agent replaces, and its version: who replaces it too is not overtaken by one."""
+    return await _read(records, owner, guest_key(owner, agent))
+
+
+async def _read(records: Records, owner: str, key: str) -> tuple[Record, int | None]:
+    known = await records.get_record(SEATS, key)
+    if known is not None:
+        return known, known.version
+    return Record(SEATS, key, owner, json.dumps({"snoozed": {}})), None
 
 
 def _is_free(quotas: Quotas) -> bool:

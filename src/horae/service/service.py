@@ -12,6 +12,7 @@ from ..model.task import Target
 from ..outgoing.addresses import Networks
 from ..ports.keeping import Keeping
 from .accounts import Accounts
+from .agents import Agents
 from .approvals import Approvals
 from .audit import Audit
 from .bulk import Bulk
@@ -20,6 +21,7 @@ from .committing import Committing
 from .daily import Daily
 from .feed import Events
 from .fire_rights import FireRights
+from .gate import STRICT, Gate
 from .key_budget import KeyBudget
 from .lanes import Lanes
 from .ledger import Ledger
@@ -28,6 +30,7 @@ from .operations import Operations
 from .outages import Outages
 from .overview import Overviews
 from .postman import Postman
+from .quota_sweep import QuotaSweep
 from .rehearsal import unwritten
 from .runs import Runs
 from .seats import Seats
@@ -53,18 +56,20 @@ class Service:
         told: Callable[[datetime | None], None] = lambda _due: None,
         members: Quotas = MEMBER_QUOTAS,
         networks: Networks = (),
+        gate: Gate = STRICT,
     ) -> None:
         self.store = store
+        self._clock = clock
         self.zone = zone
         self.secrets = secrets
         self._on: Callable[[Keeping], Service] = lambda other: Service(
-            other, clock, zone, secrets.on(other), check=check, members=members, networks=networks
+            other, clock, zone, secrets.on(other), check=check, members=members, networks=networks, gate=gate
         )
         self.audit = Audit(store, clock)
         seats = Seats(store, clock, members)
         commit = Committing(store, seats, self.audit)
-        self.tasks = Tasks(store, clock, zone, told, check=check, commit=commit)
-        self.runs = Runs(store, store, clock, told, commit)
+        self.tasks = Tasks(store, clock, zone, told, check=check, commit=commit, gate=gate)
+        self.runs = Runs(store, store, clock, told, commit, gate=gate)
         self.outages = Outages(store, store, clock)
         self.ledger = Ledger(store, clock, self.outages)
         self.overview = Overviews(store, clock)
@@ -75,11 +80,15 @@ class Service:
         self.operations = Operations(store, self.tasks, self.audit, clock)
         self.code = Code(self.tasks, store, store)
         self.accounts = Accounts(store, clock, self.audit, members=members, told=told)
-        self.tokens = Tokens(store, clock, self.accounts, self.audit)
+        self.agents = Agents(store, self.accounts, self.audit, told)
+        self.tokens = Tokens(store, clock, self.accounts, self.audit, self.agents)
         self.key_budget = KeyBudget(store, clock)
-        self.approvals = Approvals(store, clock, commit=commit, seats=seats, audit=self.audit, told=told)
-        self.fire_rights = FireRights(store)
-        self.daily = Daily(store, self.accounts)
+        self.approvals = Approvals(store, clock, commit=commit, seats=seats, audit=self.audit, gate=gate, told=told)
+        self.fire_rights = FireRights(store, gate)
+        self.sweeps = QuotaSweep(store, clock, self.accounts, self.agents, told)
+        self.daily = Daily(store, self.accounts, self.sweeps)
+        self.tokens.on_agent_revoked = self.approvals.pause_revoked
+        self.accounts.on_quotas = self.agents.on_quotas = self._quotas_changed
         self.telling = Telling(store)
         self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)
 
@@ -87,3 +96,8 @@ class Service:
     def rehearsal(self) -> Service:
         """The same use cases on the same things: they refuse what they would refuse, and write nothing."""
         return self._on(unwritten(self.store))
+
+    async def _quotas_changed(self, owner: str) -> None:
+        """A lowered quota counts at once: for tasks that are there, and for the runs of this day."""
+        await self.sweeps.sweep(owner)
+        await self.daily.enforce_owner(owner, self._clock.now())

@@ -20,6 +20,7 @@ from .committing import Beside, Committing, Deed, nothing_beside
 from .controls import Controls
 from .drafting import Drafting
 from .finding import first_due
+from .gate import STRICT, Gate
 from .rights import own_key, refuse_agent, sees
 from .seats import Keeping, Seats
 from .wishes import Wish
@@ -42,9 +43,10 @@ class Tasks(Controls):
         entropy: Callable[[int], bytes] = entropy,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
         commit: Committing | None = None,
+        gate: Gate = STRICT,
     ) -> None:
         commit = commit or Committing(store, Seats(store, clock), Audit(store, clock))
-        super().__init__(store, clock, told, Drafting(clock, zone, check, entropy), commit)
+        super().__init__(store, clock, told, Drafting(clock, zone, check, entropy, gate), commit)
 
     async def create(
         self,

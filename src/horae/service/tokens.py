@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
 from hashlib import sha256
 from hmac import compare_digest
@@ -17,7 +18,6 @@ from ..model.account import (
     TOKEN_KIND,
     Owner,
     Token,
-    agent_quotas,
     is_agent_name,
     is_owner_name,
     owner_record,
@@ -29,18 +29,22 @@ from ..model.ids import ENTROPY, named
 from ..model.lane import agent_lane
 from ..model.limits import NAME_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import LOCAL_OWNER, SCOPES_OF, Principal, Role, Scope
+from ..model.principal import LOCAL_OWNER, SCOPES_OF, Principal, Quotas, Role, Scope
+from ..model.reason import Reason
 from ..model.record import Record, Writing
 from ..model.refusals import refuse as refuse_task
 from ..ports.records import Records
 from ..ports.store import Book
 from .accounts import Accounts
+from .agents import Agents
 from .audit import Audit
 from .checks import check_page
 from .id_prefix import resolve_record
+from .lanes import MOST_IN_LANE
 from .races import unless_changed
 from .refusals import refuse
 from .rights import LOCAL_ACTORS, TOKEN_PREFIX, refuse_agent
+from .seats import seat_of
 
 FIRST_OWNER: Final = LOCAL_OWNER
 """The first token is for the person at this machine, who owns what the command line makes."""
@@ -64,7 +68,7 @@ class Keeping(Book, Records, Protocol):
 class _Known(NamedTuple):
     """What a token was when somebody looked; None: it opens nothing."""
 
-    found: tuple[Token, Owner] | None
+    found: tuple[Token, Owner, Quotas] | None
     until: float
 
 
@@ -75,14 +79,20 @@ class Tokens:
         clock: Clock,
         accounts: Accounts,
         audit: Audit,
+        agents: Agents,
         entropy: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self._store = store
         self._clock = clock
         self._accounts = accounts
         self._audit = audit
+        self._agents = agents
         self._entropy = entropy
         self._known: dict[bytes, _Known] = {}
+        self.on_agent_revoked: Callable[[Principal, str, str], Awaitable[object]] = _nothing_to_stop
+        """Called with an owner and an agent whose last token was revoked: its tasks are paused."""
+        # A changed role or quota counts at once in this process, and within `CACHED_SECONDS` in others.
+        accounts.on_change = agents.on_change = self._known.clear
 
     async def authenticate(self, text: str, *, via: str, request: str = "") -> Principal:
         """Who comes with this token. Whatever is wrong with it, the answer is the same."""
@@ -162,10 +172,35 @@ class Tokens:
                 return token
             gone = token._replace(revoked=self._clock.now())
             row = self._audit.row(who, "token.revoke", token.id, {"name": token.name}, owner=token.owner)
-            if await self._store.write_records((Writing(token_record(gone), token.version), *row)):
+            beside = (Writing(token_record(gone), token.version), *row)
+            if await (
+                self._store.write_records(beside) if token.agent is None else self._write_end(who, token, beside)
+            ):
                 self._known.clear()
                 return gone._replace(version=token.version + 1)
         raise refuse_task("record_changed", kind=TOKEN_KIND, key=token_id)
+
+    async def _write_end(self, who: Principal, token: Token, beside: tuple[Writing, ...]) -> bool:
+        """With its last valid token an agent loses the right to run anything: its tasks stop in the same transaction."""
+        agent = str(token.agent)
+        # First the seat, then the tokens: of two tokens that are revoked at once, the second write looks again.
+        seat, version = await seat_of(self._store, token.owner, agent)
+        if await self._has_another(token):
+            return await self._store.write_records((*beside, Writing(seat, version)))
+        revoked = seat._replace(body=json.dumps({**json.loads(seat.body), "revoked": True}))
+        lane = agent_lane(token.owner, agent)
+        stopped = self._store.bar(lane, Reason.OWNER_REVOKED, beside=(*beside, Writing(revoked, version)))
+        if not await unless_changed(stopped):
+            return False
+        await self.on_agent_revoked(who, token.owner, agent)
+        return True
+
+    async def _has_another(self, token: Token) -> bool:
+        """Whether the agent of this token has another one that is valid now."""
+        now = self._clock.now()
+        page = await self._store.records(TOKEN_KIND, token.owner, limit=MOST_TOKENS)
+        others = (each for each in map(token_from, page.items) if each.id != token.id and each.agent == token.agent)
+        return any(each.valid(now) for each in others)
 
     async def first(self) -> str | None:
         """The first token of a new deployment, for the person at this machine; None where there was one before."""
@@ -183,7 +218,7 @@ class Tokens:
         # Of two processes that start together, the second finds that the owner was changed.
         return text if await self._store.write_records(writings) else None
 
-    async def _looked_up(self, digest: bytes, key: str, secret: str) -> tuple[Token, Owner] | None:
+    async def _looked_up(self, digest: bytes, key: str, secret: str) -> tuple[Token, Owner, Quotas] | None:
         now = self._clock.steady()
         known = self._known.get(digest)
         if known is not None and now < known.until:
@@ -195,7 +230,7 @@ class Tokens:
         self._known[digest] = _Known(found, now + CACHED_SECONDS)
         return found
 
-    async def _opened(self, token_id: str, secret: str) -> tuple[Token, Owner] | None:
+    async def _opened(self, token_id: str, secret: str) -> tuple[Token, Owner, Quotas] | None:
         record = await self._store.get_record(TOKEN_KIND, token_id)
         token = None if record is None else token_from(record)
         # As much work for a token that is not there as for a wrong secret.
@@ -206,7 +241,11 @@ class Tokens:
         if owner is None:
             return None
         account = self._accounts.read(owner)
-        return None if account.revoked is not None else (token, account)
+        if account.revoked is not None:
+            return None
+        if token.agent is None:
+            return token, account, account.quotas
+        return token, account, await self._agents.quotas(account.name, token.agent, account.quotas)
 
     async def _account(self, name: str) -> Owner:
         record = await self._store.get_record(OWNER_KIND, name) if is_owner_name(name) else None
@@ -260,10 +299,9 @@ class Tokens:
         detail = {"name": token.name, "scopes": sorted(token.scopes), "agent": token.agent}
         row = self._audit.row(who, "token.make", token.id, detail, owner=token.owner)
         beside = (Writing(token_record(token)), *more, *row)
-        runs = agent_quotas(account.quotas).concurrent_runs
-        if token.agent is None or runs is None:
+        if token.agent is None:
             return await self._store.write_records(beside)
-        return await unless_changed(self._store.set_lane(agent_lane(token.owner, token.agent), runs, beside=beside))
+        return await self._write_agent(token, token.agent, account, beside)
 
     async def _resolved(self, who: Principal, token_id: str) -> str | None:
         """The whole id; None where no token is called so."""
@@ -273,6 +311,22 @@ class Tokens:
         found = await resolve_record(self._store, who.scope, TOKEN_KIND, letters, token_id)
         return found if _might_be(found) else None
 
+    async def _write_agent(self, token: Token, agent: str, account: Owner, beside: tuple[Writing, ...]) -> bool:
+        """A new token gives its agent the right to run back; what was stopped stays paused until somebody restarts it."""
+        seat, version = await seat_of(self._store, token.owner, agent)
+        body = json.loads(seat.body)
+        whole = (*beside, Writing(seat._replace(body=json.dumps({**body, "revoked": False})), version))
+        runs = (await self._agents.quotas(account.name, agent, account.quotas)).concurrent_runs
+        lane, seats = agent_lane(token.owner, agent), MOST_IN_LANE if runs is None else runs
+        if not body.get("revoked"):
+            return await unless_changed(self._store.set_lane(lane, seats, beside=whole))
+        spent = dict(account.spent).get(agent) == self._clock.now().astimezone(UTC).date()
+        lifted = self._store.bar(lane, Reason.AGENT_QUOTA if spent else None, beside=whole)
+        if not await unless_changed(lifted):
+            return False
+        await self._store.set_lane(lane, seats)
+        return True
+
     async def _found(self, who: Principal, token_id: str) -> Token:
         found = await self._resolved(who, token_id)
         record = None if found is None else await self._store.get_record(TOKEN_KIND, found, who.scope)
@@ -281,7 +335,11 @@ class Tokens:
         return token_from(record)
 
 
-def principal_of(token: Token, owner: Owner, via: str, request: str = "") -> Principal:
+async def _nothing_to_stop(_who: Principal, _owner: str, _agent: str) -> None:
+    return None
+
+
+def principal_of(token: Token, owner: Owner, quotas: Quotas, via: str, request: str = "") -> Principal:
     """Whoever bears it has what the token says, and never more than the owner's role allows now."""
     scopes = token.scopes & SCOPES_OF[owner.role]
     guest = token.agent is not None
@@ -293,7 +351,7 @@ def principal_of(token: Token, owner: Owner, via: str, request: str = "") -> Pri
         via=via,
         agent=token.agent,
         zone=owner.zone,
-        quotas=agent_quotas(owner.quotas) if guest else owner.quotas,
+        quotas=quotas,
         request=request,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any, Final
 
-from ..model.account import Limit, Owner, Token
+from ..model.account import Agent, Limit, Owner, Token
 from ..model.principal import Quotas, Role, Scope
 from ..schedule.durations import iso_duration, parse_duration
 from ..service.audit import AuditRow, Verdict
@@ -43,6 +43,29 @@ def read_owner(said: Mapping[str, Any]) -> Owner:
         said["version"],
         tuple((name, _read_limit(name, limit)) for name, limit in said["chosen"].items()),
         None if said["exhausted"] is None else date.fromisoformat(said["exhausted"]),
+    )
+
+
+def agent_json(agent: Agent) -> dict[str, Any]:
+    """`quotas` are those that count, `chosen` those of them that were set for this agent."""
+    return {
+        "name": agent.name,
+        "owner": agent.owner,
+        "quotas": quotas_json(agent.quotas),
+        "chosen": {name: _limit(limit) for name, limit in agent.chosen},
+        "stopped": agent.stopped,
+        "revoked": agent.revoked,
+    }
+
+
+def read_agent(said: Mapping[str, Any]) -> Agent:
+    return Agent(
+        said["name"],
+        said["owner"],
+        read_quotas(said["quotas"]),
+        tuple((name, _read_limit(name, limit)) for name, limit in said["chosen"].items()),
+        said["stopped"],
+        said["revoked"],
     )
 
 

@@ -209,6 +209,14 @@ ANSWERS: Final[dict[str, Schema]] = {
         updated=_INSTANT,
         agents={"type": "array", "items": _TEXT, "description": "The agents whose tasks may reference it."},
     ),
+    "Agent": _all_of(
+        name=_TEXT,
+        owner=_TEXT,
+        quotas={**_QUOTAS, "description": "Those that count for it now; null is without a limit."},
+        chosen={"type": "object", "description": "Those that an admin set for it."},
+        stopped={"type": "boolean", "description": "Its owner stopped it."},
+        revoked={"type": "boolean", "description": "Its last token was revoked, and its tasks stopped with it."},
+    ),
     "Review": _all_of(
         task_id=_TEXT,
         digest={**_TEXT, "description": "What `approve` has to name."},

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from ..model.principal import Quotas
-
 Schema: TypeAlias = dict[str, Any]
 
 _SCOPES: Final = ["tasks:read", "tasks:write", "tasks:run", "admin"]
@@ -27,6 +25,13 @@ _MOMENT: Final[Schema] = {
     "maxLength": 100,
     "description": "`2026-12-01T09:00Z`, `2026-12-01 09:00` in the task's zone, `tomorrow at 9am`, `in 2h`, `明天早上9点`.",
 }
+_QUOTAS: Final = {
+    "type": ["object", "null"],
+    "description": "Those that are named change: a number, a duration, null for no limit, or `usual`.",
+    "properties": dict.fromkeys(Quotas._fields, _LIMIT),
+    "additionalProperties": False,
+}
+
 _TASK_FIELDS: Final[dict[str, Schema]] = {
     "name": _text(200, 1),
     "when": {"type": ["string", "object"], "description": "The schedule language, or canonical JSON."},
@@ -107,14 +112,10 @@ REQUESTS: Final[dict[str, Schema]] = {
     "OwnerWish": _some_of(
         role={"enum": ["admin", "member", "viewer", None]},
         zone={"type": ["string", "null"], "description": "An empty one takes it away."},
-        quotas={
-            "type": ["object", "null"],
-            "description": "Those that are named change: a number, a duration, null for no limit, or `usual`.",
-            "properties": dict.fromkeys(Quotas._fields, _LIMIT),
-            "additionalProperties": False,
-        },
+        quotas=_QUOTAS,
         note={"type": ["string", "null"], "maxLength": 500},
     ),
+    "AgentWish": _some_of("quotas", quotas=_QUOTAS),
     "TokenWish": _some_of(
         "name",
         name=_text(200, 1),

@@ -11,6 +11,7 @@ from horae.lifecycle.explain import _SENTENCES, Explanation, Verdict, explain
 from horae.model.outcome import Cancelled, Succeeded, Waiting
 from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, sentence
+from horae.model.task import PauseCause
 from horae.schedule import Every, Once
 
 from .world import HOUR, MINUTE, SECOND, World, hour
@@ -299,3 +300,15 @@ def test_times_are_on_the_clock_of_the_task() -> None:
     world = World(Every(interval=HOUR, zone="Asia/Shanghai")).at(hour(13))
     assert why(world, hour(14)).english == "It is still to come: 2026-03-01 22:00 +08:00."
     assert why(world, hour(11)).chinese == "任务在 2026-03-01 20:00 +08:00 才创建。"
+
+
+@pytest.mark.parametrize(
+    ("cause", "reason"), [(PauseCause.OWNER_REVOKED, Reason.OWNER_REVOKED), (PauseCause.QUOTA, Reason.QUOTA)]
+)
+def test_pause_that_nobody_asked_for_says_how_it_came_about(cause: PauseCause, reason: Reason) -> None:
+    world = World().at(hour(12.5))
+    world.pause(cause=cause)
+    found = why(world.at(hour(15.5)), hour(13))
+    assert (found.verdict, found.reason) == (Verdict.PAUSED, reason)
+    assert sentence(reason) in found.english
+    assert sentence(reason, "zh") in found.chinese

@@ -11,11 +11,15 @@ from horae.model.account import (
     KEPT_AFTER_ITS_END,
     Owner,
     Token,
+    agent_key,
+    agent_limits,
     agent_quotas,
+    agent_record,
     is_agent_name,
     is_owner_name,
     limits_from,
     limits_json,
+    loses_right_to_run,
     owner_from,
     owner_record,
     quotas_of,
@@ -112,3 +116,20 @@ def test_who_lacks_a_right_is_refused_and_an_agent_is_never_an_admin() -> None:
         assert refused.value.code == "not_allowed"
     assert agent.scope == "ada"
     assert LOCAL.scope is None
+
+
+def test_limits_of_an_agent_come_back_from_their_record() -> None:
+    chosen = (("shortest_interval", timedelta(seconds=90)), ("active_tasks", None))
+    record = agent_record("ada", "robot", chosen)
+    assert (record.kind, record.key, record.owner) == ("agent", agent_key("ada", "robot"), "ada")
+    assert agent_limits(record) == chosen
+    assert agent_limits(None) == ()
+
+
+def test_owner_without_rights_runs_nothing() -> None:
+    owner = Owner("ada", Role.MEMBER, NOW)
+    assert not loses_right_to_run(owner)
+    assert loses_right_to_run(owner._replace(revoked=NOW))
+    demoted = owner._replace(role=Role.VIEWER, demoted=True)
+    assert loses_right_to_run(demoted)
+    assert owner_from(owner_record(demoted)).demoted

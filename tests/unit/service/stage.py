@@ -24,6 +24,7 @@ from horae.ports.keeping import Keeping
 from horae.ports.store import STANDARD_TERMS
 from horae.runtime.stores import make_store
 from horae.sealing import Key
+from horae.service.gate import Gate
 from horae.service.secrets import SecretBox
 from horae.service.service import Service
 from horae.service.wishes import Wish
@@ -39,15 +40,19 @@ CHIEF = Principal("chief", admin=True, actor="tok_chief", via="http", request="r
 TARGET = Target("function", '{"name":"garden.water"}')
 
 
+ALLOWED = Gate(frozenset({"garden.water"}))
+"""What the operator lets agents call by themselves."""
+
+
 class House:
     """The whole service, and all that it told."""
 
-    def __init__(self, store: Keeping | None = None) -> None:
+    def __init__(self, store: Keeping | None = None, gate: Gate = ALLOWED) -> None:
         self.store: Keeping = store or MemoryStore()
         self.clock = VirtualClock(NOON)
         self.told: list[datetime | None] = []
         secrets = SecretBox(self.store, Key.random(), self.clock)
-        self.service = Service(self.store, self.clock, "Europe/Berlin", secrets, told=self.told.append)
+        self.service = Service(self.store, self.clock, "Europe/Berlin", secrets, told=self.told.append, gate=gate)
         self.tasks = self.service.tasks
         # Time stands still between two tasks, and still the one that was made first has the lower name.
         numbers = count(1)

@@ -14,7 +14,7 @@ from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
 from horae.service.approvals import digest_of
 from horae.service.edits import Edits
-from horae.service.gate import is_closed
+from horae.service.gate import STRICT, Gate
 from horae.service.wishes import Options, Wish
 from horae.testing.factories import HOUR, MINUTE, NOON
 
@@ -39,7 +39,10 @@ async def standing(house: House, task: Task) -> tuple[TaskState, PauseCause | No
 # --- approval ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", [HTTP, Target("command", '{"argv":["true"]}'), Target("unheard-of", "{}")])
+@pytest.mark.parametrize(
+    "target",
+    [HTTP, Target("command", '{"argv":["true"]}'), Target("unheard-of", "{}"), Target("function", '{"name":"f"}')],
+)
 def test_what_reaches_out_waits_for_a_person(target: Target) -> None:
     async def scene(house: House) -> None:
         robot = await robot_of(house)
@@ -51,16 +54,20 @@ def test_what_reaches_out_waits_for_a_person(target: Target) -> None:
         assert need.kind == "awaiting_approval"
         facts = await house.service.approvals.approve(ADA, task.id, digest_of(task))
         assert facts.standing.state is TaskState.ACTIVE
-        assert not is_closed(facts.task)
+        assert not STRICT.is_closed(facts.task)
         house.later(HOUR)
         assert len(await house.claim()) == 1
 
     played(scene)
 
 
-@pytest.mark.parametrize("target", [EVENT, Target("function", '{"name":"garden.water"}')])
-def test_what_stays_at_home_needs_nobodys_approval(target: Target) -> None:
+WATER = Target("function", '{"name":"garden.water"}')
+
+
+@pytest.mark.parametrize(("target", "allowed"), [(EVENT, ()), (WATER, ("garden.water",)), (WATER, ("*",))])
+def test_prompt_and_allowed_function_need_no_approval(target: Target, allowed: tuple[str, ...]) -> None:
     async def scene(house: House) -> None:
+        house = House(house.store, gate=Gate(frozenset(allowed)))
         robot = await robot_of(house)
         task = await house.tasks.create(robot, WISH._replace(target=target))
         assert await standing(house, task) == (TaskState.ACTIVE, None)

@@ -19,6 +19,7 @@ from horae.ports.journal import Line
 from horae.ports.store import RunFilter, TaskFilter
 from horae.sealing import Key
 from horae.service.accounts import Accounts
+from horae.service.agents import Agents
 from horae.service.approvals import Approvals
 from horae.service.audit import Audit
 from horae.service.bulk import Bulk
@@ -26,6 +27,7 @@ from horae.service.code import Code
 from horae.service.daily import Daily
 from horae.service.edits import Edits
 from horae.service.feed import Events
+from horae.service.fire_rights import FireRights
 from horae.service.key_budget import KeyBudget
 from horae.service.lanes import Lanes
 from horae.service.ledger import Ledger
@@ -34,6 +36,7 @@ from horae.service.operations import Operations, Order
 from horae.service.outages import Outages
 from horae.service.overview import Overviews
 from horae.service.owner_sequence import Gap
+from horae.service.quota_sweep import QuotaSweep
 from horae.service.runs import Runs
 from horae.service.secrets import SecretBox
 from horae.service.tasks import Tasks
@@ -61,7 +64,10 @@ SERVICES: Final = (
     Lanes,
     Nodes,
     Accounts,
+    Agents,
     Approvals,
+    FireRights,
+    QuotaSweep,
     Audit,
     Daily,
     KeyBudget,
@@ -191,6 +197,12 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Tasks, "rehearse"): "test_nobody_makes_a_task_for_somebody_else",
     (SecretBox, "set"): "test_nobody_keeps_a_secret_for_somebody_else",
     (SecretBox, "remove"): "test_a_secret_of_somebody_else_is_not_there",
+    (SecretBox, "grant"): "test_a_secret_of_somebody_else_is_not_there",
+    (SecretBox, "revoke_grant"): "test_a_secret_of_somebody_else_is_not_there",
+    (Agents, "get"): "test_agents_of_another_owner_are_not_shown_or_limited",
+    (Agents, "put"): "test_agents_of_another_owner_are_not_shown_or_limited",
+    (Agents, "quotas"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (FireRights, "refused"): "test_what_is_the_operators_tells_nothing_of_owners",
     (SecretBox, "reveal"): "test_a_secret_of_somebody_else_is_not_there",
     (SecretBox, "rotate"): "test_what_is_the_operators_tells_nothing_of_owners",
     (SecretBox, "check"): "test_what_is_the_operators_tells_nothing_of_owners",
@@ -218,6 +230,11 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Audit, "row"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Audit, "seal"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Audit, "verify"): "test_an_account_of_somebody_else_is_not_there",
+    (Daily, "enforce_owner"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Accounts, "find"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (QuotaSweep, "sweep"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (QuotaSweep, "sweep_all"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Approvals, "pause_revoked"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Daily, "enforce"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Telling, "told"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Webhooks, "create"): "test_a_webhook_of_somebody_else_is_not_there",
@@ -429,6 +446,9 @@ def test_a_secret_of_somebody_else_is_not_there() -> None:
         for owner in (None, "ada", "nobody"):
             foreign = told(await answer_to(secrets.remove(BOB, "token", owner)), "token")
             assert foreign == told(await answer_to(secrets.remove(BOB, "absent", owner)), "absent")
+            for call in (secrets.grant, secrets.revoke_grant):
+                foreign = told(await answer_to(call(BOB, "token", "robot", owner)), "token")
+                assert foreign == told(await answer_to(call(BOB, "absent", "robot", owner)), "absent")
         assert await secrets.reveal("bob", "token") is None
         assert await secrets.reveal("ada", "token") == "secret words"
 
@@ -582,3 +602,17 @@ def test_what_is_the_operators_tells_nothing_of_owners() -> None:
             assert word not in repr(answers)
 
     played(scene)
+
+
+def test_agents_of_another_owner_are_not_shown_or_limited() -> None:
+    played(agents_of_another_owner)
+
+
+async def agents_of_another_owner(house: House) -> None:
+    agents = house.service.agents
+    await of_ada(house)
+    foreign = told(await answer_to(agents.get(BOB, "robot", "ada")), "ada")
+    assert foreign == told(await answer_to(agents.get(BOB, "robot", "absent")), "absent")
+    assert getattr(await answer_to(agents.put(BOB, "robot", {"active_tasks": 1}, "ada")), "code", "") == "not_allowed"
+    assert await house.service.approvals.pause_revoked(BOB, "ada", "robot") == 0
+    assert (await agents.put(CHIEF, "robot", {"active_tasks": 1}, "ada")).quotas.active_tasks == 1

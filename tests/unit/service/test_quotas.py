@@ -118,7 +118,7 @@ def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:
         assert refusal.code == "interval_too_short"
         assert "5s apart" in refusal.message
         assert "every 10s" in refusal.hint
-        assert "every 10s" in refusal.in_language("zh").hint
+        assert "每10秒" in refusal.in_language("zh").hint
         await house.tasks.create(ada, WISH._replace(when="every 10s"))
 
     played(scene)
@@ -207,9 +207,9 @@ def test_what_ends_within_a_month(when: str, ends: bool) -> None:  # noqa: FBT00
     assert ends_within(schedule, 30 * DAY, NOON) is ends
 
 
-def test_what_an_agent_makes_must_end_and_the_refusal_says_how_to_say_so() -> None:
+def test_task_must_end_where_an_admin_limits_its_life_and_the_refusal_names_an_end() -> None:
     async def scene(house: House) -> None:
-        robot = await house.member("ada", agent="robot")
+        robot = await house.member("ada", agent="robot", longest_life="30d")
         refusal = await refusal_of(house.tasks.create(robot, WISH))
         assert refusal.code == "life_too_long"
         assert "until 2026-03-29" in refusal.hint
@@ -226,7 +226,10 @@ def test_so_many_active_tasks_and_no_more() -> None:
         ada = await house.member("ada", active_tasks=3)
         tasks = [await house.add(who=ada) for _ in range(3)]
         refusal = await refusal_of(house.add(who=ada))
-        assert (refusal.code, refusal.facts) == ("too_many_tasks", {"used": 3, "most": 3, "wanted": 4})
+        assert (refusal.code, refusal.facts) == (
+            "too_many_tasks",
+            {"used": 3, "most": 3, "wanted": 4, "command": "horae owner set ada --quota active_tasks=4"},
+        )
         assert await code_of(house.tasks.create(ada, WISH._replace(key="k"))) == "too_many_tasks"
         assert await code_of(house.tasks.create_many(ada, [WISH] * 2, lambda task: task)) == "too_many_tasks"
         await house.tasks.pause(ada, tasks[0].id)

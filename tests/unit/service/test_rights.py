@@ -14,6 +14,7 @@ from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.store import RunFilter, TaskFilter
 from horae.service.accounts import Accounts
+from horae.service.agents import Agents
 from horae.service.approvals import Approvals
 from horae.service.audit import Audit
 from horae.service.bulk import Bulk
@@ -118,6 +119,18 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (SecretBox, "remove"): Call(
         Scope.WRITE, lambda house, who, things: house.service.secrets.remove(who, "token", things.owner)
     ),
+    (SecretBox, "grant"): Call(
+        Scope.WRITE, lambda house, who, things: house.service.secrets.grant(who, "token", "robot", things.owner)
+    ),
+    (SecretBox, "revoke_grant"): Call(
+        Scope.WRITE, lambda house, who, things: house.service.secrets.revoke_grant(who, "token", "robot", things.owner)
+    ),
+    (Agents, "get"): Call(Scope.READ, lambda house, who, things: house.service.agents.get(who, "robot", things.owner)),
+    (Agents, "put"): Call(
+        Scope.ADMIN,
+        lambda house, who, things: house.service.agents.put(who, "robot", {"active_tasks": 3}, things.owner),
+        owned=False,
+    ),
     (Tokens, "make"): Call(
         Scope.WRITE, lambda house, who, things: house.service.tokens.make(who, owner=things.owner, name="x")
     ),
@@ -188,6 +201,7 @@ ELSEWHERE: Final = frozenset(
         (Operations, "begin"),  # these go on by themselves: test_operations.py
         (Operations, "get"),
         (Operations, "cancel"),
+        (Approvals, "pause_revoked"),  # after a token was revoked: test_fire_rights.py
         (Approvals, "approve"),  # test_approvals.py: who may approve
     }
 )
@@ -200,6 +214,9 @@ UNASKED: Final = frozenset(
         "exhaust",
         "refresh",
         "settle_agent",
+        "quotas",
+        "refused",
+        "find",
         "authenticate",
         "first",
         "row",
@@ -210,7 +227,7 @@ UNASKED: Final = frozenset(
 )
 """They take no principal: who calls them runs a node, holds the key, or comes with a proof of another kind."""
 ROLES: Final = (*Role, "a writer", "a runner", "nobody")
-OPERATORS: Final = ("Telling", "Outages", "Daily", "KeyBudget")
+OPERATORS: Final = ("Telling", "Outages", "Daily", "KeyBudget", "QuotaSweep")
 
 
 def test_every_call_has_a_row() -> None:

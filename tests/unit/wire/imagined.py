@@ -8,6 +8,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from horae.lifecycle.plan import Draft, drafted
+from horae.model.invisible import first_ignorable
 from horae.model.policy import (
     GUARANTEES,
     LONGEST,
@@ -27,7 +28,7 @@ from tests.strategies import schedules
 
 words: Final = st.text(
     st.characters(exclude_categories=("C", "Z"), exclude_characters="\u00ad"), min_size=1, max_size=20
-).filter(str.isprintable)
+).filter(lambda text: text.isprintable() and first_ignorable(text) is None)
 json_values: Final[st.SearchStrategy[Any]] = st.recursive(
     st.none()
     | st.booleans()

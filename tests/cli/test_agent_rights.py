@@ -1,0 +1,58 @@
+"""Agents on the command line: functions wait for a person, and a revoked token stops what its agent made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from horae.wire.problems import Exit
+
+from .driving import Cli
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def import_task(cli: Cli, name: str, **target: Any) -> dict[str, Any]:
+    """A task with the stamp of an agent, as an export of another deployment has it."""
+    import json  # noqa: PLC0415 - for this helper alone
+
+    labels = {"horae/agent": "helper"}
+    file = cli.directory / f"{name}.json"
+    task = {"name": name, "key": name, "when": "every 1h", "zone": "UTC", "labels": labels, **target}
+    file.write_text(json.dumps({"tasks": [task]}))
+    done = cli("apply", "--file", str(file), "--yes", "--json")
+    assert done.code == Exit.OK, done.err
+    shown: dict[str, Any] = cli("show", name, "--json").json["task"]
+    return shown
+
+
+def test_function_of_an_agent_waits_for_approval_unless_the_operator_allows_it(cli: Cli) -> None:
+    assert import_task(cli, "report", function="report")["pause"]["cause"] == "awaiting_approval"
+    (cli.directory / "horae.toml").write_text('agent_functions = ["mail"]\n')
+    assert import_task(cli, "mail", function="mail")["state"] == "active"
+    assert import_task(cli, "other", function="mailer")["pause"]["cause"] == "awaiting_approval"
+    assert cli("approve", "report", "--yes").code == Exit.OK
+    assert cli("show", "report", "--json").json["task"]["state"] == "active"
+
+
+def test_revoking_the_last_token_of_an_agent_pauses_its_tasks_and_why_says_so(cli: Cli) -> None:
+    cli("owner", "set", "local", "--role", "admin")
+    first = cli("token", "make", "one", "--owner", "local", "--agent", "helper", "--json").json["id"]
+    second = cli("token", "make", "two", "--owner", "local", "--agent", "helper", "--json").json["id"]
+    import_task(cli, "look", say="hello")
+    cli("token", "revoke", first, "--yes")
+    assert cli("show", "look", "--json").json["task"]["state"] == "active"
+    done = cli("token", "revoke", second, "--yes")
+    assert "all that it made is paused" in done.err
+    assert cli("why", "look", "--json").json["reason"] == "owner_revoked"
+    refused = cli("resume", "look", "--json")
+    assert refused.problem["code"] == "agent_revoked"
+    for command in [part.strip() for part in refused.problem["hint"].replace(" then:", "").split(";")]:
+        words = command[command.index("horae ") :].split()[1:]
+        assert cli(*words).code == Exit.OK, command
+    assert cli("show", "look", "--json").json["task"]["state"] == "active"

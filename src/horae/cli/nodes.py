@@ -18,6 +18,7 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece, Style
 from .refusals import refuse
+from .shown_store import typed
 from .signs import clock_time, full_time, short
 from .workplace import Workplace, at_work, is_there
 
@@ -67,7 +68,7 @@ def _list(out: Out) -> None:
     elif now is not None and found:
         out.table(out.told(words.NODE_TITLES).split("|"), [_row(out, each, now, zone) for each in found])
     if not found:
-        out.note(words.NO_ENGINE)
+        out.note(words.NO_ENGINE, horae=typed(out))
 
 
 async def _seen(app: Workplace) -> tuple[tuple[NodeSeen, ...], datetime | None, str]:

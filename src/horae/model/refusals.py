@@ -12,7 +12,7 @@ from .states import state_word
 _DAY: Final = timedelta(days=1)
 _LONGEST_FACT: Final = 80
 _LONGEST_OF_OURS: Final = 600
-_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "problem", "toml", "networks"})
+_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "problem", "toml", "networks", "flag"})
 """What we ourselves say: every word that is possible, what is about to be done, what is wrong with a file. Cut, it would
 leave out the very part that somebody has to read before they answer."""
 NOT_CARRIED: Final = "target_not_carried"
@@ -195,16 +195,23 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "task_cancelled": Entry(
         Conflict,
         "The task is cancelled, and that is final.",
-        "Create a new task instead.",
+        "Make a new task, with another key where this one has a key.",
         "任务已取消,且不可恢复。",
-        "请改为新建任务。",
+        "请新建任务;若此任务有键,请换一个键。",
+    ),
+    "key_of_cancelled": Entry(
+        Conflict,
+        "The key '{key}' belongs to the task '{name}' ({id}), which was cancelled, and that is final.",
+        "Use another key, such as '{other}'; or remove that task first with 'horae rm {id}' (DELETE /v1/tasks/{id}).",
+        "键“{key}”属于已取消的任务“{name}”({id}),且不可恢复。",
+        "请换一个键,例如“{other}”;或先用“horae rm {id}”(DELETE /v1/tasks/{id})删除该任务。",
     ),
     "task_over": Entry(
         Conflict,
         "The task is {state}: nothing of it is left to {wish}.",
-        "Run it once more with 'run now', or give it a new schedule.",
+        "Run it once more with 'horae run {id}' (run_task_now in MCP), or give it a new schedule with 'horae edit {id} --when'.",
         "任务处于“{state}”状态,没有可以{wish_zh}的内容。",
-        "可以“立即运行”一次,或为它设置新的计划。",
+        "可用“horae run {id}”(MCP 中为 run_task_now)再运行一次,或用“horae edit {id} --when”设置新的计划。",
     ),
     "already_running": Entry(
         Conflict,
@@ -223,9 +230,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "run_over": Entry(
         Conflict,
         "The run has already ended as {state}.",
-        "Terminal states are final; use 'run now' for another one.",
+        "An end is final. For another run use 'horae run {task}' (run_task_now in MCP).",
         "该运行已以 {state} 结束。",
-        "终态不可更改;如需再次运行请使用“立即运行”。",
+        "结束状态不可更改;如需再次运行请用“horae run {task}”(MCP 中为 run_task_now)。",
     ),
     "run_going": Entry(
         Conflict,
@@ -237,9 +244,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "task_paused": Entry(
         Conflict,
         "The task is paused.",
-        "Resume it first, or use 'run now' for one extra run.",
+        "Resume it first with 'horae resume {id}' (resume_task in MCP), or run it once with 'horae run {id}' (run_task_now).",
         "任务已暂停。",
-        "请先恢复它,或使用“立即运行”额外运行一次。",
+        "请先用“horae resume {id}”(MCP 中为 resume_task)恢复它,或用“horae run {id}”(run_task_now)额外运行一次。",
     ),
     "nothing_to_retry": Entry(
         Conflict,
@@ -307,9 +314,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "missing_field": Entry(
         InvalidTask,
         "The field '{name}' is missing.",
-        "Every task needs a name, a 'when' and a target.",
+        "Add '{name}' with a value, and ask again.",
         "缺少字段“{name}”。",
-        "每个任务都需要 name、when 和 target。",
+        "请加上带有值的“{name}”,然后重试。",
     ),
     "two_targets": Entry(
         InvalidTask,

@@ -11,9 +11,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "bad_token": Entry(
         NotAuthenticated,
         "This token is not valid here.",
-        "Give a token that has neither expired nor been revoked; 'horae token make' makes one.",
+        "Give a token that has neither expired nor been revoked; 'horae token make NAME' makes one.",
         "此令牌在这里无效。",
-        "请提供未过期且未被撤销的令牌;可用“horae token make”创建。",
+        "请提供未过期且未被撤销的令牌;可用“horae token make 名称”创建。",
     ),
     "not_for_agents": Entry(
         NotAllowed,
@@ -32,9 +32,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "no_such_owner": Entry(
         NotFound,
         "There is no owner '{name}'.",
-        "Check the name; an admin makes one with 'horae owner set NAME'.",
+        "Check the name; an admin makes one with 'horae owner add {name}'.",
         "没有所有者“{name}”。",
-        "请检查名称;管理员可用“horae owner set 名称”创建。",
+        "请检查名称;管理员可用“horae owner add {name}”创建。",
     ),
     "bad_owner_name": Entry(
         InvalidTask,

@@ -116,7 +116,7 @@ class Runs:
         who.must(Scope.RUN)
         run, now = await self._found(who, run_id), self._clock.now()
         if not run.live:
-            raise refuse("run_over", state=run.state.value)
+            raise refuse("run_over", task=run.task_id, state=run.state.value)
         deed = Deed("run.cancel", lambda _facts, _change: {"run": run_id})
         await self._commit.change(who, run.task_id, lambda facts: control.cancel_run(facts, run_id, now), deed)
         self._told(None)

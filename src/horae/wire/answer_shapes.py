@@ -205,6 +205,16 @@ ANSWERS: Final[dict[str, Schema]] = {
     "AuditVerdict": _all_of(
         ok=_YES_NO, rows=_WHOLE, open_rows=_WHOLE, broken={"type": ["integer", "null"]}, head=_TEXT
     ),
+    "Root": _all_of(
+        name=_TEXT,
+        version=_TEXT,
+        status={"enum": ["ready", "not ready"]},
+        links={
+            "type": "object",
+            "additionalProperties": _TEXT,
+            "description": "Paths from here, by what they lead to.",
+        },
+    ),
     "Health": _all_of(status=_TEXT, version=_TEXT),
     "Readiness": _all_of(
         status={"enum": ["ready", "not ready"]},

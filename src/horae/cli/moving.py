@@ -112,7 +112,7 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
 
     plan, taken = at_work_or_in_memory(out, take, dry_run=dry_run)
     _show(out, incoming, plan, taken, dry_run=dry_run)
-    if not dry_run and plan.unclear and not plan.found and not taken.groups:
+    if plan.unclear and not plan.found and not taken.groups:
         raise refuse("nothing_taken_over", path=path, number=len(plan.unclear))
 
 

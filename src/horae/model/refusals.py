@@ -7,12 +7,13 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal, Sentence, UnknownStore
+from ..truncation import truncate
 from .states import state_word
 
 _DAY: Final = timedelta(days=1)
 _LONGEST_FACT: Final = 80
 _LONGEST_OF_OURS: Final = 600
-_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "problem", "toml", "networks", "flag"})
+_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "problem", "path", "folder", "file", "found", "names"})
 """What we ourselves say: every word that is possible, what is about to be done, what is wrong with a file. Cut, it would
 leave out the very part that somebody has to read before they answer."""
 NOT_CARRIED: Final = "target_not_carried"
@@ -76,9 +77,37 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "bad_text": Entry(
         InvalidTask,
         "{name} cannot be '{value}'.",
-        "Give a text of 1 to {most} printable characters.",
+        "Give a text of 1 to {most} printable characters that is not blank.",
         "{name} 不能是“{value}”。",
-        "请给出 1 到 {most} 个可打印字符的文本。",
+        "请给出 1 到 {most} 个可打印字符的文本,不能全是空白。",
+    ),
+    "payload_not_named": Entry(
+        InvalidTask,
+        "The arguments of {function} have names, and {value} gives none.",
+        "Give a dictionary of arguments by name, for example {example}.",
+        "{function} 的参数需要名称,而 {value} 没有给出名称。",
+        "请给出以参数名为键的字典,例如 {example}。",
+    ),
+    "too_many_arguments": Entry(
+        InvalidTask,
+        "{function} takes {most} arguments, and {count} were given.",
+        "Its arguments are: {known}.",
+        "{function} 有 {most} 个参数,却给出了 {count} 个。",
+        "它的参数:{known}。",
+    ),
+    "unknown_argument": Entry(
+        InvalidTask,
+        "{function} has no argument '{argument}'.",
+        "Its arguments are: {known}.",
+        "{function} 没有参数“{argument}”。",
+        "它的参数:{known}。",
+    ),
+    "bad_item": Entry(
+        InvalidTask,
+        "{value} does not say which function runs when.",
+        "Give (function, when) or (function, when, arguments), for example (greet, 'in 1h').",
+        "{value} 没有说明何时运行哪个函数。",
+        "请给出 (函数, 时间) 或 (函数, 时间, 参数),例如 (greet, 'in 1h')。",
     ),
     "bad_labels": Entry(
         InvalidTask,
@@ -449,7 +478,7 @@ def refuse(code: str, **facts: object) -> Refusal:
 def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
     """The refusal that an entry of any catalogue describes, with these facts in its sentences."""
     told = {
-        name: _shorten(_spelled(fact), _LONGEST_OF_OURS if name in _OURS else _LONGEST_FACT)
+        name: _shorten(_spelled(fact), _LONGEST_OF_OURS if _is_ours(name, entry) else _LONGEST_FACT)
         for name, fact in facts.items()
     }
     chinese = told | {name: state_word(told[name], "zh") for name in told if name == _STATE}
@@ -461,6 +490,11 @@ def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
         },
         facts=facts,
     )
+
+
+def _is_ours(name: str, entry: Entry) -> bool:
+    """What only a hint says comes from us: it tells what would work, and is of no use in part."""
+    return name in _OURS or f"{{{name}}}" not in entry.message
 
 
 def _spelled(fact: object) -> str:
@@ -476,4 +510,4 @@ def _spelled(fact: object) -> str:
 def _shorten(fact: str, most: int) -> str:
     """Hostile input must not come back as a ten-kilobyte message, nor move the cursor of a terminal."""
     printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: most + 1])
-    return printable if len(printable) <= most else printable[: most - 1] + "…"
+    return truncate(printable, most)

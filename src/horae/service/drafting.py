@@ -95,7 +95,7 @@ class Drafting:
             for wish in wishes:
                 await turn.given(len(changes))
                 if isinstance(wish.when, str):
-                    said = wish.when, wish.zone or self.zone_of(who)
+                    said = wish.when, self.zone_of(who) if wish.zone is None else wish.zone
                     if said not in known:
                         known[said] = read_when(*said, now)
                     wish = wish._replace(when=known[said])
@@ -166,7 +166,7 @@ class Drafting:
         check_text("owner", owner, KEY_CHARACTERS)
         if wish.key is not None:
             check_text("key", wish.key, KEY_CHARACTERS)
-        schedule = read_when(wish.when, wish.zone or self.zone_of(who), now)
+        schedule = read_when(wish.when, self.zone_of(who) if wish.zone is None else wish.zone, now)
         policies = read_policies(schedule, wish.options)
         target = self._checked(wish.target, wish.payload, may_wait=paused is not None)
         return Draft(owner, wish.name, schedule, target, wish.payload, policies, wish.key, wish.lane, wish.labels)

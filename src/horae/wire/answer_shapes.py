@@ -82,7 +82,7 @@ ANSWERS: Final[dict[str, Schema]] = {
         "additionalProperties": False,
         "example": {
             "type": "urn:horae:problem:unknown_field",
-            "title": "invalid task",
+            "title": "invalid request",
             "status": 422,
             "code": "unknown_field",
             "detail": "'polices' is not a field here.",

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from ...model.checks import check_text
 from ...model.limits import NAME_CHARACTERS
 from ...model.refusals import refuse
 from .arguments.binding import Binding, bind, shown
-from .arguments.converter import Mismatch
+from .arguments.converter import Mismatch, UnknownArgument
 from .origin import Origin, origin_of
 
 Isolation: TypeAlias = Literal["thread", "process"]
@@ -71,8 +72,7 @@ class Registry:
             if known.source == call and known.isolate == isolate:
                 return known
             raise refuse("function_taken", name=name)
-        if not name.isprintable() or not 0 < len(name) <= NAME_CHARACTERS:
-            raise refuse("bad_text", name="name", value=name, most=NAME_CHARACTERS)
+        check_text("name", name, NAME_CHARACTERS)
         function = self._functions[name] = describe_function(name, call, isolate)
         return function
 
@@ -96,6 +96,10 @@ def check_payload(function: Function, payload: str) -> None:
     """Refuses a payload with which the function could never be called: asked when a task is made or edited."""
     try:
         function.binding.read(payload)
+    except UnknownArgument as unknown:
+        raise refuse(
+            "unknown_argument", function=function.name, argument=unknown.path, known=unknown.known or "none"
+        ) from None
     except Mismatch as mismatch:
         raise refuse(
             "bad_arguments",

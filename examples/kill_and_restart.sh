@@ -1,6 +1,7 @@
 #!/bin/sh
 # kill -9 everything, start it again, and ask what became of the time between.
 set -eu
+PATH="$(cd "$(dirname "$0")/.." && pwd)/.venv/bin:$PATH"  # where `make up` puts the commands
 folder=$(mktemp -d)
 export HORAE_STORE="sqlite:///$folder/horae.db" HORAE_ZONE=UTC
 trap 'kill $up 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$folder"' EXIT

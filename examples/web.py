@@ -1,4 +1,5 @@
-"""Inside a web application: `uvicorn --app-dir examples web:web`, then `curl -X POST localhost:8000/remind/ada`.
+"""Inside a web application: `.venv/bin/uvicorn --app-dir examples web:web`, then `curl -X POST localhost:8000/remind/ada`
+and `curl localhost:8000/remind/ada`.
 
 Safe under any number of workers: they share one file, and each reminder runs once.
 """
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from horae import Horae
+from horae import Horae, NotFound
 
 app = Horae(os.environ.get("HORAE_STORE") or "sqlite:///web.db", zone="UTC")
 
@@ -30,7 +31,12 @@ async def ask(request: Request) -> JSONResponse:
 
 
 async def look(request: Request) -> JSONResponse:
-    run = await (await app.get(f"remind:{request.path_params['who']}")).wait("30s")
+    who = request.path_params["who"]
+    try:
+        task = await app.get(f"remind:{who}")
+    except NotFound:
+        return JSONResponse({"error": f"nobody asked for a reminder of {who}"}, status_code=404)
+    run = await task.wait("30s")
     return JSONResponse({"state": run.state, "result": run.result})
 
 

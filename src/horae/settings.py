@@ -134,6 +134,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting("port", ("HORAE_PORT",), "text", "4672", "The port that the HTTP API listens on", "HTTP 接口监听的端口"),
     Setting(
+        "plain_http",
+        ("HORAE_PLAIN_HTTP",),
+        "text",
+        "off",
+        "on: commands may go to a server of another machine without encryption, http://",
+        "on:命令可以不加密(http://)访问其他机器上的服务器",
+    ),
+    Setting(
         "rate_limit",
         ("HORAE_RATE_LIMIT",),
         "text",

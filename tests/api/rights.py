@@ -28,6 +28,7 @@ _REMINDER: Final = {"title": "tea", "scheduledTime": "2099-03-02T01:00:00Z"}
 _EDIT: Final = {"name": "other"}
 
 RIGHTS: Final[dict[str, Row]] = {
+    "GET /": Row("public"),
     "GET /healthz": Row("public"),
     "GET /readyz": Row("public"),
     "GET /docs": Row("public"),

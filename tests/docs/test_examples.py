@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,10 @@ def test_the_web_application_reminds_once_for_one_key(tmp_path: Path) -> None:
             first, second = (asked(address, "POST") for _ in range(2))
             assert first["task"] == second["task"]
             assert asked(address, "GET") == {"state": "succeeded", "result": "reminded ada"}
+            with pytest.raises(urllib.error.HTTPError) as unknown:
+                urllib.request.urlopen(f"{address}/remind/nobody", timeout=PATIENCE)  # noqa: S310 - our own server
+            assert unknown.value.code == 404
+            unknown.value.close()
         finally:
             server.terminate()
             server.communicate(timeout=PATIENCE)

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..observe.health import condition
+from ..observe.health import Condition, condition
 from ..observe.looking import Looking
 from ..version import __version__
 from ..web.answers import answer
@@ -31,18 +31,27 @@ _READYZ: Final[dict[str, Any]] = told(
 _READYZ["responses"][503] = _READYZ["responses"][200]
 
 
-@router.get("/readyz", **_READYZ)
-async def readyz(request: Request) -> Response:
+async def _condition(request: Request) -> Condition:
     house = house_of(request)
     looking: Looking = house.looking
-    found = await condition(
+    return await condition(
         house.service.store,
         house.clock,
         looking.observer.writes,
         tolerance=looking.tolerance,
         grace=looking.grace,
     )
-    ready = found.parts.is_ready(engine=house.settings.engine)
+
+
+async def is_ready(request: Request) -> bool:
+    """What `/readyz` says, in one word."""
+    return (await _condition(request)).parts.is_ready(engine=house_of(request).settings.engine)
+
+
+@router.get("/readyz", **_READYZ)
+async def readyz(request: Request) -> Response:
+    found = await _condition(request)
+    ready = found.parts.is_ready(engine=house_of(request).settings.engine)
     shape: dict[str, Any] = {
         "status": "ready" if ready else "not ready",
         "version": __version__,

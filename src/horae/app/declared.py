@@ -69,7 +69,8 @@ class TaskFunction(Generic[P, R]):
         """Arguments by name, as a payload has them; the context is not among them."""
         names = self._app.argument_names(self)
         if len(args) > len(names):
-            raise refuse("bad_payload", value=f"{self.name} takes {len(names)} arguments, not {len(args)}")
+            known = ", ".join(names) or "none"
+            raise refuse("too_many_arguments", function=self.name, most=len(names), count=len(args), known=known)
         return {**dict(zip(names, args, strict=False)), **kwargs}
 
     def __repr__(self) -> str:

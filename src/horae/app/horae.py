@@ -99,7 +99,7 @@ class Horae(Running):
     def _declare(self, call: Callable[P, R], declaration: Declaration, isolate: Isolation | None) -> TaskFunction[P, R]:
         if declaration.when is not None:
             # Whoever writes a schedule that means nothing hears of it where it is written, not when the app opens.
-            read_when(declaration.when, declaration.zone or self.zone, self.clock.now())
+            read_when(declaration.when, self.zone if declaration.zone is None else declaration.zone, self.clock.now())
         known = self._declared.get(declaration.name)
         if known is not None and known.declaration != declaration:
             raise refuse("declared_twice", name=declaration.name, diff=_difference(known.declaration, declaration))
@@ -139,7 +139,7 @@ class Horae(Running):
             raise refuse_to_share("no_shared_transaction")
         wish = self._wish(target, when, payload, options_of(options))
         called = wish.name if name is None else name
-        wish = wish._replace(key=key, owner=owner, zone=zone or wish.zone, name=called, labels=labels)
+        wish = wish._replace(key=key, owner=owner, zone=wish.zone if zone is None else zone, name=called, labels=labels)
         wish = wish if lane is None else wish._replace(lane=lane)
         return TaskHandle(self, await self.service.tasks.create(self.who, wish, using=using))
 
@@ -355,7 +355,9 @@ class Horae(Running):
         if function is None or declared is None:
             raise refuse("unknown_function", name=name)
         if payload is not None and not isinstance(payload, Mapping):
-            raise refuse("bad_payload", value=f"{payload!r} is no dictionary of arguments")
+            first = next(iter(function.binding.parts), None)
+            example = "{}" if first is None else f"{{'{first}': ...}}"
+            raise refuse("payload_not_named", function=name, value=repr(payload), example=example)
         text = "{}" if not payload else encode_arguments(payload)
         if not function.plain or text != "{}":
             check_payload(function, text)
@@ -412,7 +414,7 @@ def _difference(before: Declaration, after: Declaration) -> str:
 def _parts(item: Any) -> tuple[Any, Any, Any]:
     """(target, when) or (target, when, payload)."""
     if not isinstance(item, tuple | list) or not 2 <= len(item) <= 3:
-        raise refuse("bad_payload", value=f"{item!r}, where (target, when, payload) was expected")
+        raise refuse("bad_item", value=repr(item))
     return item[0], item[1], item[2] if len(item) == 3 else None
 
 

@@ -28,6 +28,7 @@ from ..runtime.kinds import FUNCTION, Kinds
 from ..runtime.node_policy import keep_policy, with_policy
 from ..runtime.plain_connection import warn_of_plain_connection
 from ..runtime.stores import usual_look
+from ..schedule.zones import find_zone
 from ..service.service import Service
 from ..settings import Settings, default_zone, read_settings
 from ..store_retry import TRANSIENT_ERRORS
@@ -66,6 +67,8 @@ class Running:
     ) -> None:
         self.url = store or os.environ.get("HORAE_STORE") or DEFAULT_STORE
         self.who = Principal(owner, admin=True)
+        if zone is not None and not zone.strip():
+            find_zone(zone)  # refuses it
         self.zone = default_zone(zone, os.environ).name
         self.clock: Clock = SystemClock() if clock is None else clock
         chosen = EngineSettings() if settings is None else settings

@@ -103,7 +103,7 @@ def _refuse_to_wait_for_ever(facts: Facts) -> None:
     pause = facts.standing.pause
     asleep = all(entry.stand is Stand.ASLEEP for entry in facts.entries)
     if pause is not None and pause.until is None and asleep and not facts.live:
-        raise refuse("task_paused")
+        raise refuse("task_paused", id=facts.task.id)
 
 
 def _nothing_left(facts: Facts) -> bool:
@@ -127,5 +127,5 @@ def _first_ended(runs: Iterable[Run]) -> Run:
 
 def _last_ended(facts: Facts, runs: list[Run]) -> Run:
     if not runs:
-        raise refuse("task_over", state=facts.standing.state.value, wish="wait for", wish_zh="等待")
+        raise refuse("task_over", id=facts.task.id, state=facts.standing.state.value, wish="wait for", wish_zh="等待")
     return max(runs, key=lambda run: (run.ended or run.due, run.planned, run.attempt))

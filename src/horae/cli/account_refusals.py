@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import InvalidTask, NotAllowed, NotFound, Refusal
+from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal
 from ..model.refusals import Entry, refusal
 from .refusals import BadUsage
 
@@ -67,10 +67,17 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "nothing_set": Entry(
         BadUsage,
-        "It is not said what is to be set for '{name}'.",
-        "Use --role, --zone, --quota or --note.",
-        "没有说明要为“{name}”设置什么。",
-        "请使用 --role、--zone、--quota 或 --note。",
+        "The owner '{name}' is there already, and nothing was given to change.",
+        "Use --role, --zone, --quota or --note; 'horae owner show {name}' shows what is set.",
+        "所有者“{name}”已存在,且没有给出要更改的内容。",
+        "请使用 --role、--zone、--quota 或 --note;“horae owner show {name}”可查看当前设置。",
+    ),
+    "owner_exists": Entry(
+        Conflict,
+        "There is already an owner '{name}'.",
+        "Change it with 'horae owner set {name}' and --role, --zone, --quota or --note.",
+        "所有者“{name}”已存在。",
+        "请用“horae owner set {name}”加 --role、--zone、--quota 或 --note 修改。",
     ),
     "one_agent_or_all": Entry(
         BadUsage,

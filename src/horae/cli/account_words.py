@@ -77,10 +77,9 @@ OWNER_STATES: Final = {
     "revoked": Words("revoked", "已停用"),
     "exhausted": Words("used up its runs of today", "今日运行次数已用完"),
 }
-NO_OWNERS: Final = Words(
-    "No owners yet: horae owner set NAME --role member", "还没有所有者:horae owner set 名称 --role member"
-)
+NO_OWNERS: Final = Words("No owners yet: horae owner add NAME", "还没有所有者:horae owner add 名称")
 OWNER_SET: Final = Words("{name} is set (version {version}).", "{name} 已设置(版本 {version})。")
+OWNER_ADDED: Final = Words("{name} is added.", "已添加 {name}。")
 OWNER_REVOKED: Final = Words(
     "Nothing of {name} runs any more, and its tokens open nothing. What it has stays.",
     "{name} 的任务不再运行,其令牌全部失效。已有内容保留。",

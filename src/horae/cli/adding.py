@@ -25,7 +25,8 @@ from .pieces import Cell, Piece
 from .receipt import FIRES, fires_json, fires_of, policies_line, show_schedule, show_warnings, target_line
 from .refusals import refuse
 from .render import warnings_json
-from .workplace import Workplace, at_work, in_memory, is_there, refuse_memory
+from .shown_store import typed
+from .workplace import Workplace, at_work, in_memory, is_kept, refuse_memory
 
 _NOT_SAID: tuple[str, ...] = ("anchored",)  # true of every interval: `explain` says it
 
@@ -116,7 +117,7 @@ def _tried(out: Out, wish: Wish) -> Made:
     async def work(app: Workplace) -> Made:
         return await _rehearsed(app, wish)
 
-    return at_work(out, work) if is_there(out) else in_memory(work)
+    return at_work(out, work) if is_kept(out) else in_memory(work)
 
 
 async def _rehearsed(app: Workplace, wish: Wish) -> Made:
@@ -154,7 +155,7 @@ def _show(out: Out, made: Made, warnings: list[ScheduleWarning]) -> None:
             out.row(out.told(words.SEE), see)
     show_warnings(out, warnings)
     if not made.alive:
-        out.note(words.NO_ENGINE)
+        out.note(words.NO_ENGINE, horae=typed(out))
 
 
 def _headline(out: Out, made: Made) -> Cell:

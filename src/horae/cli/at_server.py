@@ -18,7 +18,7 @@ from ..model.principal import Principal
 from ..model.run import Run
 from ..model.task import Task
 from ..service.wishes import Wish
-from .servers import Server, token_for
+from .servers import Server, connect
 from .session import home_zone, settings_of
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ def at_server(server: Server, language: Language, work: Callable[[ServerDesk], A
 
 async def _within(server: Server, language: Language, work: Callable[[ServerDesk], Awaitable[T]]) -> T:
     clock = SystemClock()
-    connection = Connection(server.url, token_for(server), clock, language)
+    connection = connect(server, clock, language)
     try:
         desk = ServerDesk(connection, clock, _zone())
         try:

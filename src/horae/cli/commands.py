@@ -81,6 +81,10 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
     (
         Words("Manage", "管理"),
         {
+            "status": Command(
+                "status",
+                Words("Say whether a node is up, and what needs attention.", "查看节点是否运行,以及有哪些需要处理。"),
+            ),
             "overview": Command("standing", Words("Show how it stands, at a glance.", "查看总体状况。")),
             "events": Command("history", Words("Read the event log.", "读取事件日志。")),
             "lanes": Command("standing", Words("List lanes and who is in them.", "列出通道及其占用。")),
@@ -182,5 +186,5 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
     ),
 )
 
-ALIASES: Final = {"list": "ls", "top": "watch", "remove": "rm", "delete": "rm", "status": "overview"}
+ALIASES: Final = {"list": "ls", "top": "watch", "remove": "rm", "delete": "rm"}
 COMMANDS: Final[Panel] = {name: each for _, panel in PANELS for name, each in panel.items()}

@@ -24,6 +24,8 @@ class Context(NamedTuple):
     server: str
     token: str
     owner: str = ""
+    plain_http: bool = False
+    """Whoever logged in allowed that it is asked without encryption."""
 
     def __repr__(self) -> str:
         return f"Context({self.name!r}, {self.server!r})"
@@ -83,7 +85,10 @@ def read_contexts() -> Contexts:
 
 def _read(value: Mapping[str, Any]) -> Contexts:
     found = value["contexts"].items()
-    known = tuple(Context(name, each["server"], each["token"], each.get("owner", "")) for name, each in found)
+    known = tuple(
+        Context(name, each["server"], each["token"], each.get("owner", ""), each.get("plain_http") is True)
+        for name, each in found
+    )
     return Contexts(tuple(sorted(known)), value.get("current"))
 
 
@@ -107,7 +112,8 @@ def _shape(contexts: Contexts) -> dict[str, Any]:
     return {
         "current": contexts.current,
         "contexts": {
-            each.name: {"server": each.server, "token": each.token, "owner": each.owner} for each in contexts.known
+            each.name: {"server": each.server, "token": each.token, "owner": each.owner, "plain_http": each.plain_http}
+            for each in contexts.known
         },
     }
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..choices import Language
-from ..client.connection import Connection
+from ..client.connection import is_loopback
 from ..client.service import RemoteService, Self
 from ..clock import SystemClock
 from ..errors import HoraeError, Refusal
 from ..version import __version__
 from . import account_words as words
 from .checks import Check, check, plain_words
-from .servers import Server, is_loopback, token_for
+from .servers import Server, connect
 from .words import Words
 
 
@@ -29,7 +29,7 @@ def about_http(server: Server, language: Language) -> list[Check]:
 
 async def _asked(server: Server, language: Language) -> tuple[Self, Mapping[str, Any]]:
     clock = SystemClock()
-    connection = Connection(server.url, token_for(server), clock, language)
+    connection = connect(server, clock, language)
     try:
         state = await connection.state()
         return await RemoteService(connection, clock, "UTC").whoami(), state

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from ..client.connection import Connection, checked_address
+from ..client.connection import Connection, checked_address, is_encrypted, is_loopback, refuse_plain_http
 from ..client.service import RemoteService, Self
 from ..clock import SystemClock
 from ..version import __version__
@@ -21,7 +21,7 @@ from .families import new_family
 from .frame import command
 from .out import Out
 from .pieces import inert
-from .servers import is_loopback, kept_token_for
+from .servers import kept_token_for, plain_http_allowed
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NONE: Final = "none"
@@ -42,20 +42,25 @@ def login(
     url: str = typer.Argument(..., metavar="URL", help="https://horae.example.org"),
     token_stdin: bool = typer.Option(False, "--token-stdin", help="Read the token from standard input."),
     name: str | None = typer.Option(None, "--name", help="What it is called here. Default: its host."),
+    plain_http: bool = typer.Option(
+        False, "--plain-http", help="Allow http:// to another machine: others can read the token."
+    ),
 ) -> None:
     """Log in to a server; commands go there from now on."""
     server = checked_address(url)
+    if not (plain_http or plain_http_allowed()):
+        refuse_plain_http(server)
     chosen = _checked_name(_usual_name(server) if name is None else name)
     token = _token(out, server, piped=token_stdin)
     found, theirs = asyncio.run(_asked(out, server, token))
-    write_contexts(read_contexts().with_one(Context(chosen, server, token, found.owner)))
+    write_contexts(read_contexts().with_one(Context(chosen, server, token, found.owner, plain_http)))
     if out.json:
         out.data(_shape(chosen, server, found))
     elif out.quiet:
         out.ids([chosen])
     else:
         out.line(("✓ ", out.told(words.LOGGED_IN, server=server, owner=found.owner, name=chosen)))
-    if not server.startswith("https://") and not is_loopback(server):
+    if not is_encrypted(server) and not is_loopback(server):
         out.note(words.IN_CLEAR)
     if theirs not in (None, __version__):
         out.note(words.OTHER_VERSION, theirs=theirs, ours=__version__)
@@ -64,7 +69,7 @@ def login(
 async def _asked(out: Out, server: str, token: str) -> tuple[Self, str | None]:
     """Who the server takes us for: a token that opens nothing is not kept."""
     clock = SystemClock()
-    connection = Connection(server, token, clock, out.language)
+    connection = Connection(server, token, clock, out.language, plain_http=True)  # it was looked at before
     try:
         return await RemoteService(connection, clock, "UTC").whoami(), await connection.version()
     finally:

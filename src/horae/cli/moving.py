@@ -112,7 +112,7 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
 
     plan, taken = at_work_or_in_memory(out, take, dry_run=dry_run)
     _show(out, incoming, plan, taken, dry_run=dry_run)
-    if not dry_run and plan.unclear and not plan.found and not taken.groups:
+    if plan.unclear and not plan.found and not taken.groups:
         raise refuse("nothing_taken_over", path=path, number=len(plan.unclear))
 
 
@@ -122,9 +122,9 @@ def _nobody(_done: int) -> None:
 
 def at_work_or_in_memory(out: Out, work: Callable[[Workplace], Awaitable[T]], *, dry_run: bool) -> T:
     """A rehearsal on a store that is not there yet needs one, but not on the disk."""
-    from .workplace import at_work, in_memory, is_there, refuse_memory  # noqa: PLC0415
+    from .workplace import at_work, in_memory, is_kept, refuse_memory  # noqa: PLC0415
 
-    if dry_run and not is_there(out):
+    if dry_run and not is_kept(out):
         return in_memory(work)
     if not dry_run:
         refuse_memory(out)

@@ -18,6 +18,7 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece, Style
 from .refusals import refuse
+from .shown_store import typed
 from .signs import clock_time, short, time_cells
 from .table import Fit
 from .workplace import Workplace, at_work, is_there
@@ -71,7 +72,7 @@ def _list(out: Out) -> None:
         if out.on_terminal:
             out.aside(Piece(out.told(words.TIMES_IN, zone=zone), "dim"))
     if not found:
-        out.note(words.NO_ENGINE)
+        out.note(words.NO_ENGINE, horae=typed(out))
 
 
 async def _seen(app: Workplace) -> tuple[tuple[NodeSeen, ...], datetime | None, str]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import typer
 
+from ..errors import NotFound
 from ..model.account import Limit, Owner
 from ..model.ids import EPOCH
 from ..model.page import Page
@@ -27,6 +28,15 @@ from .words import TIMES_IN, Words
 from .workplace import Workplace, at_work, is_there
 
 _NAME = typer.Argument(..., metavar="NAME")
+_ROLE = typer.Option(None, "--role", help="admin, member or viewer. Default for a new one: member.")
+_ZONE = typer.Option(None, "--zone", "--tz", help="Where its schedules name none; '' for none.")
+_QUOTA = typer.Option(
+    None,
+    "--quota",
+    metavar="NAME=VALUE",
+    help="active_tasks=50, shortest_interval=1m, runs_per_day=never; repeatable.",
+)
+_NOTE = typer.Option(None, "--note", help="A word on it.")
 _NO_LIMIT = ("never", "none")
 _FITS: Final = (Fit(wrap=12), Fit(), Fit(1, wrap=8), Fit(2), Fit(), Fit(3, cut=10))
 
@@ -35,6 +45,7 @@ def register(app: typer.Typer) -> None:
     family = new_family()
     command(family, "ls")(ls)
     command(family, "show")(show)
+    command(family, "add")(add)
     command(family, "set")(set_owner)
     command(family, "revoke", asks=True)(revoke)
     command(family, "restore")(restore)
@@ -117,25 +128,48 @@ def _shown(limit: Limit) -> str:
     return fine(limit) if isinstance(limit, timedelta) else str(limit)
 
 
-def set_owner(
+def add(
     out: Out,
     whose: str = _NAME,
-    role: str | None = typer.Option(None, "--role", help="admin, member or viewer. Default for a new one: member."),
-    zone: str | None = typer.Option(None, "--zone", "--tz", help="Where its schedules name none; '' for none."),
-    quota: list[str] | None = typer.Option(
-        None,
-        "--quota",
-        metavar="NAME=VALUE",
-        help="active_tasks=50, shortest_interval=1m, runs_per_day=never; repeatable.",
-    ),
-    note: str | None = typer.Option(None, "--note", help="A word on it."),
+    role: str | None = _ROLE,
+    zone: str | None = _ZONE,
+    quota: list[str] | None = _QUOTA,
+    note: str | None = _NOTE,
 ) -> None:
-    """Make an owner, or change what is said of it."""
-    if (role, zone, quota, note) == (None, None, None, None):
-        raise refuse("nothing_set", name=whose)
+    """Make an owner."""
     chosen, limits = _role(role), read_quotas(quota) or None
 
     async def work(app: Workplace) -> Owner:
+        if await _known(app, whose):
+            raise refuse("owner_exists", name=whose)
+        return await app.service.accounts.put(app.who, whose, role=chosen, zone=zone, quotas=limits, note=note)
+
+    _told(out, at_work(out, work, create=True), words.OWNER_ADDED)
+
+
+async def _known(app: Workplace, whose: str) -> bool:
+    try:
+        await app.service.accounts.get(app.who, whose)
+    except NotFound:
+        return False
+    return True
+
+
+def set_owner(
+    out: Out,
+    whose: str = _NAME,
+    role: str | None = _ROLE,
+    zone: str | None = _ZONE,
+    quota: list[str] | None = _QUOTA,
+    note: str | None = _NOTE,
+) -> None:
+    """Make an owner, or change what is said of it."""
+    is_change = (role, zone, quota, note) != (None, None, None, None)
+    chosen, limits = _role(role), read_quotas(quota) or None
+
+    async def work(app: Workplace) -> Owner:
+        if not is_change and await _known(app, whose):
+            raise refuse("nothing_set", name=whose)
         return await app.service.accounts.put(app.who, whose, role=chosen, zone=zone, quotas=limits, note=note)
 
     _told(out, at_work(out, work, create=True), words.OWNER_SET)

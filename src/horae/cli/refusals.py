@@ -28,9 +28,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "no_store_yet": Entry(
         NotFound,
         "There are no tasks yet: {path} does not exist.",
-        'Try: horae add "every 10s" --say tick',
+        'Try: horae{flag} add "every 10s" --say tick',
         "还没有任务:{path} 不存在。",
-        '可以试试:horae add "every 10s" --say tick',
+        '可以试试:horae{flag} add "every 10s" --say tick',
     ),
     "nothing_would_be_kept": Entry(
         InvalidTask,
@@ -38,6 +38,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Use a file: --store sqlite:///horae.db",
         "存储 {url} 会随本命令结束而消失:什么都不会保留。",
         "请使用文件:--store sqlite:///horae.db",
+    ),
+    "no_such_store": Entry(
+        NotFound,
+        "There is no store to move from: {path} does not exist.",
+        "Check FROM_URL; it names the store that holds the deployment, for example sqlite:////var/lib/horae/horae.db.",
+        "没有可供迁移的存储:{path} 不存在。",
+        "请检查 FROM_URL;它是保存现有部署的存储,例如 sqlite:////var/lib/horae/horae.db。",
     ),
     "no_such_folder": Entry(
         NotFound,
@@ -168,16 +175,16 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "nothing_failed": Entry(
         NotFound,
         "The task '{name}' has no failed run that could be tried again.",
-        "Use 'horae run NAME' for one extra run.",
+        "Use 'horae run {id}' for one extra run.",
         "任务“{name}”没有可以重试的失败运行。",
-        "如需额外运行一次,请使用“horae run 名称”。",
+        "如需额外运行一次,请使用“horae run {id}”。",
     ),
     "no_runs_yet": Entry(
         NotFound,
         "The task '{name}' has not run yet.",
-        "Start it now with 'horae run NAME'.",
+        "Start it now with 'horae run {id}'.",
         "任务“{name}”还没有运行过。",
-        "可以用“horae run 名称”立即运行。",
+        "可以用“horae run {id}”立即运行。",
     ),
     "wait_timed_out": Entry(
         WaitTimedOut,

@@ -36,7 +36,7 @@ async def run_of(app: Workplace, name: str) -> Found:
     facts = await app.service.tasks.named(app.who, name)
     page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id), limit=1)
     if not page.items:
-        raise refuse("no_runs_yet", name=facts.task.name)
+        raise refuse("no_runs_yet", name=facts.task.name, id=facts.task.id)
     return Found(page.items[0], facts)
 
 
@@ -47,5 +47,5 @@ async def failed_run_of(app: Workplace, name: str) -> Found:
     facts = await app.service.tasks.named(app.who, name)
     page = await app.service.runs.page(app.who, RunFilter(task_id=facts.task.id, states=FAILURES), limit=1)
     if not page.items:
-        raise refuse("nothing_failed", name=facts.task.name)
+        raise refuse("nothing_failed", name=facts.task.name, id=facts.task.id)
     return Found(page.items[0], facts)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
 
-from ..client.connection import checked_address
+from ..choices import Language
+from ..client.connection import Connection, checked_address, is_loopback, refuse_plain_http
 from ..client.refusals import refuse as refuse_server
+from ..clock import Clock
 from ..errors import HoraeError
 from .account_refusals import refuse
 from .contexts import Context, read_contexts, read_token
@@ -94,12 +94,16 @@ def kept_token_for(url: str) -> str | None:
     return kept_token(store_url(settings), settings.value("key_file"))
 
 
-def is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def connect(server: Server, clock: Clock, language: Language) -> Connection:
+    """A connection with the token of this server; over plain HTTP to another machine only where that was allowed."""
+    allowed = plain_http_allowed() or (server.context is not None and server.context.plain_http)
+    if not allowed:
+        refuse_plain_http(server.url)  # before the token is looked for
+    return Connection(server.url, token_for(server), clock, language, plain_http=allowed)
+
+
+def plain_http_allowed() -> bool:
+    return str(settings_of(None).value("plain_http")).strip().lower() in ("on", "true", "yes", "1")
 
 
 def refuse_server_for(out: Out, command: str) -> None:

@@ -67,9 +67,13 @@ def place_of(store: str | None) -> str:
     return masked(url) if path is None else str(Path(path).resolve())
 
 
+def is_memory(store: str | None) -> bool:
+    return store_url(settings_of(store)) == MEMORY
+
+
 def refuse_memory(store: str | None) -> None:
     """A store in memory ends with the command: whatever it was given would be gone."""
-    if store_url(settings_of(store)) == MEMORY:
+    if is_memory(store):
         raise refuse("nothing_would_be_kept", url=MEMORY)
 
 
@@ -82,7 +86,9 @@ def opened_url(store: str | None, *, create: bool) -> str:
     elif path is not None:
         _refuse_missing_folder(path)
         if not create:
-            raise refuse("no_store_yet", path=place_of(store))
+            from .shown_store import flag_for  # noqa: PLC0415 - only for this refusal
+
+            raise refuse("no_store_yet", path=place_of(store), flag="" if store is None else flag_for(store))
         if path == str(data_file()):
             data_file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return url

@@ -37,6 +37,11 @@ def is_found(url: str) -> bool:
     return here == there
 
 
+def typed(out: Out) -> str:
+    """`horae`, with the store that this command was given, where the next one would not find it: how that begins."""
+    return "horae" if out.store is None or out.server is not None else f"horae{flag_for(out.store)}"
+
+
 def option_for(out: Out) -> str:
     """The `--server` or `--store` of a command that is to be typed again, as it was or without its password."""
     if out.server is not None:

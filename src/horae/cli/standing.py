@@ -15,6 +15,7 @@ from . import words
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
+from .shown_store import typed
 from .signs import clock_time, fine, has_seconds, padded_ahead, short, sign_of
 from .workplace import Workplace, at_work, in_memory, is_there, place_of
 
@@ -32,7 +33,7 @@ def overview(out: Out) -> None:
     there = is_there(out)
     found, names, zone = at_work(out, _seen) if there else in_memory(_seen)
     if not there:
-        out.note(words.NO_TASKS_YET, path=place_of(out))
+        out.note(words.NO_TASKS_YET, path=place_of(out), horae=typed(out))
     if out.json:
         out.data(overview_json(found, out.language))
     elif out.quiet:
@@ -89,7 +90,7 @@ def _nodes(out: Out, found: Overview) -> Cell:
     """Which nodes there are is the operator's business; whether there is one is everybody's."""
     if found.nodes:
         return str(len(found.nodes))
-    return out.told(words.AN_ENGINE) if found.alive else Piece(out.told(words.NO_ENGINE), "odd")
+    return out.told(words.AN_ENGINE) if found.alive else Piece(out.told(words.NO_ENGINE, horae=typed(out)), "odd")
 
 
 def _running_line(found: Overview, run: Run, names: Mapping[str, str]) -> Cell:

@@ -37,9 +37,12 @@ def move_store(
     dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
 ) -> None:
     """Move everything to another store: resumable, and compared at the end."""
-    from .session import is_there, opened_url  # noqa: PLC0415 - `--help` does without
+    from .refusals import refuse as refuse_store  # noqa: PLC0415 - `--help` does without
+    from .session import is_there, opened_url, place_of  # noqa: PLC0415 - `--help` does without
 
     _refuse_memory(source, target)
+    if not is_there(source):
+        raise refuse_store("no_such_store", path=place_of(source))
     here = opened_url(source, create=False)
     there = None if dry_run and not is_there(target) else opened_url(target, create=not dry_run)
     told = asyncio.run(_move(out, here, there, target, dry_run=dry_run))

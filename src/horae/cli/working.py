@@ -29,7 +29,7 @@ from .loading import load_app
 from .out import Out
 from .same_file import SameFile, stop_when_lost
 from .serving import api_within
-from .session import settings_of
+from .session import MEMORY, settings_of
 from .shown_store import flag_for, is_found
 from .supervising import DRAINED, STORE_LOST
 from .words import Words
@@ -173,9 +173,11 @@ def _show_hints(out: Out, order: WorkOrder, app: Horae, demos: int) -> None:
         labelled(out, words.STORE, out.told(words.NAME_THE_STORE))
     horae = order.program + flag_for(app.url)
     if demos:
+        here = out.told(words.DEMO_HERE, number=demos)
         remove = out.told(words.REMOVE_DEMO, command=f"{horae} rm --label demo=yes --yes")
-        labelled(out, words.DEMO, f"{out.told(words.DEMO_HERE, number=demos)}; {remove}")
-    labelled(out, words.TRY, f'{horae} add "every 10s" --say tick   ·   {horae} watch')
+        labelled(out, words.DEMO, here if app.url == MEMORY else f"{here}; {remove}")
+    if app.url != MEMORY:  # no other process reaches what is in memory
+        labelled(out, words.TRY, f'{horae} add "every 10s" --say tick   ·   {horae} watch')
     if order.seconds is None:
         labelled(out, words.ENDS, out.told(words.ON_SIGNAL))
     else:

@@ -75,6 +75,7 @@ def at_work(out: Out, work: Callable[[Workplace], Awaitable[T]], *, create: bool
     """Open what was chosen, do it, close it again. A store that is to be made is, a server is there or is not."""
     server = server_of(out)
     if server is None:
+        session.refuse_memory(out.store)
         return at_desk(out.store, work, create=create)
     from .at_server import at_server  # noqa: PLC0415 - most commands work at a store
 
@@ -89,6 +90,11 @@ def in_memory(work: Callable[[Workplace], Awaitable[T]]) -> T:
 def is_there(out: Out) -> bool:
     """Whether there is anything to look at; a server is asked when it is needed."""
     return server_of(out) is not None or session.is_there(out.store)
+
+
+def is_kept(out: Out) -> bool:
+    """Whether there is a store that outlives this command: a rehearsal may do without one."""
+    return server_of(out) is not None or (not session.is_memory(out.store) and session.is_there(out.store))
 
 
 def place_of(out: Out) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote, urlencode, urlsplit
 from uuid import uuid4
@@ -41,10 +42,17 @@ class Answered(NamedTuple):
 
 
 class Connection:
-    """`token` None: only what anybody may ask. Every question says in which language the answer is wanted."""
+    """`token` None: only what anybody may ask. Every question says in which language the answer is wanted.
 
-    def __init__(self, server: str, token: str | None, clock: Clock, language: Language = "en") -> None:
+    `plain_http`: a remote server may be asked without encryption, so that others on the way can read the token.
+    """
+
+    def __init__(
+        self, server: str, token: str | None, clock: Clock, language: Language = "en", *, plain_http: bool = False
+    ) -> None:
         self.server = checked_address(server)
+        if not plain_http:
+            refuse_plain_http(self.server)
         self.language: Language = language
         self._token = token
         self._clock = clock
@@ -222,6 +230,24 @@ def checked_address(server: str) -> str:
     if not sound or parts.username is not None or parts.query or parts.fragment or " " in server:
         raise refuse("bad_server_address", server=_without_userinfo(server))
     return server.rstrip("/")
+
+
+def refuse_plain_http(server: str) -> None:
+    """Refuses `http://` to another machine."""
+    if not is_encrypted(server) and not is_loopback(server):
+        raise refuse("plain_http", server=server)
+
+
+def is_encrypted(server: str) -> bool:
+    return urlsplit(server).scheme == "https"
+
+
+def is_loopback(server: str) -> bool:
+    host = urlsplit(server).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _without_userinfo(server: str) -> str:

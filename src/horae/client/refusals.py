@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import Conflict, InvalidTask, NotAuthenticated, Refusal, ServerUnreachable
+from ..errors import Conflict, InvalidTask, NotAllowed, NotAuthenticated, Refusal, ServerUnreachable
 from ..model.refusals import Entry, refusal
 
 CATALOGUE: Final[dict[str, Entry]] = {
@@ -49,6 +49,15 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Write it as https://horae.example.org or http://127.0.0.1:4672, without user, query or fragment.",
         "“{server}”不是服务器地址。",
         "请写成 https://horae.example.org 或 http://127.0.0.1:4672,不含用户、查询或片段。",
+    ),
+    "plain_http": Entry(
+        NotAllowed,
+        "{server} is not encrypted: anybody on the way there can read the token and what is sent.",
+        "Use an address that begins with https://. To allow it all the same: 'horae login {server} --plain-http', "
+        "HORAE_PLAIN_HTTP=on in the environment, or plain_http = true in horae.toml.",
+        "{server} 未加密:途中的任何人都能读取令牌和发送的内容。",
+        "请使用以 https:// 开头的地址。如仍要允许:“horae login {server} --plain-http”、环境变量 HORAE_PLAIN_HTTP=on,"
+        "或 horae.toml 中的 plain_http = true。",
     ),
     "no_token_here": Entry(
         NotAuthenticated,

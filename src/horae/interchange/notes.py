@@ -6,6 +6,7 @@ from typing import Final
 
 from ..errors import Refusal
 from ..schedule.compat import Note
+from ..truncation import truncate
 from ..typography import full_width
 
 _LONGEST_FACT: Final = 120
@@ -160,4 +161,4 @@ def _shown(fact: str) -> str:
     """Hostile input must not come back as a ten-kilobyte sentence, nor move the cursor of a terminal."""
     start = fact[: _LONGEST_FACT + 1]
     printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in start)
-    return printable if len(printable) <= _LONGEST_FACT else printable[: _LONGEST_FACT - 1] + "…"
+    return truncate(printable, _LONGEST_FACT)

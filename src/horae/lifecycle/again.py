@@ -25,7 +25,7 @@ def try_again(facts: Facts, last: Run, now: datetime) -> Change:
         if (run.origin, run.planned) == (last.origin, last.planned):
             raise refuse("run_going", id=run.id)
     if facts.standing.state is TaskState.PAUSED:
-        raise refuse("task_paused")
+        raise refuse("task_paused", id=facts.task.id)
     waiting = _waiting(facts, last)
     if waiting is not None:
         return Change(put=(waiting._replace(due=now),) if waiting.due > now else ())

@@ -74,7 +74,7 @@ def resume(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:
         case TaskState.ACTIVE:
             return Change()
         case TaskState.COMPLETED:
-            raise refuse("task_over", state=TaskState.COMPLETED.value, wish="resume", wish_zh="恢复")
+            raise refuse("task_over", id=facts.task.id, state=TaskState.COMPLETED.value, wish="resume", wish_zh="恢复")
         case never:
             assert_never(never)
 
@@ -135,7 +135,7 @@ def cancel_run(facts: Facts, run_id: str, now: datetime) -> Change:
             return settle(facts, run, Settlement(run.id, run.token, Cancelled(), run.started, now))
         if run.id == run_id:
             return Change(cancelled=((run.id, Reason.CANCELLED),))
-    raise refuse("run_over", state="ended")
+    raise refuse("run_over", task=facts.task.id, state="ended")
 
 
 def _resume_slots(facts: Facts) -> tuple[str, ...]:
@@ -147,4 +147,4 @@ def _refuse_when_over(facts: Facts, wish: str, wish_zh: str) -> None:
     if state is TaskState.CANCELLED:
         raise refuse("task_cancelled")
     if state not in GOING:
-        raise refuse("task_over", state=state.value, wish=wish, wish_zh=wish_zh)
+        raise refuse("task_over", id=facts.task.id, state=state.value, wish=wish, wish_zh=wish_zh)

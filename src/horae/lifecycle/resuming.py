@@ -59,7 +59,7 @@ def start_again(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Cha
             stretch = _Stretch(standing, put=(following,))
     change = _resumed(facts, stretch, [], now)
     if change.standing is not None and change.standing.state is TaskState.COMPLETED:
-        raise refuse("task_over", state=TaskState.FAILED.value, wish="resume", wish_zh="恢复")
+        raise refuse("task_over", id=facts.task.id, state=TaskState.FAILED.value, wish="resume", wish_zh="恢复")
     return change
 
 

@@ -193,9 +193,9 @@ TOOLS: Final[Mapping[str, Entry]] = {
         controlling.pause_task,
         "Let nothing of a task start until it is resumed.",
         _takes(
-            ("id", "reason"),
+            ("id",),
             id=ID,
-            reason={"type": "string", "description": "Why: shown wherever the task is."},
+            reason={"type": "string", "description": "Why: shown wherever the task is. Say it where you know it."},
             until={"type": "string", "description": 'When it goes on by itself: "tomorrow 09:00", "in 2h".'},
         ),
         shape(task=TASK),

@@ -12,7 +12,6 @@ from ..service.moments import coming_moment
 from ..wire.moments import local
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
-from .arguments import needed
 from .call import Call, Said, Told
 from .lines import brief
 from .receipt import approval_of, receipt_of, with_cautions
@@ -27,10 +26,8 @@ _LAST_LOOK_SECONDS: Final = 1.0
 
 async def pause_task(call: Call, said: Said) -> Told:
     found = await call.service.tasks.named(call.who, id_of(said))
-    # NanoClaw's own call names no reason; who speaks our words says why.
-    reason = said.get("reason", "") if "task_id" in said else needed(said, "reason")
     until = _until(call, said, found)
-    facts = await call.service.tasks.pause(call.who, found.task.id, note=reason, until=until)
+    facts = await call.service.tasks.pause(call.who, found.task.id, note=said.get("reason", ""), until=until)
     shown = "" if until is None else UNTIL.told(call.language, until=local(until, found.task.schedule.zone))
     line = PAUSED.told(call.language, name=brief(facts.task.name), id=facts.task.id, until=shown)
     return Told({"task": task_json(facts, call.language)}, line)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..choices import Language
+from ..truncation import ELLIPSIS, truncate
 from .words import CUT, MORE
 
 MOST_BYTES: Final = 1000
@@ -22,7 +23,8 @@ def brief(text: str, most: int = _NAME_CHARACTERS) -> str:
     """Somebody's own words inside a line of ours: the beginning will do."""
     # What is cut off anyway need not be looked at: it may be a megabyte.
     shown = plain(text[: 2 * most])
-    return shown if len(shown) <= most and len(text) <= 2 * most else shown[: most - 1] + "…"
+    is_whole = len(text) <= 2 * most
+    return truncate(shown, most) if is_whole or len(shown) > most else shown[: most - 1].rstrip() + ELLIPSIS
 
 
 def whole(line: str, language: Language) -> str:

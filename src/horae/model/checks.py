@@ -16,7 +16,7 @@ def check_kind(name: str, value: object, wanted: type) -> None:
 
 def check_text(name: str, value: object, most: int) -> None:
     """A lone surrogate, which no file can keep, is not printable."""
-    if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable():
+    if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable() or value.isspace():
         raise refuse("bad_text", name=name, value=value, most=most)
     check_visible(name, value)
 

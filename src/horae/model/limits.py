@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..truncation import truncate
+
 PAYLOAD_BYTES: Final = 256 * 1024
 TARGET_BYTES: Final = 2 * PAYLOAD_BYTES
 """A target may have a body of its own that is as large as a payload."""
@@ -23,5 +25,5 @@ CLAIM_SLICE: Final = 128
 
 
 def shortened(text: str, most: int) -> str:
-    """The text, or its beginning with an ellipsis that shows that something is missing."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    """The text, or whole words of its beginning with an ellipsis that shows that something is missing."""
+    return truncate(text, most)

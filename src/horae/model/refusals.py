@@ -7,15 +7,31 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal, Sentence, UnknownStore
+from ..truncation import truncate
 from ..typography import full_width
 from .states import state_word
 
 _DAY: Final = timedelta(days=1)
 _LONGEST_FACT: Final = 80
 _LONGEST_OF_OURS: Final = 600
-_OURS: Final = frozenset({"allowed", "deed", "deed_zh", "found", "problem", "toml", "networks", "command"})
-"""What we ourselves say: every word that is possible, what is about to be done, which candidates there are, what is wrong
-with a file. Cut, it would
+_OURS: Final = frozenset(
+    {
+        "allowed",
+        "command",
+        "deed",
+        "deed_zh",
+        "file",
+        "folder",
+        "found",
+        "names",
+        "networks",
+        "path",
+        "problem",
+        "toml",
+    }
+)
+"""Facts that Horae itself writes: every possible word, what is about to be done, which candidates there are, what is wrong
+with a file. Cut, they would
 leave out the very part that somebody has to read before they answer."""
 NOT_CARRIED: Final = "target_not_carried"
 _STATE: Final = "state"
@@ -78,9 +94,37 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "bad_text": Entry(
         InvalidTask,
         "{name} cannot be '{value}'.",
-        "Give a text of 1 to {most} printable characters.",
+        "Give a text of 1 to {most} printable characters that is not blank.",
         "{name} 不能是“{value}”。",
-        "请给出 1 到 {most} 个可打印字符的文本。",
+        "请给出 1 到 {most} 个可打印字符的文本,不能全是空白。",
+    ),
+    "payload_not_named": Entry(
+        InvalidTask,
+        "The arguments of {function} have names, and {value} gives none.",
+        "Give a dictionary of arguments by name, for example {example}.",
+        "{function} 的参数需要名称,而 {value} 没有给出名称。",
+        "请给出以参数名为键的字典,例如 {example}。",
+    ),
+    "too_many_arguments": Entry(
+        InvalidTask,
+        "{function} takes {most} arguments, and {count} were given.",
+        "Its arguments are: {known}.",
+        "{function} 有 {most} 个参数,却给出了 {count} 个。",
+        "它的参数:{known}。",
+    ),
+    "unknown_argument": Entry(
+        InvalidTask,
+        "{function} has no argument '{argument}'.",
+        "Its arguments are: {known}.",
+        "{function} 没有参数“{argument}”。",
+        "它的参数:{known}。",
+    ),
+    "bad_item": Entry(
+        InvalidTask,
+        "{value} does not say which function runs when.",
+        "Give (function, when) or (function, when, arguments), for example (greet, 'in 1h').",
+        "{value} 没有说明何时运行哪个函数。",
+        "请给出 (函数, 时间) 或 (函数, 时间, 参数),例如 (greet, 'in 1h')。",
     ),
     "invisible_character": Entry(
         InvalidTask,
@@ -204,16 +248,23 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "task_cancelled": Entry(
         Conflict,
         "The task is cancelled, and that is final.",
-        "Create a new task instead.",
+        "Make a new task, with another key where this one has a key.",
         "任务已取消,且不可恢复。",
-        "请改为新建任务。",
+        "请新建任务;若此任务有键,请换一个键。",
+    ),
+    "key_of_cancelled": Entry(
+        Conflict,
+        "The key '{key}' belongs to the task '{name}' ({id}), which was cancelled, and that is final.",
+        "Use another key, such as '{other}'; or remove that task first with 'horae rm {id}' (DELETE /v1/tasks/{id}).",
+        "键“{key}”属于已取消的任务“{name}”({id}),且不可恢复。",
+        "请换一个键,例如“{other}”;或先用“horae rm {id}”(DELETE /v1/tasks/{id})删除该任务。",
     ),
     "task_over": Entry(
         Conflict,
         "The task is {state}: nothing of it is left to {wish}.",
-        "Run it once more with 'run now', or give it a new schedule.",
+        "Run it once more with 'horae run {id}' (run_task_now in MCP), or give it a new schedule with 'horae edit {id} --when'.",
         "任务处于“{state}”状态,没有可以{wish_zh}的内容。",
-        "可以“立即运行”一次,或为它设置新的计划。",
+        "可用“horae run {id}”(MCP 中为 run_task_now)再运行一次,或用“horae edit {id} --when”设置新的计划。",
     ),
     "already_running": Entry(
         Conflict,
@@ -232,9 +283,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "run_over": Entry(
         Conflict,
         "The run has already ended as {state}.",
-        "Terminal states are final; use 'run now' for another one.",
+        "An end is final. For another run use 'horae run {task}' (run_task_now in MCP).",
         "该运行已以 {state} 结束。",
-        "终态不可更改;如需再次运行请使用“立即运行”。",
+        "结束状态不可更改;如需再次运行请用“horae run {task}”(MCP 中为 run_task_now)。",
     ),
     "run_going": Entry(
         Conflict,
@@ -246,9 +297,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "task_paused": Entry(
         Conflict,
         "The task is paused.",
-        "Resume it first, or use 'run now' for one extra run.",
+        "Resume it first with 'horae resume {id}' (resume_task in MCP), or run it once with 'horae run {id}' (run_task_now).",
         "任务已暂停。",
-        "请先恢复它,或使用“立即运行”额外运行一次。",
+        "请先用“horae resume {id}”(MCP 中为 resume_task)恢复它,或用“horae run {id}”(run_task_now)额外运行一次。",
     ),
     "nothing_to_retry": Entry(
         Conflict,
@@ -323,9 +374,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "missing_field": Entry(
         InvalidTask,
         "The field '{name}' is missing.",
-        "Every task needs a name, a 'when' and a target.",
+        "Add '{name}' with a value, and ask again.",
         "缺少字段“{name}”。",
-        "每个任务都需要 name、when 和 target。",
+        "请加上带有值的“{name}”,然后重试。",
     ),
     "two_targets": Entry(
         InvalidTask,
@@ -458,7 +509,7 @@ def refuse(code: str, **facts: object) -> Refusal:
 def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
     """The refusal that an entry of any catalogue describes, with these facts in its sentences."""
     told = {
-        name: _shorten(_spelled(fact), _LONGEST_OF_OURS if name in _OURS else _LONGEST_FACT)
+        name: _shorten(_spelled(fact), _LONGEST_OF_OURS if _is_ours(name, entry) else _LONGEST_FACT)
         for name, fact in facts.items()
     }
     chinese = told | {name: state_word(told[name], "zh") for name in told if name == _STATE}
@@ -474,6 +525,11 @@ def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
     )
 
 
+def _is_ours(name: str, entry: Entry) -> bool:
+    """What only a hint says comes from us: it tells what would work, and is of no use in part."""
+    return name in _OURS or f"{{{name}}}" not in entry.message
+
+
 def _spelled(fact: object) -> str:
     if isinstance(fact, timedelta):  # as somebody would type it, not as Python prints it
         return f"{fact.days}d" if not fact % _DAY else f"{fact.total_seconds():g}s"
@@ -487,4 +543,4 @@ def _spelled(fact: object) -> str:
 def _shorten(fact: str, most: int) -> str:
     """Hostile input must not come back as a ten-kilobyte message, nor move the cursor of a terminal."""
     printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: most + 1])
-    return printable if len(printable) <= most else printable[: most - 1] + "…"
+    return truncate(printable, most)

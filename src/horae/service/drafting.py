@@ -17,7 +17,7 @@ from ..model.ids import ENTROPY, named, rising
 from ..model.limits import KEY_CHARACTERS
 from ..model.principal import NO_QUOTAS, Principal
 from ..model.refusals import NOT_CARRIED, refuse
-from ..model.task import Target, Task
+from ..model.task import Target, Task, TaskState
 from ..schedule import Schedule
 from .edits import Edits, Keep, edited_task
 from .gate import STRICT, Gate
@@ -29,6 +29,11 @@ _BETWEEN_TURNS: Final = 64
 """So many tasks are planned before others have their turn: about two milliseconds."""
 _LONGEST_TURN: Final = 0.005
 """Seconds: where schedules have to be looked through, which some make last long, the turn is over before."""
+
+
+def another_key(key: str) -> str:
+    """A key that is not this one, and still short enough."""
+    return f"{key[: KEY_CHARACTERS - 2]}-2"
 
 
 class _Turn:
@@ -92,7 +97,7 @@ class Drafting:
             for wish in wishes:
                 await turn.given(len(changes))
                 if isinstance(wish.when, str):
-                    said = wish.when, wish.zone or self.zone_of(who)
+                    said = wish.when, self.zone_of(who) if wish.zone is None else wish.zone
                     if said not in known:
                         known[said] = read_when(*said, now)
                     wish = wish._replace(when=known[said])
@@ -104,9 +109,17 @@ class Drafting:
         return changes
 
     def declared(
-        self, who: Principal, draft: Draft, found: Facts | None, now: datetime, made: Callable[[], Change]
+        self,
+        who: Principal,
+        draft: Draft,
+        found: Facts | None,
+        now: datetime,
+        made: Callable[[], Change],
+        *,
+        is_new: bool = False,
     ) -> Change:
-        """What has this key already is edited into what is wanted now, if it is not that yet."""
+        """What has this key already is edited into what is wanted now, if it is not that yet. `is_new`: a task that runs
+        is wanted, so that a cancelled one is refused also where nothing would change."""
         if found is None:
             return made()
         before = found.task
@@ -114,6 +127,10 @@ class Drafting:
             lane=task_lane(who, draft.owner, draft.lane, before), labels=task_labels(who, draft.labels, before)
         )
         wanted = drafted(draft, before.id, before.created)._replace(version=before.version)
+        if found.standing.state is TaskState.CANCELLED and (is_new or wanted != before):
+            raise refuse(
+                "key_of_cancelled", key=before.key, name=before.name, id=before.id, other=another_key(before.key or "")
+            )
         return self._edited(who, found, wanted, now)
 
     def edited(self, who: Principal, facts: Facts, edits: Edits, now: datetime) -> Change:
@@ -151,7 +168,7 @@ class Drafting:
         check_text("owner", owner, KEY_CHARACTERS)
         if wish.key is not None:
             check_text("key", wish.key, KEY_CHARACTERS)
-        schedule = read_when(wish.when, wish.zone or self.zone_of(who), now)
+        schedule = read_when(wish.when, self.zone_of(who) if wish.zone is None else wish.zone, now)
         policies = read_policies(schedule, wish.options)
         target = self._checked(wish.target, wish.payload, may_wait=paused is not None)
         return Draft(owner, wish.name, schedule, target, wish.payload, policies, wish.key, wish.lane, wish.labels)

@@ -32,9 +32,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "no_such_owner": Entry(
         NotFound,
         "There is no owner '{name}'.",
-        "Check the name; an admin makes one with 'horae owner set NAME'.",
+        "Check the name; an admin makes one with 'horae owner add {name}'.",
         "没有所有者“{name}”。",
-        "请检查名称;管理员可用“horae owner set 名称”创建。",
+        "请检查名称;管理员可用“horae owner add {name}”创建。",
     ),
     "bad_owner_name": Entry(
         InvalidTask,

@@ -34,6 +34,8 @@ _ALL: Final = RunFilter()
 _ALL_LINES: Final = LOG_LINES + 1
 _READ_AGAIN: Final = 2
 _PAGES_AHEAD: Final = 20
+_READ_AHEAD: Final = 100
+"""How many runs of an owner are read at once to find those of its guest."""
 
 
 class Keeping(Store, Records, Protocol):
@@ -63,7 +65,7 @@ class Runs:
     ) -> Page[Run]:
         """Newest planned first. Whatever owner is asked for, nobody sees more than is theirs.
 
-        A guest may be given a page with fewer than there are: it goes on where that one ends.
+        A guest is given its own alone, as many as were asked for where there are so many.
         """
         who.must(Scope.READ)
         check_page(after, limit)
@@ -74,19 +76,29 @@ class Runs:
         if seen.task_id is not None:
             seen = seen._replace(task_id=await resolve_task(self._store, who, seen.task_id))
         try:
-            page = await self._store.runs(seen, after, limit)
-            return page if who.agent is None else await self._guests_page(who, seen, page, limit)
+            if who.agent is None:
+                return await self._store.runs(seen, after, limit)
+            return await self._guests_page(who, seen, after, limit)
         except (ValueError, OverflowError):
             # No page ever ended there.
             raise refuse("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
 
-    async def _guests_page(self, who: Principal, wanted: RunFilter, page: Page[Run], limit: int) -> Page[Run]:
+    async def _guests_page(self, who: Principal, wanted: RunFilter, after: str | None, limit: int) -> Page[Run]:
+        """Pages are read until so many are its own; the last one again, up to the run that ends the answer."""
+        own: tuple[Run, ...] = ()
         for _ in range(_PAGES_AHEAD):
-            own = await self._of_guest(who, page.items)
-            if own or page.after is None:
+            page = await self._store.runs(wanted, after, max(limit, _READ_AHEAD))
+            found = await self._of_guest(who, page.items)
+            room = limit - len(own)
+            if len(found) > room or (len(found) == room and found[-1] != page.items[-1]):
+                last = page.items.index(found[room - 1]) + 1
+                page = await self._store.runs(wanted, after, last)
+                found = await self._of_guest(who, page.items)
+            own += found
+            if page.after is None or len(own) >= limit:
                 return Page(own, page.after)
-            page = await self._store.runs(wanted, page.after, limit)
-        return Page(await self._of_guest(who, page.items), page.after)
+            after = page.after
+        return Page(own, after)
 
     async def _of_guest(self, who: Principal, runs: tuple[Run, ...]) -> tuple[Run, ...]:
         """Those of the tasks that an agent made itself."""
@@ -122,7 +134,7 @@ class Runs:
         who.must(Scope.RUN)
         run, now = await self._found(who, run_id), self._clock.now()
         if not run.live:
-            raise refuse("run_over", state=run.state.value)
+            raise refuse("run_over", task=run.task_id, state=run.state.value)
         deed = Deed("run.cancel", lambda _facts, _change: {"run": run.id})
         await self._commit.change(who, run.task_id, lambda facts: control.cancel_run(facts, run.id, now), deed)
         self._told(None)

@@ -64,7 +64,7 @@ class Tasks(Controls):
         it is committed. Then nothing is edited: a key that is taken is refused.
         """
         if wish.key is not None and using is None:
-            return await self.declare(who, wish, paused=paused, beside=beside)
+            return await self.declare(who, wish, paused=paused, beside=beside, is_new=True)
         who.must(Scope.WRITE)
         now = self._clock.now()
         change = self.drafting.planned(who, wish, self.drafting.new_id(now), now, paused)
@@ -110,9 +110,16 @@ class Tasks(Controls):
         return [change.task for change in changes if change.task is not None]
 
     async def declare(
-        self, who: Principal, wish: Wish, *, paused: str | None = None, beside: Beside = nothing_beside
+        self,
+        who: Principal,
+        wish: Wish,
+        *,
+        paused: str | None = None,
+        beside: Beside = nothing_beside,
+        is_new: bool = False,
     ) -> Task:
-        """The task with this natural key, made or edited: saying the same twice changes nothing."""
+        """The task with this natural key, made or edited: saying the same twice changes nothing. `is_new`: a cancelled
+        task that has the key is refused, also where nothing would change."""
         who.must(Scope.WRITE)
         if wish.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
@@ -126,7 +133,11 @@ class Tasks(Controls):
             return self.drafting.planned_from(who, draft, task_id, now, paused)
 
         facts = await self._commit.upsert(
-            who, draft.owner, key, lambda found: self.drafting.declared(who, draft, found, now, made), beside
+            who,
+            draft.owner,
+            key,
+            lambda found: self.drafting.declared(who, draft, found, now, made, is_new=is_new),
+            beside,
         )
         self._told(first_due(facts))
         return facts.task

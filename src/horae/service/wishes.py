@@ -260,7 +260,7 @@ def _retry(options: Options, usual: Retry) -> Retry | None:
     """`retries=3` means four attempts, with the waits of `retry` where both were given."""
     retry = options.retry.onto(usual) if isinstance(options.retry, RetryWish) else options.retry
     if retry is not None and not isinstance(retry, Retry):
-        raise refuse("bad_choice", name="retry", value=retry, allowed="Retry(...), or retries=3")
+        raise refuse("bad_choice", name="retry", value=retry, allowed="RetryPolicy(attempts=4), or retries=3")
     if options.retries is None:
         return retry
     if options.retries == NEVER:

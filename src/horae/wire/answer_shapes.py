@@ -100,7 +100,7 @@ ANSWERS: Final[dict[str, Schema]] = {
         "additionalProperties": False,
         "example": {
             "type": "urn:horae:problem:unknown_field",
-            "title": "invalid task",
+            "title": "invalid request",
             "status": 422,
             "code": "unknown_field",
             "detail": "'polices' is not a field here.",
@@ -251,6 +251,16 @@ ANSWERS: Final[dict[str, Schema]] = {
     "AuditPage": _page_of("AuditRow"),
     "AuditVerdict": _all_of(
         ok=_YES_NO, rows=_WHOLE, open_rows=_WHOLE, broken={"type": ["integer", "null"]}, head=_TEXT
+    ),
+    "Root": _all_of(
+        name=_TEXT,
+        version=_TEXT,
+        status={"enum": ["ready", "not ready"]},
+        links={
+            "type": "object",
+            "additionalProperties": _TEXT,
+            "description": "Paths from here, by what they lead to.",
+        },
     ),
     "Health": _all_of(status=_TEXT, version=_TEXT),
     "Readiness": _all_of(

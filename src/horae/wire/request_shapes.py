@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+from ..model.principal import Quotas
+
 Schema: TypeAlias = dict[str, Any]
 
 _SCOPES: Final = ["tasks:read", "tasks:write", "tasks:run", "admin"]

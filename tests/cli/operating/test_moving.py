@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from horae.wire.tasks import task_json
+from tests.cli.driving import Cli
 from tests.cli.operating.deployment import Deployment
 from tests.unit.interchange.nanoclaw_files import GROUP, RUN, TASK, made
 
@@ -174,7 +175,7 @@ def test_a_crontab_is_taken_over_and_what_is_unclear_is_told(deployment: Deploym
 
 def test_where_nothing_could_be_taken_over_it_is_refused_with_every_reason(deployment: Deployment) -> None:
     deployment.write("table", "@reboot start\n0 3 * * * /bin/not-allowed\n")
-    assert deployment.horae("import", "table", "--dry-run").returncode == 0
+    assert deployment.horae("import", "table", "--dry-run").returncode == 6
     done = deployment.horae("import", "table")
     assert done.returncode == 6
     assert done.stdout.startswith("+ 0 tasks  ~ 0 changed  = 0 as they are  ? 2 unclear")
@@ -212,3 +213,12 @@ def test_a_file_that_is_there_needs_a_yes(deployment: Deployment) -> None:
     assert (deployment.folder / "all.jsonl").read_text() == "precious"
     deployment.ok("export", "--out", "all.jsonl", "--yes")
     assert (deployment.folder / "all.jsonl").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("text", ["nonsense\n", "nonsense\nmore nonsense here\n"])
+def test_a_rehearsed_import_ends_as_the_real_one_does(cli: Cli, text: str) -> None:
+    (cli.directory / "crontab").write_text(text, encoding="utf-8")
+    arguments = ("import", "crontab", "--format", "crontab", "--json")
+    tried, done = cli(*arguments, "--dry-run"), cli(*arguments)
+    assert tried.code == done.code != 0
+    assert tried.problem["code"] == done.problem["code"] == "nothing_taken_over"

@@ -90,7 +90,7 @@ def test_an_owner_is_made_shown_changed_revoked_and_restored(cli: ServedCli, pla
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["owner", "set", "bob"], "nothing_set"),
+        (["owner", "set", "local"], "nothing_set"),
         (["owner", "set", "bob", "--quota", "wishes=3"], "bad_quota"),
         (["owner", "set", "bob", "--role", "king"], "bad_choice"),
         (["token", "make", "x", "--scope", "all"], "bad_choice"),

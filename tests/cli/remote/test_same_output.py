@@ -85,7 +85,7 @@ REFUSED: Final = [
     ["retry", "report"],
     ["stop", "report"],
     ["backfill", "report", "--from", "2020-01-02", "--to", "2020-01-01"],
-    ["add", "every 1h", "--http", "http://127.0.0.1/x"],
+    ["add", "every 1h", "--http", "http://10.0.0.1/x"],
     ["add", "every 1h", "--say", "x", "--lane", "function:x"],
     ["lane", "gpu", "-1"],
     ["nodes", "drain", "nod_x"],

@@ -205,7 +205,7 @@ def test_a_run_that_a_node_holds_is_asked_to_end() -> None:
         await house.settle(run, Failed("stopped"))
         assert await state_of(house, run) is RunState.CANCELLED
         refusal = await refusal_of(house.runs.cancel(ADA, run.id))
-        assert (refusal.code, refusal.facts) == ("run_over", {"state": "cancelled"})
+        assert (refusal.code, refusal.facts) == ("run_over", {"task": run.task_id, "state": "cancelled"})
 
     played(scene)
 

@@ -156,7 +156,7 @@ def test_what_was_cancelled_for_good_is_not_declared_anew() -> None:
         assert await desk.tasks.declare(ADA, a_wish(key="garden")) == task
         with pytest.raises(Conflict) as refusal:
             await desk.tasks.declare(ADA, a_wish("every 2h", key="garden"))
-        assert refusal.value.code == "task_cancelled"
+        assert refusal.value.code == "key_of_cancelled"
 
     played(scene)
 

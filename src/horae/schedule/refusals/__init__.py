@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...errors import InvalidSchedule, Sentence
+from ...truncation import truncate
 from .calendar import CALENDAR
 from .compat import COMPAT
 from .cron import CRON
@@ -55,4 +56,4 @@ def _shorten(fact: str) -> str:
     printable = "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in fact[: _LONGEST_FACT + 1]
     )
-    return printable if len(printable) <= _LONGEST_FACT else printable[: _LONGEST_FACT - 1] + "…"
+    return truncate(printable, _LONGEST_FACT)

@@ -12,7 +12,7 @@ from ...model.checks import check_text
 from ...model.limits import NAME_CHARACTERS
 from ...model.refusals import refuse
 from .arguments.binding import Binding, bind, shown
-from .arguments.converter import Mismatch
+from .arguments.converter import Mismatch, UnknownArgument
 from .origin import Origin, origin_of
 
 Isolation: TypeAlias = Literal["thread", "process"]
@@ -96,6 +96,10 @@ def check_payload(function: Function, payload: str) -> None:
     """Refuses a payload with which the function could never be called: asked when a task is made or edited."""
     try:
         function.binding.read(payload)
+    except UnknownArgument as unknown:
+        raise refuse(
+            "unknown_argument", function=function.name, argument=unknown.path, known=unknown.known or "none"
+        ) from None
     except Mismatch as mismatch:
         raise refuse(
             "bad_arguments",

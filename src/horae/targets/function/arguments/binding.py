@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origi
 from ....model.refusals import refuse
 from ..context import Context
 from .build import converter_for
-from .converter import MISSING, Converter, Mismatch, UnsupportedError, type_name
+from .converter import MISSING, Converter, Mismatch, UnknownArgument, UnsupportedError, type_name
 from .structures import Part, read_parts
 
 _CONTEXT_NAMES: Final = frozenset({"ctx", "context"})
@@ -128,6 +128,8 @@ def told(mismatch: Mismatch, function: str) -> str:
     argument = f"argument '{mismatch.path}' of {function}"
     if mismatch.came is MISSING:
         return f"{argument} is missing; wanted: {mismatch.wanted}"
+    if isinstance(mismatch, UnknownArgument):
+        return f"{argument} is not known; its arguments are: {mismatch.known or 'none'}"
     return f"{argument} cannot be {shown(mismatch.came)}; wanted: {mismatch.wanted}"
 
 

@@ -39,6 +39,14 @@ class Mismatch(Exception):  # noqa: N818 - it is told as a refusal or as a failu
         return self
 
 
+class UnknownArgument(Mismatch):
+    """A name that no argument has; `known` are those that there are, with commas."""
+
+    def __init__(self, known: str, came: object, path: str) -> None:
+        super().__init__(f"one of these names: {known}" if known else "no arguments", came, path)
+        self.known = known
+
+
 class UnsupportedError(Exception):
     """An annotation that no JSON value can be turned into."""
 

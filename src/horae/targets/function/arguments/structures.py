@@ -7,7 +7,7 @@ from dataclasses import InitVar, is_dataclass
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, NotRequired, Required, TypeAlias, get_origin, get_type_hints, is_typeddict
 
-from .converter import MISSING, Build, Converter, Mismatch, UnsupportedError
+from .converter import MISSING, Build, Converter, Mismatch, UnknownArgument, UnsupportedError
 
 
 class Part(NamedTuple):
@@ -26,8 +26,7 @@ def read_parts(parts: Mapping[str, Part], given: Mapping[str, Any], rest: Conver
     if len(found) < len(given):
         for name in given.keys() - found.keys():
             if rest is None:
-                known = ", ".join(parts) or "nothing"
-                raise Mismatch(f"no argument of that name (known: {known})", given[name], name)
+                raise UnknownArgument(", ".join(parts), given[name], name)
             found[name] = _read_part(name, rest, given[name])
     return found
 

@@ -1,0 +1,101 @@
+"""`horae status`: is a node up, on which store, is it on time, what is due next, what needs attention."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final, NamedTuple
+
+import typer
+
+from ..service.overview import Overview
+from ..version import __version__
+from ..wire.overview import overview_json
+from ..wire.problems import Exit
+from . import words
+from .frame import command
+from .out import Out
+from .pieces import Cell, Piece
+from .shown_store import typed
+from .standing import overview_rows
+from .words import Words
+from .workplace import Workplace, at_work, in_memory, is_kept, place_of, refuse_memory
+
+_UP: Final = Words("✓ a node is up", "✓ 节点正在运行")
+_PLACE: Final = Words("Store", "存储")
+_NO_NODE: Final = "no_node"
+_NOTHING_STARTS: Final = Words(
+    "no node is running, so nothing starts: {horae} up", "没有节点在运行,任务不会启动:{horae} up"
+)
+_NEEDS: Final = Words("tasks that need attention: {number} ({what})", "需要处理的任务:{number} 个({what})")
+
+
+class _Seen(NamedTuple):
+    found: Overview
+    names: dict[str, str]
+    zone: str
+    is_up: bool
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "status")(status)
+
+
+def status(out: Out) -> None:
+    """Say whether a node is up, and what needs attention."""
+    refuse_memory(out)
+    kept = is_kept(out)
+    seen = at_work(out, _look) if kept else in_memory(_look)
+    problems = _problems(seen)
+    if out.json:
+        out.data(_shape(out, seen, problems))
+    elif out.quiet:
+        out.ids([code for code, _ in problems])
+    else:
+        _show(out, seen, problems)
+        if not kept:
+            out.note(words.NO_TASKS_YET, path=place_of(out), horae=typed(out))
+    if problems:
+        raise typer.Exit(Exit.FAILED)
+
+
+async def _look(app: Workplace) -> _Seen:
+    found = await app.service.overview.now(app.who)
+    names = {each: task.name for each, task in (await app.tasks_of(found.running)).items()}
+    # A process of this machine that was killed holds its lease for a while: whether it lives is looked at, too.
+    return _Seen(found, names, app.zone, found.alive and await app.anybody())
+
+
+def _problems(seen: _Seen) -> list[tuple[str, int]]:
+    """Each with how many there are. What came due a moment ago is no problem: `needs` leaves it half a minute."""
+    kinds = Counter(need.kind.value for need in seen.found.needs)
+    return [*([] if seen.is_up else [(_NO_NODE, 1)]), *sorted(kinds.items())]
+
+
+def _show(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> None:
+    if seen.is_up:
+        out.line(Piece(out.told(_UP), "good"))
+    for code, number in problems:
+        out.line(("! ", Piece(_told(out, code, number), "odd")))
+    out.row(out.told(_PLACE), place_of(out))
+    nodes = out.told(words.NODES)
+    rows: list[tuple[str, Cell]] = overview_rows(out, seen.found, seen.zone, seen.names)
+    for label, cell in rows:
+        if label != nodes or seen.is_up:
+            out.row(label, cell)
+
+
+def _told(out: Out, code: str, number: int) -> str:
+    if code == _NO_NODE:
+        return out.told(_NOTHING_STARTS, horae=typed(out))
+    return out.told(_NEEDS, number=number, what=out.told(words.NEEDS[code]))
+
+
+def _shape(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> dict[str, Any]:
+    return {
+        "ok": not problems,
+        "node_up": seen.is_up,
+        "store": place_of(out),
+        "version": __version__,
+        "problems": [{"code": code, "number": number, "detail": _told(out, code, number)} for code, number in problems],
+        "overview": overview_json(seen.found, out.language),
+    }

@@ -1,0 +1,62 @@
+"""`GET /`: a page for browsers and JSON for programs, without a token and without a word of what is kept here."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from horae.version import __version__
+from tests.api.served import Api
+from tests.api.test_conventions import within
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+async def ask_as_a_program(api: Api) -> None:
+    await api.made()
+    for accept in ({}, {"Accept": "*/*"}, {"Accept": "application/json, text/html;q=0.5"}):
+        reply = await api.get("/", who=None, headers=accept)
+        assert reply.status == 200
+        assert reply.json["version"] == __version__
+        assert reply.json["status"] in ("ready", "not ready")
+        assert "name" not in reply.json or reply.json["name"] == "horae"
+
+
+def test_a_program_gets_json() -> None:
+    within(ask_as_a_program)
+
+
+async def follow_every_link(api: Api) -> None:
+    for path in (await api.get("/", who=None)).json["links"].values():
+        assert (await api.get(path)).status in (200, 503), path
+
+
+def test_every_link_leads_somewhere() -> None:
+    within(follow_every_link)
+
+
+async def ask_as_a_browser(api: Api, spoken: str, expected: str) -> None:
+    made = await api.made()
+    headers = {"Accept": BROWSER, "Accept-Language": spoken}
+    anonymous = await api.get("/", who=None, headers=headers)
+    assert anonymous.headers["content-type"] == "text/html; charset=utf-8"
+    assert "script" not in anonymous.headers["content-security-policy"]
+    assert expected in anonymous.text
+    assert __version__ in anonymous.text
+    for secret in (made["id"], made["name"], "sqlite", "memory:"):
+        assert secret not in anonymous.text
+    assert (await api.get("/", headers=headers)).text == anonymous.text
+
+
+async def ask_in_english(api: Api) -> None:
+    await ask_as_a_browser(api, "en-GB", "This is its HTTP API")
+
+
+async def ask_in_chinese(api: Api) -> None:
+    await ask_as_a_browser(api, "zh-CN,zh;q=0.9", "状态:")
+
+
+@pytest.mark.parametrize("scenario", [ask_in_english, ask_in_chinese], ids=["en", "zh"])
+def test_a_browser_gets_a_page(scenario: Callable[[Api], Awaitable[None]]) -> None:
+    within(scenario)

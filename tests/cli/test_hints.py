@@ -1,0 +1,197 @@
+"""Hints are followed as they are written: the command in a refusal exists, and leads on."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+
+import pytest
+
+from horae import Horae, RetryPolicy
+from horae.errors import InvalidTask
+from tests.cli.driving import Cli
+from tests.mcp.process import desk_of
+from tests.mcp.stage import text_of
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """Commands between quotes, and those that end a line after a colon; without the program's name."""
+    found = re.findall(r"[“'](horae [^'”]+)['”]", text) + re.findall(r": (horae .+)$", text, re.MULTILINE)
+    return [shlex.split(each)[1:] for each in found]
+
+
+def follow(cli: Cli, text: str, *more: str) -> None:
+    for command in commands_in(text):
+        done = cli(*command, *more)
+        assert done.code == 0, (command, done.err)
+
+
+def test_an_owner_is_added_by_name_alone(cli: Cli) -> None:
+    assert cli("owner", "add", "bob").code == 0
+    assert cli("owner", "show", "bob", "--json").json["role"] == "member"
+    again = cli("owner", "add", "bob", "--json")
+    assert (again.code, again.problem["code"]) == (5, "owner_exists")
+
+
+def test_set_without_options_adds_an_owner_that_is_not_there(cli: Cli) -> None:
+    assert cli("owner", "set", "bob").code == 0
+    assert cli("owner", "set", "bob", "--json").problem["code"] == "nothing_set"
+    assert cli("token", "make", "laptop", "--owner", "bob").code == 0
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_token_for_an_unknown_owner_leads_to_adding_it(cli: Cli, language: str) -> None:
+    refused = cli("token", "make", "laptop", "--owner", "bob", "--lang", language)
+    assert refused.code == 3
+    assert commands_in(refused.err) == [["owner", "add", "bob"]]
+    follow(cli, refused.err)
+    assert cli("token", "make", "laptop", "--owner", "bob").code == 0
+
+
+def test_moving_from_a_file_that_is_absent_names_the_argument(cli: Cli) -> None:
+    refused = cli("move", f"sqlite:///{cli.directory}/absent.db", f"sqlite:///{cli.directory}/new.db", "--json")
+    assert refused.problem["code"] == "no_such_store"
+    assert "FROM_URL" in refused.problem["hint"]
+    assert not (cli.directory / "absent.db").exists()
+
+
+def test_a_store_that_is_absent_is_named_in_the_command_that_makes_it(cli: Cli) -> None:
+    store = f"sqlite:///{cli.directory}/other file.db"
+    refused = cli("show", "tick", "--store", store)
+    follow(cli, refused.err)
+    assert [task["name"] for task in cli("ls", "--store", store, "--json").json] == ["tick"]
+
+
+@pytest.mark.parametrize("command", ["ls", "overview"])
+def test_an_empty_list_names_the_store_that_was_asked(cli: Cli, command: str) -> None:
+    store = f"sqlite:///{cli.directory}/other.db"
+    follow(cli, cli(command, "--store", store).err)
+    assert len(cli("ls", "--store", store, "--json").json) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("ls",),
+        ("nodes",),
+        ("owner", "add", "bob"),
+        ("token", "make", "laptop"),
+        ("show", "tick"),
+        ("pause", "tick"),
+        ("webhook", "ls"),
+        ("audit", "ls"),
+        ("export",),
+        ("add", "every 10s", "--say", "tick"),
+    ],
+    ids=" ".join,
+)
+def test_a_store_in_memory_is_refused_with_one_that_is_kept(cli: Cli, command: tuple[str, ...]) -> None:
+    refused = cli(*command, "--store", "memory://", "--json")
+    assert refused.problem["code"] == "nothing_would_be_kept"
+    ((option, url),) = re.findall(r"(--store) (\S+)", refused.problem["hint"])
+    again = cli(*command, option, url, "--json")
+    assert again.code == 0 or again.problem["code"] in ("no_such_task", "no_store_yet", "no_such_owner")
+
+
+def test_a_dry_run_needs_no_store_that_is_kept(cli: Cli) -> None:
+    assert cli("add", "every 10s", "--say", "tick", "--dry-run", "--store", "memory://").code == 0
+
+
+def test_up_in_memory_recommends_no_command_for_another_process(cli: Cli) -> None:
+    said = cli.process("up", "--seconds", "0.1", "--store", "memory://", "--demo")
+    assert said.code == 0
+    assert "horae --store memory://" not in said.out
+
+
+def test_stop_of_a_task_that_never_ran_leads_to_running_it(cli: Cli) -> None:
+    cli("add", "in 1h", "--name", "one", "--say", "hi")
+    refused = cli("stop", "one")
+    assert refused.code == 3
+    follow(cli, refused.err)
+
+
+def test_a_completed_task_cannot_be_paused_and_leads_to_running_it_again(cli: Cli) -> None:
+    (cli.directory / "jobs.py").write_text("", encoding="utf-8")
+    cli("add", "now", "--name", "one", "--say", "hi")
+    assert cli.process("up", "--seconds", "1", "--no-api").code == 0
+    refused = cli("pause", "one", "--json")
+    assert refused.problem["code"] == "task_over"
+    ((verb, task),) = re.findall(r"horae (run) (\S+)'", refused.problem["hint"])
+    assert cli(verb, task).code == 0
+    ((verb, task, option),) = re.findall(r"horae (edit) (\S+) (--when)", refused.problem["hint"])
+    assert cli(verb, task, option, "in 2h").code == 0
+    chinese = cli("pause", "one", "--lang", "zh").err + refused.problem["hint"]
+    assert "run now" not in chinese
+    assert "立即运行" not in chinese
+
+
+def test_a_run_that_is_over_cannot_be_stopped_and_leads_to_another_one(cli: Cli) -> None:
+    cli("add", "now", "--name", "one", "--say", "hi")
+    assert cli.process("up", "--seconds", "1", "--no-api").code == 0
+    refused = cli("stop", cli("runs", "--json").json[0]["id"])
+    assert refused.code == 5
+    follow(cli, refused.err)
+
+
+def test_why_takes_the_day_as_the_operations_page_writes_it(cli: Cli) -> None:
+    cli("add", "every 1h", "--name", "one", "--say", "hi")
+    assert cli("why", "one", "--at", "2026-11-16").code == 0
+
+
+async def pause_without_a_reason(cli: Cli) -> str:
+    async with desk_of(cli) as desk:
+        made = await desk("schedule_task", when="every day at 09:00 10 times", do="look", zone="UTC")
+        paused = await desk("pause_task", id=made["task"]["id"])
+    return str(paused["task"]["state"])
+
+
+def test_mcp_pauses_a_task_without_a_reason(cli: Cli) -> None:
+    assert asyncio.run(pause_without_a_reason(cli)) == "paused"
+
+
+async def schedule_again_after_cancelling(cli: Cli, *, name: str | None) -> tuple[str, str]:
+    """The refusal of the same key, and the state of the task that is made by its hint."""
+    said = {"when": "every day at 09:00 10 times", "do": "look", "zone": "UTC"}
+    async with desk_of(cli) as desk:
+        made = await desk("schedule_task", key="k", **said)
+        await desk("cancel_task", id=made["task"]["id"])
+        changed = {} if name is None else {"name": name}
+        refused = text_of(await desk.raw("schedule_task", key="k", **said, **changed))
+        (other,) = re.findall(r"another key, such as '([^']+)'", refused)
+        again = await desk("schedule_task", key=other, **said)
+    return refused, str(again["task"]["state"])
+
+
+@pytest.mark.parametrize("name", [None, "another name"], ids=["same", "changed"])
+def test_mcp_schedules_again_with_another_key_after_cancelling(cli: Cli, name: str | None) -> None:
+    refused, state = asyncio.run(schedule_again_after_cancelling(cli, name=name))
+    assert refused.startswith("key_of_cancelled")
+    assert state == "active"
+
+
+def test_the_key_of_a_cancelled_task_is_free_after_its_removal(cli: Cli) -> None:
+    adding = ("add", "every 1h", "--name", "one", "--say", "hi", "--key", "k")
+    cli(*adding)
+    cli("cancel", "one")
+    refused = cli(*adding)
+    assert refused.code == 5
+    follow(cli, refused.err, "--yes")
+    assert cli(*adding).code == 0
+
+
+async def schedule_with_retry(value: object) -> None:
+    app = Horae("memory://", engine=False)
+
+    @app.task(name="job")
+    async def job() -> None: ...
+
+    async with app:
+        await app.schedule("job", "in 1h", retry=value)  # type: ignore[arg-type]
+
+
+def test_a_number_as_retry_recommends_the_class_of_policies() -> None:
+    with pytest.raises(InvalidTask) as refused:
+        asyncio.run(schedule_with_retry(3))
+    (recommended,) = re.findall(r"(RetryPolicy\([^)]*\))", refused.value.hint)
+    asyncio.run(schedule_with_retry(eval(recommended, {"RetryPolicy": RetryPolicy})))  # noqa: S307 - from our own hint

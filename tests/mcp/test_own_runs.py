@@ -1,0 +1,49 @@
+"""An agent that asks for so many runs is given so many of its own, whatever else its owner's tasks have run."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.driving import Cli
+from tests.mcp.process import desk_of
+
+WHEN = "every day at 09:00 10 times"
+
+
+async def add_own_task(cli: Cli) -> str:
+    async with desk_of(cli) as desk:
+        made = await desk("schedule_task", when=WHEN, do="look", name="own", zone="UTC")
+    return str(made["task"]["id"])
+
+
+async def list_own_runs(cli: Cli, limit: int) -> list[list[dict[str, Any]]]:
+    """Page by page."""
+    pages: list[list[dict[str, Any]]] = []
+    cursor: dict[str, str] = {}
+    async with desk_of(cli) as desk:
+        while True:
+            page = await desk("list_runs", limit=limit, **cursor)
+            pages.append(page["runs"])
+            if page["next_cursor"] is None:
+                return pages
+            cursor = {"cursor": page["next_cursor"]}
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_as_many_runs_as_were_asked_for(tmp_path: Path, limit: int) -> None:
+    cli = Cli(tmp_path)
+    own = asyncio.run(add_own_task(cli))
+    cli("add", "in 1h", "--name", "other", "--say", "hi")
+    for _ in range(4):  # in turn, so that foreign runs stand between its own
+        for task in (own, "other", "other"):
+            assert cli("run", task).code == 0
+        assert cli.process("up", "--seconds", "0.7", "--no-api").code == 0
+    pages = asyncio.run(list_own_runs(cli, limit))
+    ids = [run["id"] for page in pages for run in page]
+    assert len(ids) == len(set(ids)) == 4
+    assert {run["task_id"] for page in pages for run in page} == {own}
+    assert all(len(page) == limit for page in pages[: 4 // limit])

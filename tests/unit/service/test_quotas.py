@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from horae.sealing import Key
 from horae.service import quotas
 from horae.service.edits import Edits
 from horae.service.lanes import MOST_LANES
-from horae.service.quotas import ends_within, gap_below, spelled
+from horae.service.quotas import bytes_of, ends_within, gap_below, spelled
 from horae.service.secrets import SecretBox
 from horae.service.service import Service
 from horae.service.wishes import Options, Wish
@@ -489,3 +489,33 @@ def test_the_zone_of_an_owner_counts_where_none_is_said() -> None:
         assert edited.after.schedule.zone == "UTC"
 
     played(scene)
+
+
+async def _limits_hold_across_processes(folder: Path) -> None:
+    store, clock = make_store(f"sqlite:///{folder}/horae.db"), VirtualClock(NOON)
+    await store.open()
+    services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
+    await services[0].accounts.put(ROOT, "ada", quotas={"tokens": 4})
+    size = bytes_of(await services[0].tasks.create(ROOT, WISH._replace(owner="eve")))
+    limits = {
+        "too_many_stored_tasks": Quotas(stored_tasks=6),
+        "too_many_bytes": Quotas(stored_bytes=6 * size),
+    }
+
+    async def refusals(calls: Iterable[Awaitable[object]]) -> list[str]:
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        return [each.code for each in answers if isinstance(each, Refusal)]
+
+    for code, limit in limits.items():
+        who = Principal(code, actor="tok_1", quotas=limit)
+        paused = (services[number % 5].tasks.create(who, WISH, paused="x") for number in range(30))
+        assert await refusals(paused) == [code] * 24
+        assert len((await store.tasks(TaskFilter(code))).items) == 6
+    ada = Principal("ada", actor="tok_1", quotas=Quotas(tokens=4))
+    made = (services[number % 5].tokens.make(ada, name=f"t{number}") for number in range(20))
+    assert await refusals(made) == ["too_many_valid_tokens"] * 16
+    await store.close()
+
+
+def test_limits_of_stored_tasks_bytes_and_tokens_hold_across_processes(tmp_path: Path) -> None:
+    asyncio.run(_limits_hold_across_processes(tmp_path))

@@ -16,6 +16,7 @@ import pytest
 
 from horae import Horae
 from horae.mcp_server.catalogue import TOOLS
+from horae.model.principal import Role
 from horae.wire.problems import Exit
 from tests.cli.driving import Cli
 from tests.mcp.process import desk_of
@@ -184,3 +185,36 @@ def test_nobody_else_loads_the_library() -> None:
         "import sys, horae, horae.cli.main, horae.app; assert not {'mcp', 'mcp_types', 'pydantic'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+async def _nine_each_day(cli: Cli, **environment: str) -> list[dict[str, Any]]:
+    async with desk_of(cli, **environment) as desk:
+        made = await desk("schedule_task", when="every day at 9am, 3 times", do="stretch", name="stretch")
+        seen = await desk("preview_schedule", when="每天早上9点")
+        free = await desk("preview_schedule", when="in 20 minutes")
+        named = await desk("preview_schedule", when="every day at 9am", zone="Tokyo")
+        said = await desk("preview_schedule", when="every day at 9am Europe/London")
+        return [made, seen, free, named, said]
+
+
+def _zone_notes(told: dict[str, Any]) -> list[str]:
+    return [each["message"] for each in told["warnings"] if each["code"] == "no_zone"]
+
+
+def test_zone_of_the_process_is_said_where_nobody_named_one(cli: Cli) -> None:
+    made, seen, *others = asyncio.run(_nine_each_day(cli))
+    assert _zone_notes(made) == [f"No zone was given: {made['zone']} is used, because HORAE_ZONE says so."]
+    assert "HORAE_ZONE 是这样设置的" in _zone_notes(seen)[0]
+    assert [_zone_notes(each) for each in others] == [[], [], []]
+
+
+def test_default_zone_of_the_owner_counts_before_that_of_the_process(cli: Cli) -> None:
+    asyncio.run(_owner_in_tokyo(cli))
+    made, *others = asyncio.run(_nine_each_day(cli))
+    assert made["zone"] == "Asia/Tokyo"
+    assert [_zone_notes(each) for each in (made, *others)] == [[]] * 5
+
+
+async def _owner_in_tokyo(cli: Cli) -> None:
+    async with Horae(cli.url, engine=False) as app:
+        await app.service.accounts.put(app.who, "local", role=Role.ADMIN, zone="Asia/Tokyo")

@@ -16,6 +16,7 @@ from ..model.record import Writing
 from ..schedule import Schedule
 from ..schedule.lint import lint
 from ..schedule.warnings import ScheduleWarning
+from ..service.assumed_zone import assumed_zone
 from ..service.previews import understand
 from ..service.wishes import Wish
 from ..web.answers import encoded, written
@@ -27,7 +28,7 @@ from ..web.once import kept_for
 from ..wire.agenda import agenda_json
 from ..wire.receipts import receipt_more
 from ..wire.tasks import read_task
-from .asked import acting, zone_of
+from .asked import acting
 from .linking import link_to_first
 from .task_texts import task_text
 
@@ -41,10 +42,17 @@ class Order(NamedTuple):
     now: datetime
 
 
-def understood(request: Request, who: Principal, value: object, *, exported: bool = False) -> Order:
-    """The words of a schedule are read here, once, so that what may surprise can be told with the answer."""
-    wish, now = read_task(value, exported=exported), house_of(request).clock.now()
-    found = understand(wish.when, wish.zone, zone_of(request, who), now)
+async def understood(
+    request: Request, who: Principal, value: object, *, owner: str | None = None, exported: bool = False
+) -> Order:
+    """The words of a schedule are read here, once, so that what may surprise can be told with the answer.
+
+    `owner` is whose task it is, where the body does not say so.
+    """
+    house = house_of(request)
+    wish, now = read_task(value, exported=exported), house.clock.now()
+    usual = await assumed_zone(house.service, who, wish.owner or owner)
+    found = understand(wish.when, wish.zone, usual, now)
     return Order(wish._replace(when=found.schedule), found.schedule, found.warnings, now)
 
 
@@ -109,4 +117,4 @@ async def ordered(request: Request, who: Principal, **fixed: Any) -> Order:
     body = await json_body(request)
     if fixed and isinstance(body, dict):
         body = {**body, **fixed}
-    return understood(request, who, body)
+    return await understood(request, who, body)

@@ -7,6 +7,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..service.assumed_zone import assumed_zone
 from ..service.previews import preview
 from ..web.answers import answer
 from ..web.bodies import json_body
@@ -15,7 +16,6 @@ from ..web.guarded import resource
 from ..web.house import house_of
 from ..web.language import language
 from ..wire.previews import preview_json, read_question
-from .asked import zone_of
 from .examples import PREVIEW
 from .told import told
 
@@ -33,5 +33,5 @@ router: Final = resource("/v1/schedules", "schedules")
     ),
 )
 async def preview_schedule(request: Request, who: Who) -> Response:
-    question = read_question(await json_body(request), zone_of(request, who))
+    question = read_question(await json_body(request), await assumed_zone(house_of(request).service, who))
     return answer(preview_json(preview(question, house_of(request).clock.now()), language(request)))

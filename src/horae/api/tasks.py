@@ -168,7 +168,7 @@ async def replace_task(
     request: Request, who: Who, task_id: TaskId, *, dry_run: DryRun = False, include: Include = None
 ) -> Response:
     facts = await house_of(request).service.tasks.get(who, task_id)
-    order = understood(request, who, await json_body(request), exported=True)
+    order = await understood(request, who, await json_body(request), owner=facts.task.owner, exported=True)
     wish, task = order.wish, facts.task
     for name, said, kept in (("key", wish.key, task.key), ("owner", wish.owner, task.owner)):
         if said is not None and said != kept and (name != "key" or own_key(who, said) != kept):

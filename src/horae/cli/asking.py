@@ -18,8 +18,9 @@ from ..schedule.refusals import refuse
 from ..schedule.text import read
 from ..schedule.text.zone_words import zone_named
 from ..schedule.value import Past, first_instant, is_wall, last_instant
-from ..schedule.warnings import ScheduleWarning, warn_each
+from ..schedule.warnings import ScheduleWarning
 from ..schedule.zones import find_zone
+from ..service.assumed_zone import AssumedZone
 from ..settings import DefaultZone
 from .render import Answer
 from .session import home_zone, settings_of
@@ -105,12 +106,15 @@ def _instant(option: str, text: str, zone: str, *, last: bool = False) -> dateti
 
 
 def zone_was_assumed(default: DefaultZone) -> ScheduleWarning:
-    zone = known_zone(default)
+    return zone_of_process(default).warning()
+
+
+def zone_of_process(default: DefaultZone) -> AssumedZone:
+    """The zone of this machine or of its settings, with the reason."""
     reasons = {
         "environment": (f"{default.source} says so", f"{default.source} 是这样设置的"),
         "machine": ("it is this machine's", "这是本机的时区"),
         "nowhere": ("this machine names none either", "本机也没有设置时区"),
-        "flag": ("", ""),
+        "flag": (f"{default.source} says so", f"{default.source} 是这样设置的"),
     }
-    en, zh = reasons[default.origin]
-    return warn_each("no_zone", {"zone": zone, "why": en}, {"zone": zone, "why": zh})
+    return AssumedZone(known_zone(default), reasons[default.origin])

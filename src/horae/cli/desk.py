@@ -51,7 +51,8 @@ class Desk:
 
     def __init__(self, url: str, store: Keeping, settings: Settings) -> None:
         self.store = store
-        self.zone = home_zone(None, settings).name
+        self.default_zone = home_zone(None, settings)
+        self.zone = self.default_zone.name
         self.clock: Clock = SystemClock()
         self._ring = make_wakeup(url, precise=chosen_wake(settings, os.environ))
         self._url, self._key_file = url, settings.value("key_file")

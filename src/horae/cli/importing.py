@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..interchange import Harvest, crontab, nanoclaw, openclaw
 from ..interchange.files import read_bytes
+from ..interchange.zone_evidence import Home, SeenZone, ZoneEvidence, choose_zone
 from .incoming import Incoming, OldRun
 from .operating_refusals import refuse
 from .own_export import MOST_CHARACTERS, read_export
@@ -19,7 +20,7 @@ _SQLITE: Final = b"SQLite format 3\0"
 
 class Options(NamedTuple):
     format: Format
-    zone: str
+    zone: Home
     owner: str | None = None
     system: bool = False
 
@@ -33,12 +34,15 @@ def read_file(path: Path | None, piped: bytes, options: Options) -> Incoming:
     if kind == "nanoclaw":
         if path is None:
             raise refuse("only_from_a_file")
-        return _foreign(nanoclaw.read(path, zone=options.zone))
+        seen = choose_zone(nanoclaw.zone_evidence(path), options.zone)
+        return _foreign(nanoclaw.read(path, zone=seen.zone), seen)
     data = piped if path is None else read_bytes(path)
     if kind == "openclaw":
-        return _foreign(openclaw.read(data, zone=options.zone))
-    read = crontab.read(data, zone=options.zone, user=getpass.getuser(), system=options.system, owner=options.owner)
-    return _foreign(read)
+        seen = choose_zone(openclaw.zone_evidence(data), options.zone)
+        return _foreign(openclaw.read(data, zone=seen.zone), seen)
+    seen = choose_zone(ZoneEvidence(is_needed=True), options.zone, same_machine=True)
+    read = crontab.read(data, zone=seen.zone, user=getpass.getuser(), system=options.system, owner=options.owner)
+    return _foreign(read, seen)
 
 
 def _kind(path: Path | None, piped: bytes) -> Format:
@@ -71,6 +75,8 @@ def _lines(path: Path) -> Iterator[str]:
         raise refuse("unreadable_file", path=path, problem=getattr(error, "strerror", None) or "no UTF-8") from None
 
 
-def _foreign(harvest: Harvest) -> Incoming:
+def _foreign(harvest: Harvest, seen: SeenZone) -> Incoming:
+    if seen.note is not None and harvest.found:
+        harvest = harvest._replace(notes=(seen.note, *harvest.notes))
     runs = tuple(OldRun(past.key, past, past.started) for past in harvest.past)
     return Incoming(harvest, runs)

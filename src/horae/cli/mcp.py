@@ -6,6 +6,7 @@ import signal
 
 import typer
 
+from ..errors import NotFound
 from ..model.refusals import refuse
 from .desk import Desk, at_desk
 from .frame import command
@@ -28,6 +29,7 @@ def mcp(
     try:
         from ..mcp_server import local  # noqa: PLC0415 - an extra, and slow to load
         from ..mcp_server.call import House  # noqa: PLC0415
+        from .asking import zone_of_process  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise refuse("missing_part", library=error.name or "mcp", extra="mcp") from None
     # At a server its own door is the right one: what an agent may do there, the server says by its token.
@@ -35,10 +37,21 @@ def mcp(
     refuse_memory(out.store)
 
     async def work(desk: Desk) -> None:
-        who = local.trusted(desk.zone) if trusted else local.local_agent(agent, desk.zone)
-        house = House(desk.service, desk.clock, desk.anybody)
+        owned = await _owner_zone(desk)
+        here = zone_of_process(desk.default_zone)
+        zone = owned or here.name
+        who = local.trusted(zone) if trusted else local.local_agent(agent, zone)
+        house = House(desk.service, desk.clock, desk.anybody, None if owned else here)
         await local.serve(house, who, out.language)
 
     # A read of our input cannot be called off: Ctrl-C ends us at once, and the store minds no ending.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     at_desk(out.store, work, create=True)
+
+
+async def _owner_zone(desk: Desk) -> str | None:
+    """The default zone of the owner, if an admin or the owner has set one."""
+    try:
+        return (await desk.service.accounts.get(desk.who, desk.who.owner)).zone
+    except NotFound:
+        return None

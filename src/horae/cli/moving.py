@@ -18,6 +18,7 @@ from .out import Out, json_text, write
 
 if TYPE_CHECKING:
     from ..schedule.compat import Note
+    from ..settings import DefaultZone
     from .incoming import Incoming
     from .taking_over import Plan, Taken
     from .workplace import Workplace
@@ -89,7 +90,9 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
     out: Out,
     path: str = typer.Argument(..., metavar="FILE|-", help="An export, a crontab, a NanoClaw database, OpenClaw jobs."),
     kind: str = typer.Option("auto", "--format", help="auto, jsonl, crontab, nanoclaw or openclaw."),
-    zone: str | None = typer.Option(None, "--zone", "--tz", help="The zone that counted there. Default: yours."),
+    zone: str | None = typer.Option(
+        None, "--zone", "--tz", help="The zone that counted there. Default: as its times show."
+    ),
     owner: str | None = typer.Option(None, "--owner", help="Whose tasks they become."),
     system: bool = typer.Option(False, "--system", help="A crontab with a column for the user, as /etc/crontab."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be done."),
@@ -97,8 +100,7 @@ def import_file(  # noqa: PLR0917 - typer calls it by name
     """Take tasks over; doing it twice changes nothing."""
     from .session import home_zone, settings_of  # noqa: PLC0415
 
-    there = home_zone(zone, settings_of(out.store)).name
-    incoming = _read(path, kind, there, owner, system=system)
+    incoming = _read(path, kind, home_zone(zone, settings_of(out.store)), owner, system=system)
 
     async def take(app: Workplace) -> tuple[Plan, Taken]:
         from .taking_over import plan_for, take_over, would_take  # noqa: PLC0415
@@ -131,10 +133,12 @@ def at_work_or_in_memory(out: Out, work: Callable[[Workplace], Awaitable[T]], *,
     return at_work(out, work, create=not dry_run)
 
 
-def _read(path: str, kind: str, zone: str, owner: str | None, *, system: bool) -> Incoming:
+def _read(path: str, kind: str, default: DefaultZone, owner: str | None, *, system: bool) -> Incoming:
     from typing import get_args  # noqa: PLC0415
 
+    from ..interchange.zone_evidence import Home  # noqa: PLC0415
     from ..model.refusals import refuse as refuse_choice  # noqa: PLC0415
+    from .asking import zone_of_process  # noqa: PLC0415
     from .importing import Format, Options, read_file  # noqa: PLC0415
 
     if kind not in get_args(Format):
@@ -143,7 +147,9 @@ def _read(path: str, kind: str, zone: str, owner: str | None, *, system: bool) -
     file = None if path == _STANDARD_INPUT else Path(path).expanduser()
     if file is not None and not file.exists():
         raise refuse("no_such_file", path=file)
-    return read_file(file, piped, Options(kind, zone, owner, system))  # type: ignore[arg-type]  # it was looked at above
+    assumed = zone_of_process(default)
+    home = Home(assumed.name, assumed.because, default.origin == "flag", default.origin == "environment")
+    return read_file(file, piped, Options(kind, home, owner, system))  # type: ignore[arg-type]  # it was looked at above
 
 
 # --- told ----------------------------------------------------------------------------------------------------------

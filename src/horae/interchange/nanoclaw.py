@@ -24,8 +24,9 @@ from .harvest import Found, Harvest, Past, Reading, Unclear, as_json, attempt, g
 from .nanoclaw_groups import read_groups, rows_of_groups
 from .notes import note
 from .refusals import refuse
+from .zone_evidence import ZoneEvidence
 
-__all__ = ["SYSTEM", "read", "read_groups"]
+__all__ = ["SYSTEM", "read", "read_groups", "zone_evidence"]
 
 SYSTEM: Final = "nanoclaw"
 MOST_TASKS: Final = 20_000
@@ -57,6 +58,30 @@ def read(path: Path, *, zone: str) -> Harvest:
     if over:
         notes.append(note("nanoclaw_completed", count=over.total()))
     return Harvest(harvest.found, harvest.unclear + unclear, past, groups, tuple(notes))
+
+
+def zone_evidence(path: Path) -> ZoneEvidence:
+    """What the tasks show of the zone of the installation; the file itself does not name it."""
+    fires: list[tuple[str, datetime]] = []
+    is_needed = False
+    with opened(path) as database:
+        rows = database.rows(_TASKS, most=MOST_TASKS + 1) if _TASKS in database.tables else ()
+        for row in _going(rows, Counter()):
+            kind, value = row.get("schedule_type"), row.get("schedule_value")
+            planned = _instant_of(row.get("next_run"))
+            is_needed = is_needed or kind == "cron" or (kind == "once" and _instant_of(value) is None)
+            if kind == "cron" and isinstance(value, str) and planned is not None:
+                fires.append((value, planned))
+    return ZoneEvidence(tuple(fires), is_needed)
+
+
+def _instant_of(value: object) -> datetime | None:
+    """An instant with an offset; None for anything else."""
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return at if at is not None and at.tzinfo is not None else None
 
 
 def _going(rows: Iterable[Row], over: Counter[str]) -> Iterator[Row]:

@@ -13,6 +13,23 @@ _LONGEST_FACT: Final = 120
 
 # code: (English, Chinese). Facts in braces are filled in by `note`.
 CATALOGUE: Final[dict[str, tuple[str, str]]] = {
+    # --- the zone of a file --------------------------------------------------------------------------------------
+    "import_zone_seen": (
+        "No zone was given: the next runs in the file show {zone}. --zone says another one.",
+        "没有给出时区:文件中的下次运行时间表明是 {zone}。可用 --zone 指定其他时区。",
+    ),
+    "import_zone_agrees": (
+        "No zone was given: {zone} is used, and the next runs in the file agree with it.",
+        "没有给出时区:使用 {zone},文件中的下次运行时间与之相符。",
+    ),
+    "import_zone_assumed": (
+        "No zone was given: {zone} is used, because {why}. --zone says another one.",
+        "没有给出时区:使用 {zone},因为{why}。可用 --zone 指定其他时区。",
+    ),
+    "import_zone_differs": (
+        "The next runs in the file do not fit {zone}; they fit {fits}.",
+        "文件中的下次运行时间与 {zone} 不符;与之相符的是 {fits}。",
+    ),
     # --- crontab -------------------------------------------------------------------------------------------------
     "cron_shell": (
         "This is shell text and is given to {shell}: the operator has to allow that program for command targets.",
@@ -146,9 +163,17 @@ CATALOGUE: Final[dict[str, tuple[str, str]]] = {
 
 
 def note(code: str, **facts: object) -> Note:
-    shown = {name: _shown(str(fact)) for name, fact in facts.items()}
-    english, chinese = CATALOGUE[code]
-    return Note(code, english.format_map(shown), full_width(chinese).format_map(shown))
+    """A fact that is a pair is told as (English, Chinese)."""
+    in_english, in_chinese = CATALOGUE[code]
+    english, chinese = (
+        sentence.format_map({name: _shown(str(_in_column(fact, column))) for name, fact in facts.items()})
+        for column, sentence in enumerate((in_english, full_width(in_chinese)))
+    )
+    return Note(code, english, chinese)
+
+
+def _in_column(fact: object, column: int) -> object:
+    return fact[column] if isinstance(fact, tuple) else fact
 
 
 def told(refusal: Refusal) -> Note:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from .notes import note
 from .openclaw_schedule import EVENT_KINDS, read_schedule
 from .openclaw_work import SCRIPT, Work, read_work
 from .refusals import refuse
+from .zone_evidence import ZoneEvidence
 
 SYSTEM: Final = "openclaw"
 MOST_JOBS: Final = 10_000
@@ -32,6 +34,8 @@ _KNOWN: Final = frozenset(
         *("createdAtMs", "updatedAtMs", "sessionTarget", "sessionKey", "wakeMode", "payload", "delivery", "state"),
     }
 )
+_LAST_MS: Final = 4_102_444_800_000
+"""The year 2100."""
 _STATES: Final = {"ok": RunState.SUCCEEDED, "error": RunState.FAILED, "skipped": RunState.SKIPPED}
 
 
@@ -44,6 +48,22 @@ def read(data: bytes | str, *, zone: str) -> Harvest:
     harvest = gathered(_readings(jobs, zone, past, over))
     notes = (note("openclaw_completed", count=over.total()),) if over else ()
     return harvest._replace(past=tuple(past), notes=notes)
+
+
+def zone_evidence(data: bytes | str) -> ZoneEvidence:
+    """What the jobs that name no zone show of the machine's."""
+    fires: list[tuple[str, datetime]] = []
+    is_needed = False
+    for job in _jobs(read_json(data)):
+        schedule, state = (job.get(name) if isinstance(job, dict) else None for name in ("schedule", "state"))
+        if not isinstance(schedule, dict) or schedule.get("kind") != "cron" or schedule.get("tz"):
+            continue
+        is_needed = True
+        planned = state.get("nextRunAtMs") if isinstance(state, dict) else None
+        expression = schedule.get("expr")
+        if isinstance(expression, str) and type(planned) is int and 0 <= planned < _LAST_MS:
+            fires.append((expression, datetime.fromtimestamp(planned / 1000, UTC)))
+    return ZoneEvidence(tuple(fires), is_needed)
 
 
 def _jobs(value: Any) -> list[Any]:

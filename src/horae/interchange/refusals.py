@@ -8,6 +8,20 @@ from ..errors import Conflict, InvalidTask, NotFound, Refusal
 from ..model.refusals import Entry, refusal
 
 CATALOGUE: Final[dict[str, Entry]] = {
+    "import_zone_unknown": Entry(
+        InvalidTask,
+        "The file has times without a zone, and nothing in it shows which zone they are in.",
+        "Say it with --zone, for example --zone Asia/Shanghai.",
+        "文件中的时间没有时区,文件中也没有内容表明是哪个时区。",
+        "请用 --zone 指定,例如 --zone Asia/Shanghai。",
+    ),
+    "import_zone_unclear": Entry(
+        InvalidTask,
+        "The file names no zone, and its next runs fit several: {zones}.",
+        "Say which one it is, for example --zone {first}.",
+        "文件没有给出时区,其下次运行时间符合多个时区:{zones}。",
+        "请指定是哪一个,例如 --zone {first}。",
+    ),
     "import_no_file": Entry(
         NotFound,
         "There is no file '{path}'.",

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..choices import Language
 from ..clock import Clock
 from ..model.principal import Principal
+from ..service.assumed_zone import AssumedZone
 from ..service.service import Service
 
 Said: TypeAlias = Mapping[str, Any]
@@ -18,11 +19,16 @@ _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 
 
 class House(NamedTuple):
-    """What the tools work on. `anybody` says whether an engine is there to run what is due, where that is known."""
+    """What the tools work on. `anybody` says whether an engine is there to run what is due, where that is known.
+
+    `assumed` is the zone of callers whose owner has none, where this process runs on the machine of the person it works for;
+    a receipt that rests on it says so.
+    """
 
     service: Service
     clock: Clock
     anybody: Callable[[], Awaitable[bool]] | None = None
+    assumed: AssumedZone | None = None
 
 
 class Call(NamedTuple):

@@ -14,11 +14,12 @@ from ..schedule.compat import Note
 from ..schedule.describe import sentence
 from ..schedule.lint import lint
 from ..schedule.preview import Fire, fires_in
+from ..schedule.text import read
 from ..schedule.warnings import ScheduleWarning
 from ..service.gate import digest_of
 from ..wire.moments import local, utc
 from ..wire.review import review_of
-from .call import Call
+from .call import Call, Said
 from .lines import plain
 from .words import AT_ONCE, IN_ZONE, NEXT, NEXT_OF, NO_ENGINE, NOT_ACTIVE, NOTE, NOTHING_NEXT, WAITS_FOR_APPROVAL, Words
 
@@ -117,6 +118,24 @@ def _receipt(
 
 def _told(call: Call, warning: ScheduleWarning) -> tuple[str, str]:
     return warning.code, warning.in_language(call.language)
+
+
+def with_assumed_zone(call: Call, said: Said, receipt: Receipt) -> Receipt:
+    """Say where the zone comes from, if nobody named one and another zone would give other instants."""
+    assumed, when = call.house.assumed, said.get("when")
+    if assumed is None or "zone" in said or said.get("schedule_type") == "interval":
+        return receipt
+    if isinstance(when, str) and not _needs_zone(when, receipt.now):
+        return receipt
+    return receipt._replace(warnings=[_told(call, assumed.warning()), *receipt.warnings])
+
+
+def _needs_zone(text: str, now: datetime) -> bool:
+    here, there = (read(text, zone=zone, now=now) for zone in ("UTC", "Asia/Kolkata"))
+    if here.named_zone:
+        return False
+    fires = [next(iterate(each.schedule, now, Past(anchor=now)), None) for each in (here, there)]
+    return fires[0] != fires[1]
 
 
 async def with_cautions(call: Call, receipt: Receipt, facts: Facts) -> Receipt:

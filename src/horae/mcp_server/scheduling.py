@@ -23,7 +23,7 @@ from .arguments import needed
 from .asking import choices_of
 from .call import Call, Said, Told
 from .lines import brief, listed
-from .receipt import approval_of, preview_of, receipt_of, with_cautions
+from .receipt import approval_of, preview_of, receipt_of, with_assumed_zone, with_cautions
 from .refusals import refuse
 from .spelling import id_of, usual_name, when_of, work_of, zone_of
 from .words import CHANGED, FIRES_CHANGED, MEANS, SAME, SCHEDULED, UNDERSTOOD_MANY, WOULD_BE, Words
@@ -42,6 +42,7 @@ async def schedule_task(call: Call, said: Said) -> Told:
     wish, notes = _wished(call, said)
     made = await _tried(call, wish) if said.get("dry_run") else await _made(call, wish)
     receipt = await with_cautions(call, receipt_of(call, made.facts, notes), made.facts)
+    receipt = with_assumed_zone(call, said, receipt)
     data = {
         "task": _task(call, made),
         "change": made.change,
@@ -185,7 +186,7 @@ async def preview_schedule(call: Call, said: Said) -> Told:
             raise
         return _many(call, choices.values, zone)
     must_have_zone(call, reading.schedule)
-    receipt = preview_of(call, reading.schedule, PREVIEWED, reading.notes)
+    receipt = with_assumed_zone(call, said, preview_of(call, reading.schedule, PREVIEWED, reading.notes))
     data = {**receipt.values(call), "schedule": to_json(reading.schedule), "choices": []}
     return Told(data, receipt.told(call, MEANS))
 

@@ -20,15 +20,15 @@ from ..schedule.lint import lint
 from ..schedule.preview import Fire, fires_in
 from ..schedule.text import Reading, read
 from ..schedule.value import Past, first_instant, is_wall, last_instant
-from ..schedule.warnings import ScheduleWarning, warn_each
+from ..schedule.warnings import ScheduleWarning
 from ..schedule.zones import find_zone
+from .assumed_zone import AssumedZone
 
 MOST_FIRES: Final = 1_000
 _LASTING: Final = frozenset({"every", "cron", "calendar", "rrule"})
 _SHORT: Final = 200
 _MOST_READ: Final = 512
 _READ: Final[dict[tuple[str, str], Reading]] = {}
-_BY_OWNER: Final = ("it is yours", "这是你的默认时区")
 
 
 class Understood(NamedTuple):
@@ -53,7 +53,7 @@ class Question(NamedTuple):
 
     when: object
     zone: str | None
-    usual: str
+    usual: AssumedZone
     after: str | None = None
     until: str | None = None
     number: int = 5
@@ -61,13 +61,12 @@ class Question(NamedTuple):
     fold: Fold | None = None
 
 
-def understand(when: object, zone: str | None, usual: str, now: datetime) -> Understood:
-    """As a task with these words would have it; a zone that had to be assumed is said."""
-    schedule, notes, named = _read(when, zone or usual, now)
+def understand(when: object, zone: str | None, usual: AssumedZone, now: datetime) -> Understood:
+    """As a task with these words would have it; a zone that had to be assumed is said, and where it comes from."""
+    schedule, notes, named = _read(when, zone or usual.name, now)
     warnings = list(_surprises(schedule, now, notes))
     if zone is None and not named:
-        en, zh = _BY_OWNER
-        warnings.insert(0, warn_each("no_zone", {"zone": usual, "why": en}, {"zone": usual, "why": zh}))
+        warnings.insert(0, usual.warning())
     return Understood(schedule, tuple(warnings))
 
 
@@ -86,8 +85,8 @@ def _linted(schedule: Schedule, hour: datetime, notes: tuple[str, ...]) -> tuple
 def preview(question: Question, now: datetime) -> Preview:
     now = now.replace(microsecond=0)
     check_number("number", question.number, 1, MOST_FIRES)
-    known, _, _ = _read(question.when, question.zone or question.usual, now)
-    zone = known.zone or question.usual
+    known, _, _ = _read(question.when, question.zone or question.usual.name, now)
+    zone = known.zone or question.usual.name
     after = now if question.after is None else _instant(question.after, zone)
     until = None if question.until is None else _instant(question.until, zone, last=True)
     found = understand(question.when, question.zone, question.usual, after)

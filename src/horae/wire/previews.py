@@ -12,6 +12,7 @@ from ..schedule import to_json
 from ..schedule.describe import sentence
 from ..schedule.preview import Fire
 from ..schedule.warnings import ScheduleWarning
+from ..service.assumed_zone import AssumedZone
 from ..service.previews import Preview, Question
 from .fields import check_fields, text_or_none
 from .moments import utc
@@ -51,7 +52,7 @@ def warnings_json(warnings: Sequence[ScheduleWarning], language: Language) -> li
     return [{"code": each.code, "message": each.in_language(language)} for each in warnings]
 
 
-def read_question(value: object, usual: str) -> Question:
+def read_question(value: object, usual: AssumedZone) -> Question:
     said = check_fields("question", value, QUESTION)
     if said.get("when") is None:
         raise refuse("missing_field", name="when")

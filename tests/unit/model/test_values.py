@@ -38,7 +38,7 @@ from horae.model.policy import ORDINARY
 from horae.model.principal import LOCAL, Principal
 from horae.model.reason import SENTENCES, Reason, sentence
 from horae.model.refusals import CATALOGUE, refuse
-from horae.model.run import BIRTHS, LIVE, Origin, Run, RunState
+from horae.model.run import BIRTHS, LIVE, Origin, Run, RunState, Span
 from horae.model.task import FRESH, GOING, Standing, Target, Task, TaskState, past_of
 from horae.schedule import Now, Past
 from horae.typography import full_width
@@ -199,6 +199,23 @@ def test_a_run_is_live_until_it_ends(state: RunState) -> None:
     assert run.value is None
     assert run._replace(result_json='{"sum":[1,2]}').value == {"sum": [1, 2]}
     assert run._replace(started=NOON + timedelta(seconds=2)).lateness == timedelta(seconds=2)
+
+
+def test_result_of_a_run_is_the_value_that_was_returned() -> None:
+    run = Run("run_1", "tsk_1", "ada", Origin.SCHEDULED, NOON, NOON, 1, RunState.SUCCEEDED)
+    assert run.result is None
+    assert run._replace(result_json='{"sum":[1,2]}').result == {"sum": [1, 2]}
+    assert run._replace(result_json='{"sum":[1,').result == '{"sum":[1,'
+
+
+def test_repr_of_a_run_names_state_instant_attempt_and_outcome() -> None:
+    run = Run("run_1", "tsk_1", "ada", Origin.SCHEDULED, NOON, NOON, 2, RunState.RUNNING)
+    assert repr(run) == f"<run run_1 running, planned {NOON:%Y-%m-%d %H:%M:%S} UTC, attempt 2>"
+    assert repr(run._replace(state=RunState.SUCCEEDED, result_json="7")).endswith("attempt 2, result 7>")
+    failed = run._replace(state=RunState.FAILED, reason=Reason.TARGET_FAILED, error="x" * 100)
+    assert "failed (target_failed)" in repr(failed)
+    assert repr(failed).endswith("x…'>")
+    assert "3 occurrences" in repr(run._replace(span=Span(NOON, NOON, 3)))
 
 
 def test_the_past_of_a_task_is_what_its_schedule_may_know() -> None:

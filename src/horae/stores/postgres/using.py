@@ -16,12 +16,13 @@ from ...model.refusals import refuse as refuse_task
 from ..served.book import add_to
 from ..served.session import Session
 from ..sharing_refusals import refuse
+from ..sqlalchemy_connection import Lent, driver_connection
 from .door import PostgresDoor
 from .failure import is_worth_another_try, translated
 from .link import PostgresLink
 
 _TRIES: Final = 3
-_WANTED: Final = "an open asyncpg connection, of its own or from a pool"
+_WANTED: Final = "an open asyncpg connection, or a SQLAlchemy AsyncSession over asyncpg"
 
 
 class PostgresUsing:
@@ -40,8 +41,11 @@ class PostgresUsing:
     ) -> None:
         if not self._session.is_open:
             raise StoreUnavailable("The store is closed.")
-        theirs = vetted(connection)
+        lent = await driver_connection(connection)
+        theirs = vetted(lent.connection, lent.name)
         try:
+            if not theirs.is_in_transaction():
+                await _begin(theirs, lent)
             link = self._postgres.linked(theirs)
             await self._refuse_another_database(link)
             if changes:
@@ -66,10 +70,10 @@ def channel(schema: str) -> str:
     return f"horae_{schema}"
 
 
-def vetted(connection: object) -> asyncpg.Connection[Any]:
-    """What can be told of a connection without asking the server anything."""
+def vetted(connection: object, name: str) -> asyncpg.Connection[Any]:
+    """What can be told of a connection without asking the server anything; `name` is how a refusal calls it."""
     if not isinstance(connection, asyncpg.Connection | PoolConnectionProxy):
-        raise refuse("wrong_connection", came=f"A {type(connection).__name__}", wanted=_WANTED)
+        raise refuse("wrong_connection", came=name, wanted=_WANTED)
     try:
         closed = connection.is_closed()
     except asyncpg.InterfaceError:
@@ -83,10 +87,17 @@ def vetted(connection: object) -> asyncpg.Connection[Any]:
             how="Open it where the app is awaited; with app.sync(), by way of horae.call(…)",
             how_zh="请在等待应用的事件循环中打开它；使用 app.sync() 时请通过 horae.call(…)",
         )
-    if not connection.is_in_transaction():
-        raise refuse("no_transaction", begin="async with connection.transaction()")
     # One from a pool has all that a connection has.
     return cast("asyncpg.Connection[Any]", connection)
+
+
+async def _begin(connection: asyncpg.Connection[Any], lent: Lent) -> None:
+    """SQLAlchemy begins a transaction with its first statement, except in autocommit mode."""
+    if lent.begin is not None:
+        await lent.begin("SELECT 1")
+    if not connection.is_in_transaction():
+        begin = "async with connection.transaction()" if lent.begin is None else "async with session.begin()"
+        raise refuse("no_transaction", begin=begin)
 
 
 async def _add(connection: asyncpg.Connection[Any], link: PostgresLink, changes: Sequence[Change]) -> None:

@@ -13,12 +13,13 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from ..sharing_refusals import refuse
+from ..sqlalchemy_connection import Lent
 from .link import Bindings, Link, Row
 from .statements import Bulk
 
 Connection: TypeAlias = apsw.Connection | sqlite3.Connection
 
-_WANTED: Final = "an open apsw.Connection, or a sqlite3.Connection where both share one SQLite library"
+_WANTED: Final = "an open apsw.Connection (sqlite3 only where both share one SQLite library)"
 _TABLES: Final = "agenda|events|records|runs|seats|sqlite_sequence|standings|tallies|tasks"
 _NAMES_A_TABLE: Final = re.compile(rf"\b(FROM|INTO|JOIN|UPDATE) ({_TABLES})\b")
 _KEPT_SPELLINGS: Final = 256
@@ -80,16 +81,34 @@ class Borrowed(Link):
         self.query("RELEASE horae_adds")
 
 
-@contextmanager
-def borrowed(connection: object, path: str) -> Iterator[Borrowed]:
-    """The connection as a link to the file at this path; refused where that would not be safe, or would hold nothing."""
+async def begin_if_needed(lent: Lent) -> None:
+    """SQLAlchemy counts its transaction from the first statement; SQLite's may still have to begin."""
+    connection = _sqlite_connection(lent.connection, lent.name)
+    if lent.begin is not None and not connection.in_transaction:
+        try:
+            await lent.begin("BEGIN IMMEDIATE")
+        except Exception as error:
+            if "locked" in str(getattr(error, "orig", "")):
+                raise refuse("busy_transaction") from error
+            raise
+
+
+def _sqlite_connection(connection: object, name: str) -> Connection:
+    """Refuse what is no connection of SQLite, and one of another copy of SQLite in this process."""
     if isinstance(connection, sqlite3.Connection):
         if not one_library():
             raise refuse("another_library", theirs=sqlite3.sqlite_version, ours=apsw.sqlite_lib_version())
     elif not isinstance(connection, apsw.Connection):
-        raise refuse("wrong_connection", came=f"A {type(connection).__name__}", wanted=_WANTED)
+        raise refuse("wrong_connection", came=name, wanted=_WANTED)
+    return connection
+
+
+@contextmanager
+def borrowed(connection: object, path: str, name: str | None = None) -> Iterator[Borrowed]:
+    """The connection as a link to the file at this path; refused where that would not be safe, or would hold nothing."""
+    theirs = _sqlite_connection(connection, f"A {type(connection).__name__}" if name is None else name)
     try:
-        link = Borrowed(connection)
+        link = Borrowed(theirs)
         begun = link.in_transaction
     except (apsw.ConnectionClosedError, sqlite3.ProgrammingError) as error:
         raise _unusable(error) from error

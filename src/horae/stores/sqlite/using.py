@@ -12,6 +12,7 @@ from ...errors import StoreError, StoreUnavailable
 from ...model.change import Change
 from ..familiar import Familiar
 from ..sharing_refusals import refuse
+from ..sqlalchemy_connection import driver_connection
 from .book import add_all
 from .failure import translated
 from .link import Link
@@ -80,10 +81,12 @@ class SQLiteUsing:
         """On the thread that asks, as all else that is done with the connection."""
         if self._closed or not self._opened:
             raise StoreUnavailable("The store is closed.")
-        from .borrowed import borrowed  # noqa: PLC0415 - it loads sqlite3 too, which few need
+        from .borrowed import begin_if_needed, borrowed  # noqa: PLC0415 - it loads sqlite3 too, which few need
 
+        lent = await driver_connection(connection)
         try:
-            with borrowed(connection, self._place) as link:
+            await begin_if_needed(lent)
+            with borrowed(lent.connection, self._place, lent.name) as link:
                 if not changes:
                     return
                 with link.all_or_nothing():

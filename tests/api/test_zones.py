@@ -1,0 +1,45 @@
+"""A zone that a request does not name: the owner's, else the server's, and the answer says truthfully which."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tests.api.served import served
+
+NINE: dict[str, Any] = {"name": "x", "when": "every day at 9am", "say": "x"}
+
+
+def told(body: dict[str, Any]) -> str:
+    (warning,) = [each["message"] for each in body["warnings"] if each["code"] == "no_zone"]
+    return str(warning)
+
+
+async def _owner_without_a_zone() -> None:
+    async with served() as api:
+        made = (await api.post("/v1/tasks", NINE)).json
+        assert told(made) == "No zone was given: UTC is used, because ada has none and it is this server's."
+        seen = (await api.post("/v1/schedules/preview", {"when": "every day at 9am"})).json
+        assert "ada has none and it is this server's" in told(seen)
+        chinese = await api.post("/v1/tasks", NINE, headers={"Accept-Language": "zh"})
+        assert "这是服务器的时区" in told(chinese.json)
+        own = (await api.post("/v1/tasks", NINE, who="admin")).json
+        assert "it is yours" not in told(own)
+
+
+def test_zone_of_the_server_is_not_called_the_owners() -> None:
+    asyncio.run(_owner_without_a_zone())
+
+
+async def _task_for_another_owner() -> None:
+    async with served() as api:
+        assert (await api.put("/v1/owners/bob", {"zone": "Europe/Berlin"}, who="admin")).status == 200
+        made = (await api.post("/v1/tasks", {**NINE, "owner": "bob"}, who="admin")).json
+        assert made["zone"] == "Europe/Berlin"
+        assert "it is the default zone of bob" in told(made)
+        replaced = await api.put(f"/v1/tasks/{made['id']}", {**NINE, "when": "every day at 10am"}, who="admin")
+        assert replaced.json["zone"] == "Europe/Berlin"
+
+
+def test_task_that_an_admin_makes_for_an_owner_has_that_owners_zone() -> None:
+    asyncio.run(_task_for_another_owner())

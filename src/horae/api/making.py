@@ -14,6 +14,7 @@ from ..model.principal import Principal
 from ..model.record import Writing
 from ..schedule import Schedule
 from ..schedule.warnings import ScheduleWarning
+from ..service.advisories import Advisory
 from ..service.previews import understand
 from ..service.wishes import Wish
 from ..web.answers import encoded, written
@@ -35,15 +36,21 @@ class Order(NamedTuple):
 
     wish: Wish
     schedule: Schedule
-    warnings: tuple[ScheduleWarning, ...]
+    warnings: tuple[ScheduleWarning | Advisory, ...]
     now: datetime
+    declared: tuple[str, ...] = ()
+    """Fields that came from the declaration of its function."""
 
 
-def understood(request: Request, who: Principal, value: object, *, exported: bool = False) -> Order:
+async def understood(request: Request, who: Principal, value: object, *, exported: bool = False) -> Order:
     """The words of a schedule are read here, once, so that what may surprise can be told with the answer."""
     wish, now = read_task(value, exported=exported), house_of(request).clock.now()
+    resolved = await house_of(request).service.resolve(who, wish)
+    wish = resolved.wish
     found = understand(wish.when, wish.zone, zone_of(request, who), now)
-    return Order(wish._replace(when=found.schedule), found.schedule, found.warnings, now)
+    declared = tuple(resolved.declared_in(found.schedule))
+    warnings: tuple[ScheduleWarning | Advisory, ...] = (*resolved.warnings, *found.warnings)
+    return Order(wish._replace(when=found.schedule), found.schedule, warnings, now, declared)
 
 
 class Maker:
@@ -79,7 +86,7 @@ class Maker:
 
     def _told(self, facts: Facts, order: Order) -> Response:
         said_in = language(self._request)
-        more = receipt_more(facts, order.now, order.warnings, said_in, dry_run=self._dry_run)
+        more = receipt_more(facts, order.now, order.warnings, said_in, dry_run=self._dry_run, declared=order.declared)
         if "agenda" in self._include:
             more["agenda"] = agenda_json(facts)
         task = task_text(facts, said_in)
@@ -96,4 +103,4 @@ async def ordered(request: Request, who: Principal, **fixed: Any) -> Order:
     body = await json_body(request)
     if fixed and isinstance(body, dict):
         body = {**body, **fixed}
-    return understood(request, who, body)
+    return await understood(request, who, body)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..choices import Language
 from ..errors import Refusal
 from ..model.change import Facts
 from ..model.limits import BULK_TASKS
@@ -16,8 +17,10 @@ from ..model.record import Writing
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..ports.store import TaskFilter
+from ..service.functions import Resolved
 from ..service.operations import Order, scope_for
 from ..service.query import LONGEST
+from ..service.service import Service
 from ..service.tasks import Tasks
 from ..service.wishes import Wish
 from ..web.answers import answer
@@ -31,6 +34,7 @@ from ..wire.fields import check_fields, text_or_none
 from ..wire.moments import utc
 from ..wire.operations import operation_json
 from ..wire.overview import bulk_json
+from ..wire.previews import warnings_json
 from ..wire.tasks import next_due, read_task
 from .asked import FILTERS, DryRun, acting, filtered
 from .examples import ACTIONS, BULK
@@ -72,15 +76,18 @@ _ACTING["responses"][202] = told("", "", "Operation", status=202)["responses"][2
 )
 @writes_its_answer
 async def create_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
-    wishes = _wishes(await json_body(request))
+    service = house_of(request).service
+    resolved = [await _resolved(service, who, *each) for each in enumerate(_wishes(await json_body(request)), 1)]
     made: list[Response] = []
 
     def beside(tasks: Sequence[Facts]) -> Sequence[Writing]:
-        shape = {"created": 0 if dry_run else len(tasks), "items": [_brief(each) for each in tasks], "dry_run": dry_run}
+        items = [_brief(*each, language(request)) for each in zip(tasks, resolved, strict=True)]
+        shape = {"created": 0 if dry_run else len(tasks), "items": items, "dry_run": dry_run}
         made[:] = [answer(shape, 200 if dry_run else 201)]
         kept = kept_for(request)
         return () if kept is None else (kept.writing(made[0]),)
 
+    wishes = [each.wish for each in resolved]
     await acting(request, dry_run=dry_run).tasks.create_many(who, wishes, _nothing, beside=beside)
     return made[0]
 
@@ -111,8 +118,23 @@ def _wish(number: int, value: object) -> Wish:
 def _nothing(_task: Task) -> None: ...
 
 
-def _brief(facts: Facts) -> dict[str, Any]:
-    return {"id": facts.task.id, "name": facts.task.name, "next": utc(next_due(facts))}
+async def _resolved(service: Service, who: Principal, number: int, wish: Wish) -> Resolved:
+    try:
+        return await service.resolve(who, wish)
+    except Refusal as refusal:
+        refusal.facts["number"] = number
+        raise
+
+
+def _brief(facts: Facts, resolved: Resolved, said_in: Language) -> dict[str, Any]:
+    task = facts.task
+    return {
+        "id": task.id,
+        "name": task.name,
+        "next": utc(next_due(facts)),
+        "declared": resolved.declared_in(task.schedule),
+        "warnings": warnings_json(resolved.warnings, said_in),
+    }
 
 
 @router.post("/actions", **_ACTING)

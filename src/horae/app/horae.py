@@ -11,6 +11,8 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, Unpack, overload
 
+from ..choices import Language
+from ..errors import Refusal, Sentence
 from ..lifecycle.explain import Explanation
 from ..model.entry import Entry
 from ..model.ids import run_id
@@ -22,6 +24,8 @@ from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import TaskFilter
 from ..runtime.house import callback_key
 from ..service.code import CODE_KEY
+from ..service.function_records import Defaults, Registration
+from ..service.functions import Catalogue, nearest_function
 from ..service.lanes import MOST_IN_LANE
 from ..service.runs import answered
 from ..service.wishes import Duration, Options, When, Wish, read_duration, read_when, wish_of
@@ -36,6 +40,7 @@ from .interpreter import interpreter
 from .listeners import Handler
 from .listing import Listing
 from .running import Running
+from .signatures import signature_of
 from .waiting import Occurrence
 
 if TYPE_CHECKING:
@@ -65,6 +70,7 @@ class Horae(Running):
         name: str | None = None,
         zone: str | None = None,
         lane: str | None = None,
+        labels: Mapping[str, str] | None = None,
         isolate: Isolation | None = None,
         **options: Unpack[Chosen],
     ) -> Callable[[Callable[P, R]], TaskFunction[P, R]]: ...
@@ -76,16 +82,20 @@ class Horae(Running):
         name: str | None = None,
         zone: str | None = None,
         lane: str | None = None,
+        labels: Mapping[str, str] | None = None,
         isolate: Isolation | None = None,
         **options: Unpack[Chosen],
     ) -> Any:
-        """Make a function known: `@app.task`, or `@app.task("every 5m", retries=3)` for one that runs by itself."""
+        """Make a function known: `@app.task`, or `@app.task("every 5m", retries=3)` for one that runs by itself.
+
+        What it declares counts for every task of the function, also for those of the command line, HTTP and MCP.
+        """
         if callable(when) and not isinstance(when, str):
             return self._declare(when, Declaration(_name_of(when)), isolate)
 
         def declare(call: Callable[P, R]) -> TaskFunction[P, R]:
             called = _name_of(call) if name is None else name
-            declaration = Declaration(called, when, zone, lane, options_of(options))
+            declaration = Declaration(called, when, zone, lane, options_of(options), labels)
             return self._declare(call, declaration, isolate)
 
         return declare
@@ -130,16 +140,19 @@ class Horae(Running):
         """
         if using is not None and not self.store.shares_transactions:
             raise refuse_to_share("no_shared_transaction")
-        wish = self._wish(target, when, payload, options_of(options))
+        catalogue = await self._catalogue_for(target)
+        wish = self._wish(target, when, payload, options_of(options), catalogue=catalogue)
         called = wish.name if name is None else name
-        wish = wish._replace(key=key, owner=owner, zone=zone or wish.zone, name=called, labels=labels)
+        wish = wish._replace(key=key, owner=owner, zone=zone or wish.zone, name=called)
+        wish = wish if labels is None else wish._replace(labels=labels)
         wish = wish if lane is None else wish._replace(lane=lane)
         return TaskHandle(self, await self.service.tasks.create(self.who, wish, using=using))
 
     async def schedule_many(self, items: Iterable[Item], *, owner: str | None = None) -> list[TaskHandle]:
         """Many at once: all or none up to a thousand, in chunks of that size above."""
         # One by one as they are planned: to look at all of them first would keep what comes due waiting.
-        wishes = (self._wish(*_parts(item), None, owner) for item in items)
+        catalogue = await self.service.functions.load()
+        wishes = (self._wish(*_parts(item), None, owner, catalogue) for item in items)
         with interpreter.undisturbed():
             return await self.service.tasks.create_many(self.who, wishes, partial(TaskHandle, self))
 
@@ -289,6 +302,7 @@ class Horae(Running):
         return run_id(entry.task_id, entry.origin, entry.planned, entry.attempt)
 
     async def _declare_all(self) -> None:
+        await self.service.functions.register(self.who, self._registrations())
         modules: dict[str, list[str]] = {}
         for declared in self._declared.values():
             names = modules.setdefault(declared.module, [])
@@ -306,16 +320,22 @@ class Horae(Running):
         payload: Mapping[str, Any] | None,
         options: Options | None,
         owner: str | None = None,
+        catalogue: Catalogue | None = None,
     ) -> Wish:
+        """`catalogue` has the functions of other processes; without it, those are resolved when the task is made."""
         if isinstance(target, Mapping):
-            return self._elsewhere(target, when, payload, options, owner)
+            whole = self._elsewhere(target, when, payload, options, owner)
+            return whole if catalogue is None else catalogue.resolve(whole).wish
         if not isinstance(target, str | TaskFunction):
             raise refuse("unknown_function", name=getattr(target, "__name__", target))
         name = target if isinstance(target, str) else target.name
         function = self.registry.find(name)
         declared = self._declared.get(name)
         if function is None or declared is None:
-            raise refuse("unknown_function", name=name)
+            if catalogue is None or name not in catalogue.functions:
+                raise self._unknown(name, catalogue)
+            whole = self._elsewhere({"function": name}, when, payload, options, owner)
+            return catalogue.resolve(whole._replace(name=name)).wish
         if payload is not None and not isinstance(payload, Mapping):
             raise refuse("bad_payload", value=f"{payload!r} is no dictionary of arguments")
         text = "{}" if not payload else encode_arguments(payload)
@@ -323,7 +343,39 @@ class Horae(Running):
             check_payload(function, text)
         said = declared.declaration
         merged = said.options if options is None else options.over(said.options)
-        return Wish(name, when, _target_for(name), text, owner, None, said.zone, said.lane, None, merged)
+        return Wish(
+            name, when, _target_for(name), text, owner, None, said.zone, said.lane, said.labels, merged, resolved=True
+        )
+
+    def _unknown(self, name: str, catalogue: Catalogue | None) -> Refusal:
+        """The refusal, with the name that was probably meant."""
+        refusal = refuse("unknown_function", name=name)
+        known = sorted({*self.registry.names(), *(() if catalogue is None else catalogue.functions)})
+        near = nearest_function(name, known)
+        if near is None:
+            return refusal
+        en, zh = refusal.in_language("en"), refusal.in_language("zh")
+        better: dict[Language, Sentence] = {
+            "en": en._replace(hint=f"Did you mean '{near}'?"),
+            "zh": zh._replace(hint=f"是不是“{near}”?"),
+        }
+        return type(refusal)(refusal.code, better, facts=refusal.facts)
+
+    async def _catalogue_for(self, target: object) -> Catalogue | None:
+        """Read only for a name that this app does not declare itself."""
+        is_local = not isinstance(target, str) or self.registry.find(target) is not None
+        return None if is_local else await self.service.functions.load(fresh=True)
+
+    def _registrations(self) -> list[Registration]:
+        """Every function of this app, as other processes are to know it."""
+        now = self.clock.now()
+        found = []
+        for name, declared in self._declared.items():
+            function, said = self.registry.find(name), declared.declaration
+            if function is not None:
+                defaults = Defaults(said.zone, said.lane, said.labels, said.options)
+                found.append(Registration(name, declared.module, signature_of(function.binding), defaults, now))
+        return found
 
     def _elsewhere(
         self,

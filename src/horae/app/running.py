@@ -25,6 +25,7 @@ from ..runtime.choosing import chosen_settings, chosen_tolerance, chosen_wake
 from ..runtime.house import make_service, open_targets
 from ..runtime.kinds import FUNCTION, Kinds
 from ..runtime.stores import usual_look
+from ..service.function_records import Registration
 from ..service.service import Service
 from ..settings import Settings, default_zone, read_settings
 from ..targets.function.origin import being_loaded
@@ -72,6 +73,8 @@ class Running:
         self._service: Service | None = None
         self._kinds: Kinds | None = None
         self._engine: Engine | None = None
+        self._announced: str | None = None
+        """The node whose functions are announced in the store."""
         self._functions: FunctionTarget | None = None
         self._targets: dict[str, Any] = {}
         self._routes: tuple[int, frozenset[str]] = (-1, frozenset())
@@ -208,6 +211,7 @@ class Running:
         self._engine.on_settled = self._settled
         self._engine.dispatcher.on_stranded = self._stranded
         await self._engine.start()
+        await self._announce(self._engine)
         self._wakeup.listen(self._engine.ring)
 
     def _is_gone(self, home: str) -> bool:
@@ -215,6 +219,20 @@ class Running:
 
     async def _declare_all(self) -> None:
         """What the code says runs by itself; the front door knows."""
+
+    def _registrations(self) -> list[Registration]:
+        """The functions of this app, as other processes are to know them."""
+        return []
+
+    async def _announce(self, engine: Engine) -> None:
+        if registrations := self._registrations():
+            await self.service.functions.announce(engine.node, engine.home, registrations)
+            self._announced = engine.node
+
+    async def _withdraw(self) -> None:
+        node, self._announced = self._announced, None
+        if node is not None:
+            await self.service.functions.withdraw(node)
 
     async def _open_targets(self, functions: FunctionTarget) -> dict[str, Target]:
         if self._kinds is None:
@@ -273,6 +291,7 @@ class Running:
         try:
             if self._engine is not None:
                 await self._engine.stop()
+                await self._withdraw()
                 if self._surroundings is None:
                     await self.service.outages.stopped()
         finally:

@@ -28,6 +28,9 @@ from ..runtime.choosing import chosen_wake
 from ..runtime.sealed import sealing_of
 from ..runtime.stores import make_store, make_wakeup
 from ..runtime.usual_quotas import usual_quotas
+from ..service.advisories import Advisory
+from ..service.edits import Edited, Edits
+from ..service.functions import Resolved
 from ..service.gate import digest_of
 from ..service.secrets import SecretBox
 from ..service.service import Service
@@ -73,6 +76,15 @@ class Desk:
         from ..engine.home import is_gone  # noqa: PLC0415 - few commands ask
 
         return not all(is_gone(node.home) for node in await self.store.nodes())
+
+    async def resolve(self, wish: Wish) -> Resolved:
+        return await self.service.resolve(self.who, wish)
+
+    def advised(self, resolved: Resolved) -> Resolved:
+        return resolved
+
+    async def review(self, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+        return await self.service.review(self.who, done, edits)
 
     async def tried(self, wish: Wish) -> Facts:
         """The task that such a wish would make; nothing is written."""

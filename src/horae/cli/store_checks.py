@@ -52,7 +52,7 @@ async def about_store(app: Horae, path: Path | None, server: ServerCondition | N
         found.append(await _about_backup(app, overview))
     found += [*await _about_time(app, overview, now), _about_lateness(overview), *_about_waiting(overview)]
     found += [*_about_nodes(overview, now, await agreed_lease(app.store)), *about_clocks(overview.nodes)]
-    found += [*_about_lanes(overview), *await _about_tasks(app, overview)]
+    found += [*_about_lanes(overview), *await _about_functions(app), *await _about_tasks(app, overview)]
     if path is not None or server is not None:
         found.append(await _about_secrets(app, path))
     return found
@@ -143,6 +143,23 @@ def _about_lanes(overview: Overview) -> Iterator[Check]:
         yield check("lanes", "warning", words.LANES_CLOSED, words.PARKED_FIX, names=_few(closed))
     elif overview.lanes:
         yield check("lanes", "ok", words.LANES_FINE, number=len(overview.lanes))
+
+
+async def _about_functions(app: Horae) -> list[Check]:
+    known = await app.service.functions.all(app.who)
+    differing = [each.registration.name for each in known if not (each.same_signature and each.same_defaults)]
+    if differing:
+        return [
+            check(
+                "functions",
+                "warning",
+                words.FUNCTIONS_DIFFER,
+                words.FUNCTIONS_DIFFER_FIX,
+                number=len(differing),
+                names=_few(differing),
+            )
+        ]
+    return [check("functions", "ok", words.FUNCTIONS_FINE, number=len(known))] if known else []
 
 
 async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:

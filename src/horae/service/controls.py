@@ -19,8 +19,9 @@ from ..model.task import Pause, PauseCause
 from ..ports.store import RunFilter
 from .committing import Committing, Condition, Deed, changed_fields
 from .drafting import Drafting
-from .edits import Edited, Edits, fire_changes
+from .edits import Edited, Edits, Keep, fire_changes
 from .finding import Finding
+from .functions import Functions
 from .gate import check_open
 from .quotas import check_schedule
 from .refusals import refuse
@@ -37,12 +38,14 @@ class Controls(Finding):
         told: Callable[[datetime | None], None],
         drafting: Drafting,
         commit: Committing,
+        functions: Functions,
     ) -> None:
         super().__init__(store)
         self._clock = clock
         self._told = told
         self.drafting = drafting
         self._commit = commit
+        self._functions = functions
 
     def when(self, condition: Condition) -> Self:
         """The same for whoever wants a change only if the task is as they expect it: looked at within the write."""
@@ -56,6 +59,9 @@ class Controls(Finding):
     ) -> Edited:
         """Only what is said changes. `expected` is the version that whoever edits has seen; other ones are refused."""
         who.must(Scope.WRITE)
+        if not isinstance(edits.target, Keep) or not isinstance(edits.payload, Keep):
+            before = (await self.get(who, task_id)).task
+            await self._functions.check_edits(before.target, before.payload, edits)
         now = self._clock.now()
         seen: list[Edited] = []
 

@@ -67,12 +67,20 @@ class Drafting:
 
     def planned(self, who: Principal, wish: Wish, task_id: str, now: datetime, paused: str | None = None) -> Change:
         """A new task."""
-        return self.planned_from(who, self.draft(who, wish, now), task_id, now, paused)
+        draft = self.draft(who, wish, now)
+        return self.planned_from(who, draft, task_id, now, paused, granted_lane=wish.granted_lane)
 
     def planned_from(
-        self, who: Principal, draft: Draft, task_id: str, now: datetime, paused: str | None = None
+        self,
+        who: Principal,
+        draft: Draft,
+        task_id: str,
+        now: datetime,
+        paused: str | None = None,
+        *,
+        granted_lane: str | None = None,
     ) -> Change:
-        lane = task_lane(who, draft.owner, draft.lane)
+        lane = task_lane(who, draft.owner, draft.lane, granted=granted_lane)
         change = plan(draft._replace(lane=lane, labels=task_labels(who, draft.labels)), task_id, now)
         if change.task is not None:
             check_task(who, change.task, None, now)
@@ -102,14 +110,22 @@ class Drafting:
         return changes
 
     def declared(
-        self, who: Principal, draft: Draft, found: Facts | None, now: datetime, made: Callable[[], Change]
+        self,
+        who: Principal,
+        draft: Draft,
+        found: Facts | None,
+        now: datetime,
+        made: Callable[[], Change],
+        *,
+        granted_lane: str | None = None,
     ) -> Change:
         """What has this key already is edited into what is wanted now, if it is not that yet."""
         if found is None:
             return made()
         before = found.task
         draft = draft._replace(
-            lane=task_lane(who, draft.owner, draft.lane, before), labels=task_labels(who, draft.labels, before)
+            lane=task_lane(who, draft.owner, draft.lane, before, granted_lane),
+            labels=task_labels(who, draft.labels, before),
         )
         wanted = drafted(draft, before.id, before.created)._replace(version=before.version)
         return self._edited(who, found, wanted, now)
@@ -118,7 +134,7 @@ class Drafting:
         """Only what is said changes."""
         before = facts.task
         if not isinstance(edits.lane, Keep):
-            edits = edits._replace(lane=task_lane(who, before.owner, edits.lane, before))
+            edits = edits._replace(lane=task_lane(who, before.owner, edits.lane, before, edits.granted_lane))
         if not isinstance(edits.labels, Keep):
             edits = edits._replace(labels=task_labels(who, edits.labels, before))
         wanted = edited_task(before, edits, self.zone_of(who), now)

@@ -7,18 +7,21 @@ from datetime import datetime
 from functools import cached_property
 
 from ..clock import Clock
-from ..model.principal import MEMBER_QUOTAS, Quotas
+from ..model.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
 from ..model.task import Target
 from ..outgoing.addresses import Networks
 from ..ports.keeping import Keeping
 from .accounts import Accounts
+from .advisories import Advisory
 from .approvals import Approvals
 from .audit import Audit
 from .bulk import Bulk
 from .code import Code
 from .committing import Committing
 from .daily import Daily
+from .edits import Edited, Edits
 from .feed import Events
+from .functions import Functions, Resolved
 from .lanes import Lanes
 from .ledger import Ledger
 from .nodes import Nodes
@@ -34,6 +37,7 @@ from .tasks import Tasks
 from .telling import Telling
 from .tokens import Tokens
 from .webhooks import Webhooks
+from .wishes import Wish
 
 
 class Service:
@@ -61,7 +65,8 @@ class Service:
         self.audit = Audit(store, clock)
         seats = Seats(store, clock, members)
         commit = Committing(store, seats, self.audit)
-        self.tasks = Tasks(store, clock, zone, told, check=check, commit=commit)
+        self.functions = Functions(store, clock)
+        self.tasks = Tasks(store, clock, zone, told, check=check, commit=commit, functions=self.functions)
         self.runs = Runs(store, store, clock, told, commit)
         self.outages = Outages(store, store, clock)
         self.ledger = Ledger(store, clock, self.outages)
@@ -78,6 +83,16 @@ class Service:
         self.daily = Daily(store, self.accounts)
         self.telling = Telling(store)
         self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)
+
+    async def resolve(self, who: Principal, wish: Wish) -> Resolved:
+        """The wish as its function's declaration completes it, with warnings about what it leads to."""
+        who.must(Scope.WRITE)
+        return await self.functions.resolve(wish)
+
+    async def review(self, who: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+        """Warnings about a task that was edited."""
+        del who
+        return await self.functions.check_edits(done.after.target, done.after.payload, edits)
 
     @cached_property
     def rehearsal(self) -> Service:

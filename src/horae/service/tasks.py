@@ -20,6 +20,7 @@ from .committing import Beside, Committing, Deed, nothing_beside
 from .controls import Controls
 from .drafting import Drafting
 from .finding import first_due
+from .functions import Functions
 from .rights import refuse_agent, sees
 from .seats import Keeping, Seats
 from .wishes import Wish
@@ -42,9 +43,11 @@ class Tasks(Controls):
         entropy: Callable[[int], bytes] = entropy,
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
         commit: Committing | None = None,
+        functions: Functions | None = None,
     ) -> None:
         commit = commit or Committing(store, Seats(store, clock), Audit(store, clock))
-        super().__init__(store, clock, told, Drafting(clock, zone, check, entropy), commit)
+        functions = functions or Functions(store, clock)
+        super().__init__(store, clock, told, Drafting(clock, zone, check, entropy), commit, functions)
 
     async def create(
         self,
@@ -64,6 +67,7 @@ class Tasks(Controls):
         if wish.key is not None and using is None:
             return await self.declare(who, wish, paused=paused, beside=beside)
         who.must(Scope.WRITE)
+        wish = (await self._functions.resolve(wish)).wish
         now = self._clock.now()
         change = self.drafting.planned(who, wish, self.drafting.new_id(now), now, paused)
         (task,) = await self._add(who, [change], beside, using)
@@ -79,6 +83,7 @@ class Tasks(Controls):
         who.must(Scope.WRITE)
         if isinstance(wishes, Sized):
             await self._commit.check_room(who, len(wishes))
+            wishes = [(await self._functions.resolve(each)).wish for each in wishes]
         changes = await self.drafting.planned_many(who, wishes)
         made: list[_T] = []
         while changes:
@@ -107,35 +112,40 @@ class Tasks(Controls):
     ) -> Task:
         """The task with this natural key, made or edited: saying the same twice changes nothing."""
         who.must(Scope.WRITE)
-        if wish.key is None:
+        if (key := wish.key) is None:
             raise refuse("bad_text", name="key", value=None, most=200)
-        now = self._clock.now()
+        wish = (await self._functions.resolve(wish)).wish
+        now, granted_lane = self._clock.now(), wish.granted_lane
         draft = self.drafting.draft(who, wish, now)
         task_id = self.drafting.new_id(now)
 
         def made() -> Change:
-            return self.drafting.planned_from(who, draft, task_id, now, paused)
+            return self.drafting.planned_from(who, draft, task_id, now, paused, granted_lane=granted_lane)
 
-        facts = await self._commit.upsert(
-            who, draft.owner, wish.key, lambda found: self.drafting.declared(who, draft, found, now, made), beside
-        )
+        def decide(found: Facts | None) -> Change:
+            return self.drafting.declared(who, draft, found, now, made, granted_lane=granted_lane)
+
+        facts = await self._commit.upsert(who, draft.owner, key, decide, beside)
         self._told(first_due(facts))
         return facts.task
 
     async def rehearse(self, who: Principal, wish: Wish) -> tuple[Facts | None, Task]:
         """What `declare` would meet, and what it would leave: refused as that would be, and nothing is written."""
         who.must(Scope.WRITE)
-        if wish.key is None:
+        if (key := wish.key) is None:
             raise refuse("bad_text", name="key", value=None, most=200)
-        now = self._clock.now()
+        wish = (await self._functions.resolve(wish)).wish
+        now, granted_lane = self._clock.now(), wish.granted_lane
         draft = self.drafting.draft(who, wish, now)
-        found = await self._book.find(draft.owner, wish.key)
+        found = await self._book.find(draft.owner, key)
         if found is not None and not sees(who, found.task):
             raise refuse("key_taken", key=wish.key)
         task_id = self.drafting.new_id(now)
-        change = self.drafting.declared(
-            who, draft, found, now, lambda: self.drafting.planned_from(who, draft, task_id, now)
-        )
+
+        def made() -> Change:
+            return self.drafting.planned_from(who, draft, task_id, now, granted_lane=granted_lane)
+
+        change = self.drafting.declared(who, draft, found, now, made, granted_lane=granted_lane)
         after = change.task or (None if found is None else found.task)
         if after is None:
             raise refuse("no_such_task", id=wish.key)

@@ -26,6 +26,7 @@ from horae.service.code import Code
 from horae.service.daily import Daily
 from horae.service.edits import Edits
 from horae.service.feed import Events
+from horae.service.functions import Functions
 from horae.service.lanes import Lanes
 from horae.service.ledger import Ledger
 from horae.service.nodes import Nodes
@@ -40,6 +41,7 @@ from horae.service.tokens import Tokens
 from horae.service.webhooks import Webhooks
 from horae.service.wishes import Wish
 from horae.testing.factories import HOUR, NOON, a_node
+from tests.app.declared_functions import register_in
 
 from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, played
 
@@ -54,6 +56,7 @@ SERVICES: Final = (
     Bulk,
     Operations,
     Code,
+    Functions,
     Outages,
     SecretBox,
     Lanes,
@@ -231,6 +234,13 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Operations, "cancel"): "test_an_operation_of_somebody_else_is_not_there",
     (Operations, "close"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Events, "last"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Functions, "register"): "test_functions_belong_to_the_deployment",
+    (Functions, "announce"): "test_functions_belong_to_the_deployment",
+    (Functions, "withdraw"): "test_functions_belong_to_the_deployment",
+    (Functions, "all"): "test_functions_belong_to_the_deployment",
+    (Functions, "load"): "test_functions_belong_to_the_deployment",
+    (Functions, "resolve"): "test_functions_belong_to_the_deployment",
+    (Functions, "check_edits"): "test_functions_belong_to_the_deployment",
 }
 """What no row of the tables above fits; the test that looks at it."""
 
@@ -521,6 +531,26 @@ def test_only_an_admin_lets_nodes_go() -> None:
         assert (await nodes.drain(ROOT, "nod_1a")).draining
 
     played(scene)
+
+
+def test_functions_belong_to_the_deployment() -> None:
+    asyncio.run(_registered_functions())
+
+
+async def _registered_functions() -> None:
+    house = House()
+    await of_ada(house)
+    await register_in(house.service)
+    functions = house.service.functions
+    for who in (ADA, BOB):
+        assert [each.registration.name for each in await functions.all(who)] == ["mail", "report"]
+        with pytest.raises(Refusal) as refused:
+            await functions.register(who, [])
+        assert refused.value.code == "not_allowed"
+    await functions.announce("nod_1", "home", [])
+    await functions.withdraw("nod_1")
+    for word in ("ada", "roses", "secret words"):
+        assert word not in repr(await functions.load(fresh=True))
 
 
 def test_what_is_the_operators_tells_nothing_of_owners() -> None:

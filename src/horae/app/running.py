@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -26,6 +26,7 @@ from ..runtime.house import make_service, open_targets
 from ..runtime.kinds import FUNCTION, Kinds
 from ..runtime.stores import usual_look
 from ..service.function_records import Registration
+from ..service.presence import Announcer, Audience, Via
 from ..service.service import Service
 from ..settings import Settings, default_zone, read_settings
 from ..targets.function.origin import being_loaded
@@ -34,7 +35,7 @@ from ..targets.function.target import FunctionTarget
 from ..version import __version__
 from .declared import TaskFunction
 from .interpreter import interpreter
-from .listeners import Listeners
+from .listeners import Handler, Listeners
 from .surroundings import Surroundings
 from .waiting import Waiting
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from ..observe.observer import Observer
 
 LOG: Final = logging.getLogger("horae")
+_EVENT_PLACES: Final[tuple[Via, ...]] = ("redis", "webhook")
+"""Settings of event targets that name a place outside."""
 
 
 class Running:
@@ -73,6 +76,7 @@ class Running:
         self._service: Service | None = None
         self._kinds: Kinds | None = None
         self._engine: Engine | None = None
+        self._announcer: Announcer | None = None
         self._announced: str | None = None
         """The node whose functions are announced in the store."""
         self._functions: FunctionTarget | None = None
@@ -224,12 +228,31 @@ class Running:
         """The functions of this app, as other processes are to know them."""
         return []
 
+    def _listen(self, pattern: str, handler: Handler, shows: Callable[[Mapping[str, Any]], bool]) -> None:
+        """As `on`, for a handler that not everything reaches somebody through."""
+        self._listeners.add(pattern, handler, None, shows)
+
+    async def _announce_listeners(self) -> None:
+        """So that whoever makes a task elsewhere knows that its event is received here."""
+        found = [Audience("process", pattern=pattern) for pattern in self._listeners.patterns()]
+        if self._kinds is not None:
+            settings = self._kinds.settings_of("event")
+            found += [Audience(via) for via in _EVENT_PLACES if settings.get(via)]
+        if found and self._surroundings is None:
+            self._announcer = self.service.presence.announcer()
+            for audience in found:
+                await self._announcer.join(audience)
+
     async def _announce(self, engine: Engine) -> None:
+        await self._announce_listeners()
         if registrations := self._registrations():
             await self.service.functions.announce(engine.node, engine.home, registrations)
             self._announced = engine.node
 
     async def _withdraw(self) -> None:
+        announcer, self._announcer = self._announcer, None
+        if announcer is not None:
+            await announcer.close()
         node, self._announced = self._announced, None
         if node is not None:
             await self.service.functions.withdraw(node)

@@ -32,6 +32,7 @@ from ..service.advisories import Advisory
 from ..service.edits import Edited, Edits
 from ..service.functions import Resolved
 from ..service.gate import digest_of
+from ..service.presence import Audience
 from ..service.secrets import SecretBox
 from ..service.service import Service
 from ..service.wishes import Wish
@@ -138,13 +139,14 @@ class Desk:
 
     async def news(self, number: int) -> AsyncIterator[Numbered]:
         """Every event after this number, as it happens; for ever."""
-        while True:
-            found = await self.service.events.after(self.who, number, LARGEST_PAGE)
-            for each in found:
-                number = each.number
-                yield each
-            if not found:
-                await self.clock.pause(_BETWEEN_LOOKS)
+        async with self.service.presence.announced(Audience("terminal")):
+            while True:
+                found = await self.service.events.after(self.who, number, LARGEST_PAGE)
+                for each in found:
+                    number = each.number
+                    yield each
+                if not found:
+                    await self.clock.pause(_BETWEEN_LOOKS)
 
     async def close(self) -> None:
         await self.service.webhooks.close()

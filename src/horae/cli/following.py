@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -45,7 +47,11 @@ class Following:
         self._wanted = _VERBOSE if verbose else _ALWAYS
         self._names: dict[str, str] = {}
         self._begun = asyncio.Event()
-        app.on("*")(self.heard)
+        app._listen("*", self.heard, self._shows)  # noqa: SLF001 - no user needs it
+
+    def _shows(self, body: Mapping[str, Any]) -> bool:
+        """A sentence on a terminal, or for a program that reads the lines; a log file is no listener."""
+        return body.get("text") is not None and (self._out.json or sys.stdout.isatty())
 
     def begin(self) -> None:
         """From now on: what happened before is told now, in order."""

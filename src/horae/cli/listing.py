@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
 import typer
 
 from ..model.change import Facts
+from ..model.delivery import reached_no_listener
 from ..model.ids import EPOCH
 from ..model.page import LARGEST_PAGE
 from ..model.run import Run, RunState
@@ -159,9 +161,19 @@ def _footer(out: Out, listed: Listed) -> str:
     counts = listed.overview
     total = sum(counts[state] for state in TaskState)
     failing = counts["failed"] + sum(1 for facts in listed.tasks if _is_failing(facts))
-    troubles = {"failing": failing, "paused": counts["paused"], "missed": counts["missed"]}
+    troubles = {
+        "failing": failing,
+        "paused": counts["paused"],
+        "missed": counts["missed"],
+        "no_listener": sum(1 for facts in listed.tasks if _reached_no_listener(facts, listed.last)),
+    }
     told = "".join(f" · {out.told(words.SO_MANY[name], number=each)}" for name, each in troubles.items() if each)
     return out.told(words.TASKS_FOOTER, shown=len(listed.tasks), total=total, troubles=told, zone=listed.zone)
+
+
+def _reached_no_listener(facts: Facts, last: Mapping[str, Run]) -> bool:
+    run = last.get(facts.task.id)
+    return run is not None and reached_no_listener(facts.task.target.kind, run.result)
 
 
 def _is_failing(facts: Facts) -> bool:

@@ -269,6 +269,13 @@ FUNCTIONS_DIFFER: Final = Words(
 FUNCTIONS_DIFFER_FIX: Final = Words(
     "the newest registration counts; bring every node to the same code", "以最新注册为准;请让所有节点运行相同的代码"
 )
+NO_LISTENER: Final = Words(
+    "{number} tasks tell of something that no listener receives: {names}", "{number} 个任务的消息没有监听者接收:{names}"
+)
+NO_LISTENER_FIX: Final = Words(
+    "horae events --follow, an event stream, a webhook (horae webhook add URL), or targets.event.webhook",
+    "可用 horae events --follow、事件流、webhook(horae webhook add URL)或 targets.event.webhook",
+)
 LANES_FINE: Final = Words("Lanes: {number}, none closed", "{number} 个通道,均未关闭")
 LANES_CLOSED: Final = Words("Lanes with limit 0 start nothing: {names}", "上限为 0 的通道不会启动任何任务:{names}")
 TASKS_FINE: Final = Words("{number} tasks, none needs you", "{number} 个任务,均无需处理")

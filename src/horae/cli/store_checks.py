@@ -19,6 +19,7 @@ from ..schedule import TZDATA_VERSION
 from ..schedule.preview import in_words
 from ..sealing.place import key_path, named_path
 from ..service.overview import Overview
+from ..service.presence import topic_of
 from . import operating_words as words
 from .checks import Check, about_key, check
 from .database import LAST_BACKUP, in_bytes
@@ -52,7 +53,12 @@ async def about_store(app: Horae, path: Path | None, server: ServerCondition | N
         found.append(await _about_backup(app, overview))
     found += [*await _about_time(app, overview, now), _about_lateness(overview), *_about_waiting(overview)]
     found += [*_about_nodes(overview, now, await agreed_lease(app.store)), *about_clocks(overview.nodes)]
-    found += [*_about_lanes(overview), *await _about_functions(app), *await _about_tasks(app, overview)]
+    found += [
+        *_about_lanes(overview),
+        *await _about_functions(app),
+        *await _about_listeners(app),
+        *await _about_tasks(app, overview),
+    ]
     if path is not None or server is not None:
         found.append(await _about_secrets(app, path))
     return found
@@ -160,6 +166,20 @@ async def _about_functions(app: Horae) -> list[Check]:
             )
         ]
     return [check("functions", "ok", words.FUNCTIONS_FINE, number=len(known))] if known else []
+
+
+async def _about_listeners(app: Horae) -> list[Check]:
+    """Of the first page of active events: those that no listener would receive now."""
+    events = await app.store.tasks(TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=LARGEST_PAGE)
+    unheard = []
+    for each in events.items:
+        reach = await app.service.presence.reach(each.task.owner, each.task.id, topic_of(each.task.target))
+        if not reach.total:
+            unheard.append(each.task.name)
+    if not unheard:
+        return []
+    facts: dict[str, Any] = {"number": len(unheard), "names": _few(unheard)}
+    return [check("listeners", "warning", words.NO_LISTENER, words.NO_LISTENER_FIX, **facts)]
 
 
 async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:

@@ -145,6 +145,7 @@ SO_MANY: Final[dict[str, Words]] = {
     "failing": Words("{number} failing", "{number} 个失败"),
     "paused": Words("{number} paused", "{number} 个暂停"),
     "missed": Words("{number} missed in 24 h", "24 小时内错过 {number} 次"),
+    "no_listener": Words("{number} with no listener", "{number} 个没有监听者"),
 }
 MORE: Final = Words("more: {command}", "更多:{command}")
 NO_TASKS_YET: Final = Words(

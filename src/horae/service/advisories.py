@@ -20,6 +20,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "No running node has the function '{name}'. The task waits until one starts.",
         "没有正在运行的节点提供函数“{name}”。任务会等到这样的节点启动。",
     ),
+    "no_listener": (
+        "No listener is there to receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
+        "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",
+    ),
     "arguments_unsure": (
         "The arguments do not fit the newest '{name}' ({problem}), but running nodes have different versions of it.",
         "参数与最新的“{name}”不符({problem}),但正在运行的节点有不同的版本。",

@@ -12,14 +12,14 @@ from ..model.task import Target
 from ..outgoing.addresses import Networks
 from ..ports.keeping import Keeping
 from .accounts import Accounts
-from .advisories import Advisory
+from .advisories import Advisory, advise
 from .approvals import Approvals
 from .audit import Audit
 from .bulk import Bulk
 from .code import Code
 from .committing import Committing
 from .daily import Daily
-from .edits import Edited, Edits
+from .edits import Edited, Edits, Keep
 from .feed import Events
 from .functions import Functions, Resolved
 from .lanes import Lanes
@@ -29,6 +29,7 @@ from .operations import Operations
 from .outages import Outages
 from .overview import Overviews
 from .postman import Postman
+from .presence import Presence, topic_of
 from .rehearsal import unwritten
 from .runs import Runs
 from .seats import Seats
@@ -66,6 +67,7 @@ class Service:
         seats = Seats(store, clock, members)
         commit = Committing(store, seats, self.audit)
         self.functions = Functions(store, clock)
+        self.presence = Presence(store, clock)
         self.tasks = Tasks(store, clock, zone, told, check=check, commit=commit, functions=self.functions)
         self.runs = Runs(store, store, clock, told, commit)
         self.outages = Outages(store, store, clock)
@@ -87,12 +89,24 @@ class Service:
     async def resolve(self, who: Principal, wish: Wish) -> Resolved:
         """The wish as its function's declaration completes it, with warnings about what it leads to."""
         who.must(Scope.WRITE)
-        return await self.functions.resolve(wish)
+        resolved = await self.functions.resolve(wish)
+        heard = await self._heard(wish.owner or who.owner, "", wish.target)
+        return resolved if heard is None else resolved._replace(warnings=(*resolved.warnings, heard))
 
     async def review(self, who: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
         """Warnings about a task that was edited."""
-        del who
-        return await self.functions.check_edits(done.after.target, done.after.payload, edits)
+        who.must(Scope.WRITE)
+        task = done.after
+        found = await self.functions.check_edits(task.target, task.payload, edits)
+        heard = None if isinstance(edits.target, Keep) else await self._heard(task.owner, task.id, task.target)
+        return found if heard is None else (*found, heard)
+
+    async def _heard(self, owner: str, task_id: str, target: Target) -> Advisory | None:
+        """A warning for an event that no listener would receive now."""
+        if target.kind != "event":
+            return None
+        reach = await self.presence.reach(owner, task_id, topic_of(target), fresh=True)
+        return None if reach.total else advise("no_listener")
 
     @cached_property
     def rehearsal(self) -> Service:

@@ -11,6 +11,7 @@ from horae.lifecycle.explain import _SENTENCES, Explanation, Verdict, explain
 from horae.model.outcome import Cancelled, Succeeded, Waiting
 from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, sentence
+from horae.model.task import Target
 from horae.schedule import Every, Once
 
 from .world import HOUR, MINUTE, SECOND, World, hour
@@ -240,3 +241,12 @@ def test_times_are_on_the_clock_of_the_task() -> None:
     world = World(Every(interval=HOUR, zone="Asia/Shanghai")).at(hour(13))
     assert why(world, hour(14)).english == "It is still to come: 2026-03-01 22:00 +08:00."
     assert why(world, hour(11)).chinese == "任务在 2026-03-01 20:00 +08:00 才创建。"
+
+
+def test_event_that_no_listener_received_is_told() -> None:
+    world = World().claim_at(hour(13))
+    world.settle(Succeeded('{"delivered": 0, "to": {}}'))
+    facts = world.facts._replace(task=world.facts.task._replace(target=Target("event", "{}")))
+    answer = explain(facts, tuple(world.runs.values()), hour(13), world.now)
+    assert answer.english.endswith("No listener received it.")
+    assert answer.chinese.endswith("没有监听者收到它。")

@@ -33,6 +33,7 @@ from horae.service.nodes import Nodes
 from horae.service.operations import Operations, Order
 from horae.service.outages import Outages
 from horae.service.overview import Overviews
+from horae.service.presence import Audience, Presence
 from horae.service.runs import Runs
 from horae.service.secrets import SecretBox
 from horae.service.tasks import Tasks
@@ -58,6 +59,7 @@ SERVICES: Final = (
     Code,
     Functions,
     Outages,
+    Presence,
     SecretBox,
     Lanes,
     Nodes,
@@ -234,6 +236,9 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Operations, "cancel"): "test_an_operation_of_somebody_else_is_not_there",
     (Operations, "close"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Events, "last"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Presence, "announcer"): "test_listeners_are_counted_for_their_owner_alone",
+    (Presence, "announced"): "test_listeners_are_counted_for_their_owner_alone",
+    (Presence, "reach"): "test_listeners_are_counted_for_their_owner_alone",
     (Functions, "register"): "test_functions_belong_to_the_deployment",
     (Functions, "announce"): "test_functions_belong_to_the_deployment",
     (Functions, "withdraw"): "test_functions_belong_to_the_deployment",
@@ -531,6 +536,24 @@ def test_only_an_admin_lets_nodes_go() -> None:
         assert (await nodes.drain(ROOT, "nod_1a")).draining
 
     played(scene)
+
+
+def test_listeners_are_counted_for_their_owner_alone() -> None:
+    asyncio.run(_counted_listeners())
+
+
+async def _counted_listeners() -> None:
+    house = House()
+    await of_ada(house)
+    presence = house.service.presence
+    assert (await presence.reach("ada", "tsk_1", "task.triggered", fresh=True)).webhooks == 1
+    assert (await presence.reach("bob", "tsk_1", "task.triggered", fresh=True)).total == 0
+    announcer = presence.announcer()
+    await announcer.join(Audience("stream", "ada"))
+    async with presence.announced(Audience("terminal", "ada")):
+        assert (await presence.reach("ada", "tsk_1", "task.triggered", fresh=True)).total == 3
+        assert (await presence.reach("bob", "tsk_1", "task.triggered", fresh=True)).total == 0
+    await announcer.close()
 
 
 def test_functions_belong_to_the_deployment() -> None:

@@ -213,6 +213,9 @@ UNASKED: Final = frozenset(
         "load",
         "resolve",
         "check_edits",
+        "announcer",
+        "announced",
+        "reach",
     }
 )
 """They take no principal: who calls them runs a node, holds the key, or comes with a proof of another kind."""

@@ -75,6 +75,8 @@ RIGHTS: Final[dict[str, Row]] = {
     "GET /v1/overview": Row("read", agents=False),
     "GET /v1/nodes": Row("admin"),
     "POST /v1/nodes/{node}/drain": Row("admin"),
+    "GET /v1/functions": Row("read"),
+    "GET /v1/functions/{name:path}": Row("read"),
     "GET /v1/lanes": Row("read", agents=False),
     "PUT /v1/lanes/{lane:path}": Row("write", body={"limit": 2}, agents=False),
     "GET /v1/owners": Row("read", agents=False),

@@ -73,7 +73,7 @@ def test_run_now_is_waited_for_and_the_schedule_does_not_move() -> None:
             run = await task.run_now()
             ended = await run.wait("1m")
             assert (ended.id, ended.state) == (run.id, RunState.SUCCEEDED)
-            assert ended.value == {"delivered": ["process"]}
+            assert ended.value == {"delivered": 0, "to": {}}
             assert [line.text for line in await run.lines()] == ["1"]
             assert await task.next() == [NOON + HOUR]
             with pytest.raises(Conflict) as refusal:

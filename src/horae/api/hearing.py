@@ -11,7 +11,9 @@ from typing import Final
 
 from ..clock import Clock
 from ..errors import HoraeError, NotAuthenticated
+from ..model.event import EventKind
 from ..model.principal import Principal
+from ..service.presence import Audience
 from ..service.refusals import refuse
 from ..service.service import Service
 from ..service.tail import Listener, Tail, Wanted
@@ -88,6 +90,7 @@ class Hearing:
         self.now = clock.steady()
         """As of the last look."""
         self._tokens = service.tokens
+        self._announcer = service.presence.announcer()
         self._clock = clock
         self._open: dict[str, set[Stream]] = {}
         self._looking: asyncio.Task[None] | None = None
@@ -113,9 +116,14 @@ class Hearing:
             stream = Stream(listener, who, self.now)
             group = self._open.setdefault(token, set())
             group.add(stream)
+            audience = _audience(who, wanted)
             try:
+                if audience is not None:
+                    await self._announcer.join(audience)
                 yield stream
             finally:
+                if audience is not None:
+                    await self._announcer.leave(audience)
                 group.discard(stream)
                 if not group:
                     self._open.pop(token, None)
@@ -126,6 +134,7 @@ class Hearing:
         if looking is not None:
             looking.cancel()
             await asyncio.gather(looking, return_exceptions=True)
+        await self._announcer.close()
         await self.tail.close()
 
     async def _look(self) -> None:
@@ -149,3 +158,10 @@ class Hearing:
         for stream in group:
             if stream.who.scope != scope:
                 stream.listener.end(REVOKED)
+
+
+def _audience(who: Principal, wanted: Wanted) -> Audience | None:
+    """None for a stream that leaves out the events of tasks that are due."""
+    if wanted.kinds is not None and EventKind.TASK_TRIGGERED not in wanted.kinds:
+        return None
+    return Audience("stream", who.scope, wanted.task_id)

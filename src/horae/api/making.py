@@ -16,6 +16,7 @@ from ..model.record import Writing
 from ..schedule import Schedule
 from ..schedule.lint import lint
 from ..schedule.warnings import ScheduleWarning
+from ..service.advisories import Advisory
 from ..service.assumed_zone import assumed_zone
 from ..service.previews import understand
 from ..service.wishes import Wish
@@ -38,8 +39,10 @@ class Order(NamedTuple):
 
     wish: Wish
     schedule: Schedule
-    warnings: tuple[ScheduleWarning, ...]
+    warnings: tuple[ScheduleWarning | Advisory, ...]
     now: datetime
+    declared: tuple[str, ...] = ()
+    """Fields that came from the declaration of its function."""
 
 
 async def understood(
@@ -51,9 +54,13 @@ async def understood(
     """
     house = house_of(request)
     wish, now = read_task(value, exported=exported), house.clock.now()
+    resolved = await house.service.resolve(who, wish)
+    wish = resolved.wish
     usual = await assumed_zone(house.service, who, wish.owner or owner)
     found = understand(wish.when, wish.zone, usual, now)
-    return Order(wish._replace(when=found.schedule), found.schedule, found.warnings, now)
+    declared = tuple(resolved.declared_in(found.schedule))
+    warnings: tuple[ScheduleWarning | Advisory, ...] = (*resolved.warnings, *found.warnings)
+    return Order(wish._replace(when=found.schedule), found.schedule, warnings, now, declared)
 
 
 class Maker:
@@ -72,13 +79,13 @@ class Maker:
         tasks = acting(self._request, dry_run=self._dry_run).tasks.when(self._looked_at)
 
         def beside(made: Sequence[Facts]) -> Sequence[Writing]:
-            self._answer = self._told(made[0], order.now, order.warnings)
+            self._answer = self._told(made[0], order.now, order.warnings, order.declared)
             kept = kept_for(self._request)
             return () if kept is None else (kept.writing(self._answer.status_code, {"id": made[0].task.id}),)
 
         task = await tasks.create(self._who, order.wish, paused=paused, beside=beside)
         if self._answer is None:
-            self._answer = self._told(await tasks.get(self._who, task.id), order.now, order.warnings)
+            self._answer = self._told(await tasks.get(self._who, task.id), order.now, order.warnings, order.declared)
         return self._answer
 
     async def again(self, task_id: str) -> Response:
@@ -86,11 +93,11 @@ class Maker:
         facts = await house_of(self._request).service.tasks.get(self._who, task_id)
         now = house_of(self._request).clock.now()
         try:
-            warnings: Sequence[ScheduleWarning] = (await ordered(self._request, self._who)).warnings
+            order = await ordered(self._request, self._who)
         except Refusal:
             # The schedule names a moment that has passed since.
-            warnings = lint(facts.task.schedule, now)
-        return self._told(facts, now, warnings)
+            return self._told(facts, now, lint(facts.task.schedule, now))
+        return self._told(facts, now, order.warnings, order.declared)
 
     def _looked_at(self, found: Facts | None) -> None:
         """Asked within the write: only there nobody else makes it in between, and whether it was made is what the answer
@@ -98,9 +105,15 @@ class Maker:
         self._was_there = found is not None
         self._expected(found)
 
-    def _told(self, facts: Facts, now: datetime, warnings: Sequence[ScheduleWarning]) -> Response:
+    def _told(
+        self,
+        facts: Facts,
+        now: datetime,
+        warnings: Sequence[ScheduleWarning | Advisory],
+        declared: Sequence[str] = (),
+    ) -> Response:
         said_in = language(self._request)
-        more = receipt_more(facts, now, warnings, said_in, dry_run=self._dry_run)
+        more = receipt_more(facts, now, warnings, said_in, dry_run=self._dry_run, declared=declared)
         if "agenda" in self._include:
             more["agenda"] = agenda_json(facts)
         task = task_text(facts, said_in)

@@ -18,8 +18,10 @@ from ..model.record import Writing
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..ports.store import TaskFilter
+from ..service.functions import Resolved
 from ..service.operations import Order, scope_for
 from ..service.query import LONGEST
+from ..service.service import Service
 from ..service.tasks import Tasks
 from ..service.wishes import Wish
 from ..web.answers import answer
@@ -33,6 +35,7 @@ from ..wire.fields import check_fields, text_or_none
 from ..wire.moments import utc
 from ..wire.operations import operation_json
 from ..wire.overview import bulk_json
+from ..wire.previews import warnings_json
 from ..wire.tasks import next_due, read_task
 from .asked import FILTERS, DryRun, acting, filtered
 from .examples import ACTIONS, BULK
@@ -65,11 +68,12 @@ _ACTING["responses"][202] = told("", "", "Operation", status=202)["responses"][2
 
 async def _made_again(request: Request, who: Principal, ids: Ids) -> Response:
     """Those that are still there; `created` says how many were made."""
-    tasks = house_of(request).service.tasks
-    items: list[dict[str, Any]] = []
-    for name in ids["tasks"]:
+    service, items = house_of(request).service, list[dict[str, Any]]()
+    wishes = _wishes(await json_body(request))
+    for name, wish in zip(ids["tasks"], wishes, strict=True):
         with suppress(NotFound):
-            items.append(_brief(await tasks.get(who, name)))
+            facts = await service.tasks.get(who, name)
+            items.append(_brief(facts, await _resolved_again(service, who, wish), language(request)))
     return answer({"created": len(ids["tasks"]), "items": items, "dry_run": False})
 
 
@@ -88,15 +92,18 @@ async def _made_again(request: Request, who: Principal, ids: Ids) -> Response:
 )
 @repeatable(Scope.WRITE, _made_again, own=True)
 async def create_tasks(request: Request, who: Who, *, dry_run: DryRun = False) -> Response:
-    wishes = _wishes(await json_body(request))
+    service = house_of(request).service
+    resolved = [await _resolved(service, who, *each) for each in enumerate(_wishes(await json_body(request)), 1)]
     made: list[Response] = []
 
     def beside(tasks: Sequence[Facts]) -> Sequence[Writing]:
-        shape = {"created": 0 if dry_run else len(tasks), "items": [_brief(each) for each in tasks], "dry_run": dry_run}
+        items = [_brief(*each, language(request)) for each in zip(tasks, resolved, strict=True)]
+        shape = {"created": 0 if dry_run else len(tasks), "items": items, "dry_run": dry_run}
         made[:] = [answer(shape, 200 if dry_run else 201)]
         kept = kept_for(request)
         return () if kept is None else (kept.writing(201, {"tasks": [each.task.id for each in tasks]}),)
 
+    wishes = [each.wish for each in resolved]
     await acting(request, dry_run=dry_run).tasks.create_many(who, wishes, _nothing, beside=beside)
     return made[0]
 
@@ -127,8 +134,31 @@ def _wish(number: int, value: object) -> Wish:
 def _nothing(_task: Task) -> None: ...
 
 
-def _brief(facts: Facts) -> dict[str, Any]:
-    return {"id": facts.task.id, "name": facts.task.name, "next": utc(next_due(facts))}
+async def _resolved(service: Service, who: Principal, number: int, wish: Wish) -> Resolved:
+    try:
+        return await service.resolve(who, wish)
+    except Refusal as refusal:
+        refusal.facts["number"] = number
+        raise
+
+
+async def _resolved_again(service: Service, who: Principal, wish: Wish) -> Resolved:
+    """What is known of its function may have changed since; the task is there all the same."""
+    try:
+        return await service.resolve(who, wish)
+    except Refusal:
+        return Resolved(wish)
+
+
+def _brief(facts: Facts, resolved: Resolved, said_in: Language) -> dict[str, Any]:
+    task = facts.task
+    return {
+        "id": task.id,
+        "name": task.name,
+        "next": utc(next_due(facts)),
+        "declared": resolved.declared_in(task.schedule),
+        "warnings": warnings_json(resolved.warnings, said_in),
+    }
 
 
 async def _report_again(request: Request, who: Principal, ids: Ids) -> Response:

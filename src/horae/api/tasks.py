@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 from fastapi import Query
@@ -182,8 +183,9 @@ async def replace_task(
         wish.lane,
         wish.labels or {},
         explicit(read_policies(order.schedule, wish.options)),
+        wish.granted_lane,
     )
-    return await _edit(request, who, facts, edits, included(include), dry_run=dry_run)
+    return await _edit(request, who, facts, edits, included(include), dry_run=dry_run, declared=order.declared)
 
 
 @router.patch(
@@ -223,16 +225,25 @@ async def delete_task(request: Request, who: Who, task_id: TaskId, *, dry_run: D
     return nothing()
 
 
-async def _edit(
-    request: Request, who: Principal, facts: Facts, edits: Edits, include: frozenset[str], *, dry_run: bool
+async def _edit(  # noqa: PLR0913 - what an edit is made of, each by its name
+    request: Request,
+    who: Principal,
+    facts: Facts,
+    edits: Edits,
+    include: frozenset[str],
+    *,
+    dry_run: bool,
+    declared: Sequence[str] = (),
 ) -> Response:
     """The same as one answer: the task as it is then, what changed, and which fires come and go."""
     service, now = acting(request, dry_run=dry_run), house_of(request).clock.now()
     expected = expected_version(request, facts.task.version)
     done: Edited = await service.tasks.edit(who, facts.task.id, edits, expected=expected)
     after = facts._replace(task=done.after) if dry_run else await service.tasks.get(who, facts.task.id)
-    warnings = lint(done.after.schedule, now) if done.after.schedule != done.before.schedule else ()
-    shape = {**receipt_json(after, now, warnings, language(request), dry_run=dry_run), **edited_json(done)}
+    surprises = lint(done.after.schedule, now) if done.after.schedule != done.before.schedule else ()
+    warnings = (*await service.review(who, done, edits), *surprises)
+    receipt = receipt_json(after, now, warnings, language(request), dry_run=dry_run, declared=declared)
+    shape = {**receipt, **edited_json(done)}
     if "agenda" in include:
         shape["agenda"] = agenda_json(after)
     return entity(request, shape, after.task.version)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, NoReturn, ParamSpec, TypeVar
 
@@ -33,6 +33,7 @@ class Declaration(NamedTuple):
     zone: str | None = None
     lane: str | None = None
     options: Options = NO_OPTIONS
+    labels: Mapping[str, str] | None = None
 
 
 class TaskFunction(Generic[P, R]):

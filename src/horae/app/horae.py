@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, TypeVar, Unpack, overload
 
+from ..choices import Language
+from ..errors import Refusal, Sentence
 from ..lifecycle.explain import Explanation
 from ..model.entry import Entry
 from ..model.ids import run_id
@@ -23,6 +25,8 @@ from ..ports.store import RunFilter, TaskFilter
 from ..runtime.house import callback_key
 from ..runtime.stores import masked
 from ..service.code import CODE_KEY
+from ..service.function_records import Defaults, Registration
+from ..service.functions import Catalogue, nearest_function
 from ..service.lanes import MOST_IN_LANE
 from ..service.moments import asked_stretch
 from ..service.runs import answered
@@ -38,6 +42,7 @@ from .interpreter import interpreter
 from .listeners import Handler
 from .listing import Listing, RunListing
 from .running import Running
+from .signatures import signature_of
 from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggesting
 from .waiting import Occurrence
 
@@ -68,6 +73,7 @@ class Horae(Running):
         name: str | None = None,
         zone: str | None = None,
         lane: str | None = None,
+        labels: Mapping[str, str] | None = None,
         isolate: Isolation | None = None,
         **options: Unpack[Chosen],
     ) -> Callable[[Callable[P, R]], TaskFunction[P, R]]: ...
@@ -79,12 +85,14 @@ class Horae(Running):
         name: str | None = None,
         zone: str | None = None,
         lane: str | None = None,
+        labels: Mapping[str, str] | None = None,
         isolate: Isolation | None = None,
         **options: Unpack[Chosen],
     ) -> Any:
         """Make a function known: `@app.task`, or `@app.task("every 5m", retries=3)` for one that runs by itself.
 
-        A `timedelta` is an interval.
+        A `timedelta` is an interval. What it declares counts for every task of the function, also for those of the
+        command line, HTTP and MCP.
         """
         chosen = options_of(options)
         bare = callable(when) and not isinstance(when, str)
@@ -92,7 +100,7 @@ class Horae(Running):
 
         def declare(call: Callable[P, R]) -> TaskFunction[P, R]:
             called = _name_of(call) if name is None else name
-            return self._declare(call, Declaration(called, runs_at, zone, lane, chosen), isolate)
+            return self._declare(call, Declaration(called, runs_at, zone, lane, chosen, labels), isolate)
 
         return declare(when) if bare else declare
 
@@ -137,16 +145,19 @@ class Horae(Running):
         """
         if using is not None and not self.store.shares_transactions:
             raise refuse_to_share("no_shared_transaction")
-        wish = self._wish(target, when, payload, options_of(options))
+        catalogue = await self._catalogue_for(target)
+        wish = self._wish(target, when, payload, options_of(options), catalogue=catalogue)
         called = wish.name if name is None else name
-        wish = wish._replace(key=key, owner=owner, zone=wish.zone if zone is None else zone, name=called, labels=labels)
+        wish = wish._replace(key=key, owner=owner, zone=wish.zone if zone is None else zone, name=called)
+        wish = wish if labels is None else wish._replace(labels=labels)
         wish = wish if lane is None else wish._replace(lane=lane)
         return TaskHandle(self, await self.service.tasks.create(self.who, wish, using=using))
 
     async def schedule_many(self, items: Iterable[Item], *, owner: str | None = None) -> list[TaskHandle]:
         """Many at once: all or none up to a thousand, in chunks of that size above."""
         # One by one as they are planned: to look at all of them first would keep what comes due waiting.
-        wishes = (self._wish(*_parts(item), None, owner) for item in items)
+        catalogue = await self.service.functions.load()
+        wishes = (self._wish(*_parts(item), None, owner, catalogue) for item in items)
         with interpreter.undisturbed():
             return await self.service.tasks.create_many(self.who, wishes, partial(TaskHandle, self))
 
@@ -327,6 +338,7 @@ class Horae(Running):
         return run_id(entry.task_id, entry.origin, entry.planned, entry.attempt)
 
     async def _declare_all(self) -> None:
+        await self.service.functions.register(self.who, self._registrations())
         modules: dict[str, list[str]] = {}
         for declared in self._declared.values():
             names = modules.setdefault(declared.module, [])
@@ -344,16 +356,22 @@ class Horae(Running):
         payload: Mapping[str, Any] | None,
         options: Options | None,
         owner: str | None = None,
+        catalogue: Catalogue | None = None,
     ) -> Wish:
+        """`catalogue` has the functions of other processes; without it, those are resolved when the task is made."""
         if isinstance(target, Mapping):
-            return self._elsewhere(target, when, payload, options, owner)
+            whole = self._elsewhere(target, when, payload, options, owner)
+            return whole if catalogue is None else catalogue.resolve(whole).wish
         if not isinstance(target, str | TaskFunction):
             raise refuse("unknown_function", name=getattr(target, "__name__", target))
         name = target if isinstance(target, str) else target.name
         function = self.registry.find(name)
         declared = self._declared.get(name)
         if function is None or declared is None:
-            raise refuse("unknown_function", name=name)
+            if catalogue is None or name not in catalogue.functions:
+                raise self._unknown(name, catalogue)
+            whole = self._elsewhere({"function": name}, when, payload, options, owner)
+            return catalogue.resolve(whole._replace(name=name)).wish
         if payload is not None and not isinstance(payload, Mapping):
             first = next(iter(function.binding.parts), None)
             example = "{}" if first is None else f"{{'{first}': ...}}"
@@ -363,7 +381,39 @@ class Horae(Running):
             check_payload(function, text)
         said = declared.declaration
         merged = said.options if options is None else options.over(said.options)
-        return Wish(name, when, _target_for(name), text, owner, None, said.zone, said.lane, None, merged)
+        return Wish(
+            name, when, _target_for(name), text, owner, None, said.zone, said.lane, said.labels, merged, resolved=True
+        )
+
+    def _unknown(self, name: str, catalogue: Catalogue | None) -> Refusal:
+        """The refusal, with the name that was probably meant."""
+        refusal = refuse("unknown_function", name=name)
+        known = sorted({*self.registry.names(), *(() if catalogue is None else catalogue.functions)})
+        near = nearest_function(name, known)
+        if near is None:
+            return refusal
+        en, zh = refusal.in_language("en"), refusal.in_language("zh")
+        better: dict[Language, Sentence] = {
+            "en": en._replace(hint=f"Did you mean '{near}'?"),
+            "zh": zh._replace(hint=f"是不是“{near}”?"),
+        }
+        return type(refusal)(refusal.code, better, facts=refusal.facts)
+
+    async def _catalogue_for(self, target: object) -> Catalogue | None:
+        """Read only for a name that this app does not declare itself."""
+        is_local = not isinstance(target, str) or self.registry.find(target) is not None
+        return None if is_local else await self.service.functions.load(fresh=True)
+
+    def _registrations(self) -> list[Registration]:
+        """Every function of this app, as other processes are to know it."""
+        now = self.clock.now()
+        found = []
+        for name, declared in self._declared.items():
+            function, said = self.registry.find(name), declared.declaration
+            if function is not None:
+                defaults = Defaults(said.zone, said.lane, said.labels, said.options)
+                found.append(Registration(name, declared.module, signature_of(function.binding), defaults, now))
+        return found
 
     def _elsewhere(
         self,

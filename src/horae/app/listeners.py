@@ -42,10 +42,16 @@ class Happening(NamedTuple):
 Handler: TypeAlias = Callable[[Happening], Awaitable[None] | None]
 
 
+def always(_body: Mapping[str, Any]) -> bool:
+    return True
+
+
 class _Listener(NamedTuple):
     pattern: str
     handler: Handler
     resume: str | None
+    shows: Callable[[Mapping[str, Any]], bool] = always
+    """Whether somebody gets to see what it is told: only then it counts as a listener."""
 
 
 class Listeners:
@@ -66,18 +72,24 @@ class Listeners:
         other._listeners = self._listeners
         return other
 
-    def add(self, pattern: str, handler: Handler, resume: str | None) -> None:
+    def add(
+        self, pattern: str, handler: Handler, resume: str | None, shows: Callable[[Mapping[str, Any]], bool] = always
+    ) -> None:
         kinds = [*(kind.value for kind in EventKind), TRIGGERED]
         if not any(fnmatchcase(kind, pattern) for kind in kinds) and "*" not in pattern and "." not in pattern:
             raise refuse("bad_choice", name="event", value=pattern, allowed=", ".join(kinds))
-        self._listeners.append(_Listener(pattern, handler, resume))
+        self._listeners.append(_Listener(pattern, handler, resume, shows))
+
+    def patterns(self) -> tuple[str, ...]:
+        """Of those that show a sentence to somebody."""
+        return tuple(each.pattern for each in self._listeners if each.shows({"text": ""}))
 
     def look(self) -> None:
         """Something may have happened."""
         self._bell.set()
 
-    def publish(self, topic: str, body: Mapping[str, Any]) -> None:
-        """A target tells those who listen in this process; it does not wait for them."""
+    def publish(self, topic: str, body: Mapping[str, Any]) -> int:
+        """A target tells those who listen in this process, without waiting for them; how many there are."""
         told = Happening(
             topic,
             self._clock.now(),
@@ -91,6 +103,7 @@ class Listeners:
                 job = asyncio.ensure_future(_handle(listener.handler, told))
                 self._handling.add(job)
                 job.add_done_callback(self._handling.discard)
+        return sum(1 for each in self._listeners if fnmatchcase(topic, each.pattern) and each.shows(body))
 
     async def start(self) -> None:
         """From what happens next on; those who gave a name go on where they were."""

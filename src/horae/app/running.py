@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -29,6 +29,8 @@ from ..runtime.node_policy import keep_policy, with_policy
 from ..runtime.plain_connection import warn_of_plain_connection
 from ..runtime.stores import usual_look
 from ..schedule.zones import find_zone
+from ..service.function_records import Registration
+from ..service.presence import Announcer, Audience, Via
 from ..service.service import Service
 from ..settings import Settings, default_zone, read_settings
 from ..store_retry import TRANSIENT_ERRORS
@@ -38,7 +40,7 @@ from ..targets.function.target import FunctionTarget
 from ..version import __version__
 from .declared import TaskFunction
 from .interpreter import interpreter
-from .listeners import Listeners
+from .listeners import Handler, Listeners
 from .suggestions import APP_OPTIONS, suggesting
 from .surroundings import Surroundings
 from .waiting import Waiting
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("horae")
 _STOP_NOTE_SECONDS: Final = 5.0
+_EVENT_PLACES: Final[tuple[Via, ...]] = ("redis", "webhook")
+"""Settings of event targets that name a place outside."""
 
 
 class Running:
@@ -82,6 +86,9 @@ class Running:
         self._service: Service | None = None
         self._kinds: Kinds | None = None
         self._engine: Engine | None = None
+        self._announcer: Announcer | None = None
+        self._announced: str | None = None
+        """The node whose functions are announced in the store."""
         self._functions: FunctionTarget | None = None
         self._targets: dict[str, Any] = {}
         self._routes: tuple[int, frozenset[str]] = (-1, frozenset())
@@ -237,6 +244,7 @@ class Running:
         self._engine.on_settled = self._settled
         self._engine.dispatcher.on_stranded = self._stranded
         await self._engine.start()
+        await self._announce(self._engine)
         self._wakeup.listen(self._engine.ring)
 
     def _is_gone(self, home: str) -> bool:
@@ -244,6 +252,39 @@ class Running:
 
     async def _declare_all(self) -> None:
         """What the code says runs by itself; the front door knows."""
+
+    def _registrations(self) -> list[Registration]:
+        """The functions of this app, as other processes are to know them."""
+        return []
+
+    def _listen(self, pattern: str, handler: Handler, shows: Callable[[Mapping[str, Any]], bool]) -> None:
+        """As `on`, for a handler that not everything reaches somebody through."""
+        self._listeners.add(pattern, handler, None, shows)
+
+    async def _announce_listeners(self) -> None:
+        """So that whoever makes a task elsewhere knows that its event is received here."""
+        found = [Audience("process", pattern=pattern) for pattern in self._listeners.patterns()]
+        if self._kinds is not None:
+            settings = self._kinds.settings_of("event")
+            found += [Audience(via) for via in _EVENT_PLACES if settings.get(via)]
+        if found and self._surroundings is None:
+            self._announcer = self.service.presence.announcer()
+            for audience in found:
+                await self._announcer.join(audience)
+
+    async def _announce(self, engine: Engine) -> None:
+        await self._announce_listeners()
+        if registrations := self._registrations():
+            await self.service.functions.announce(engine.node, engine.home, registrations)
+            self._announced = engine.node
+
+    async def _withdraw(self) -> None:
+        announcer, self._announcer = self._announcer, None
+        if announcer is not None:
+            await announcer.close()
+        node, self._announced = self._announced, None
+        if node is not None:
+            await self.service.functions.withdraw(node)
 
     async def _open_targets(self, functions: FunctionTarget) -> dict[str, Target]:
         if self._kinds is None:
@@ -309,6 +350,7 @@ class Running:
         try:
             if self._engine is not None:
                 await self._engine.stop()
+                await self._withdraw()
                 if self._surroundings is None:
                     await self._note_stop()
         finally:

@@ -12,8 +12,11 @@ from ..model.change import Facts
 from ..model.task import Task
 from ..schedule import Schedule
 from ..schedule.warnings import ScheduleWarning
+from ..service.advisories import Advisory
 from ..service.edits import Edited, fire_changes
+from ..service.functions import Resolved
 from ..service.wishes import Wish
+from ..wire.previews import warnings_json
 from ..wire.tasks import read_task, task_json
 from . import words
 from .asking import Question, ask
@@ -22,9 +25,17 @@ from .editing import changed_fields, fires_changed_json, show_changes
 from .frame import Said, command
 from .out import Out
 from .pieces import Cell, Piece
-from .receipt import FIRES, fires_json, fires_of, policies_line, show_schedule, show_warnings, target_line
+from .receipt import (
+    FIRES,
+    fires_json,
+    fires_of,
+    policies_line,
+    show_declared,
+    show_schedule,
+    show_warnings,
+    target_line,
+)
 from .refusals import refuse
-from .render import warnings_json
 from .shown_store import typed
 from .workplace import Workplace, at_work, in_memory, is_kept, refuse_memory
 
@@ -42,6 +53,13 @@ class Made(NamedTuple):
     dry_run: bool
     alive: bool
     edited: Edited | None = None
+    resolved: Resolved | None = None
+    warnings: tuple[ScheduleWarning | Advisory, ...] = ()
+
+    @property
+    def declared(self) -> list[str]:
+        """Fields that came from the declaration of its function."""
+        return [] if self.resolved is None else self.resolved.declared_in(self.facts.task.schedule)
 
     @property
     def change(self) -> Literal["new", "changed", "same"]:
@@ -71,16 +89,26 @@ def add(
     shape = task_shape(said, stray, behind)
     if not any(each in shape for each in ("say", "http", "command", "function", "event", "target")):
         raise refuse("no_work")
-    zone = said["zone"]
-    schedule, warnings = _read(text, zone, out)
+    understood = _read(text, said["zone"], out)
     named = {"name": usual_name(shape) if name is None else name, "when": text, "key": key, "owner": owner}
-    wish = read_task(named | shape)._replace(when=schedule)
+    wish = read_task(named | shape)
+
+    async def work(app: Workplace) -> Made:
+        resolved = await app.resolve(wish)
+        # A function may declare another zone than the one that was assumed.
+        same_zone = resolved.wish.zone == wish.zone
+        schedule, surprises = understood if same_zone else _read(text, resolved.wish.zone, out)
+        resolved = resolved._replace(wish=resolved.wish._replace(when=schedule))
+        made = await (_rehearsed(app, resolved.wish) if dry_run else _make(app, resolved.wish, paused=pause))
+        resolved = app.advised(resolved)
+        return made._replace(resolved=resolved, warnings=(*resolved.warnings, *surprises))
+
     if dry_run:
-        made = _tried(out, wish)
+        made = at_work(out, work) if is_kept(out) else in_memory(work)
     else:
         refuse_memory(out)
-        made = at_work(out, lambda app: _make(app, wish, paused=pause), create=True)
-    _show(out, made, warnings)
+        made = at_work(out, work, create=True)
+    _show(out, made)
 
 
 def _split(when: list[str], said: Said) -> tuple[str, list[str]]:
@@ -111,17 +139,9 @@ def _edited(before: Facts | None, after: Task, now: datetime) -> Edited | None:
     return Edited(before.task, after, fire_changes(before.task, after, before.standing, now))
 
 
-def _tried(out: Out, wish: Wish) -> Made:
-    """Made in full, but nowhere: every check is the real one, and nothing is written."""
-
-    async def work(app: Workplace) -> Made:
-        return await _rehearsed(app, wish)
-
-    return at_work(out, work) if is_kept(out) else in_memory(work)
-
-
 async def _rehearsed(app: Workplace, wish: Wish) -> Made:
-    """What would become of the task that has the key already, or of a new one."""
+    """What would become of the task that has the key already, or of a new one: every check is the real one, and
+    nothing is written."""
     before, after = (None, None) if wish.key is None else await app.service.tasks.rehearse(app.who, wish)
     now = app.clock.now()
     if before is None or after is None:
@@ -129,11 +149,11 @@ async def _rehearsed(app: Workplace, wish: Wish) -> Made:
     return Made(before._replace(task=after), now, dry_run=True, alive=True, edited=_edited(before, after, now))
 
 
-def _show(out: Out, made: Made, warnings: list[ScheduleWarning]) -> None:
+def _show(out: Out, made: Made) -> None:
     facts, task = made.facts, made.facts.task
     fires = fires_of(task, facts.standing, made.now, FIRES)
     if out.json:
-        out.data(_receipt_json(out, made, warnings))
+        out.data(_receipt_json(out, made))
         return
     if out.quiet:
         out.ids([] if made.dry_run else [task.id])
@@ -144,6 +164,7 @@ def _show(out: Out, made: Made, warnings: list[ScheduleWarning]) -> None:
     show_schedule(out, task, fires, made.now)
     out.row(out.told(words.DOES), target_line(task.target))
     out.row(out.told(words.LATE), policies_line(task.policies, out.language))
+    show_declared(out, task, made.declared)
     if not made.dry_run:
         if facts.standing.pause is not None:
             out.row(out.told(words.STATE), out.told(words.PAUSED_AT_BIRTH, name=task.id))
@@ -153,7 +174,7 @@ def _show(out: Out, made: Made, warnings: list[ScheduleWarning]) -> None:
         else:
             # To remove it would take more away than was just put there.
             out.row(out.told(words.SEE), see)
-    show_warnings(out, warnings)
+    show_warnings(out, made.warnings)
     if not made.alive:
         out.note(words.NO_ENGINE, horae=typed(out))
 
@@ -171,12 +192,13 @@ def _headline(out: Out, made: Made) -> Cell:
     return (sign, Piece(task.name, "bold"), "  ", Piece(f"{name}{told}".rstrip(), "dim"))
 
 
-def _receipt_json(out: Out, made: Made, warnings: list[ScheduleWarning]) -> dict[str, Any]:
+def _receipt_json(out: Out, made: Made) -> dict[str, Any]:
     facts = made.facts
     return {
         "task": task_json(facts, out.language),
         "fires": fires_json(fires_of(facts.task, facts.standing, made.now, FIRES)),
-        "warnings": warnings_json(warnings, out.language),
+        "warnings": warnings_json(made.warnings, out.language),
+        "declared": made.declared,
         "dry_run": made.dry_run,
         "change": made.change,
         **({"removed": [], "added": []} if made.edited is None else fires_changed_json(made.edited)),

@@ -59,7 +59,7 @@ def apply(
             out.confirm(words.APPLY)
             refused = await _write(app, found)
         if out.json:
-            out.data(_shape(found, dry_run=dry_run, applied=refused is not None))
+            out.data(_shape(out, found, dry_run=dry_run, applied=refused is not None))
         return refused
 
     _tell_end(out, at_work_or_in_memory(out, do, dry_run=dry_run), dry_run=dry_run)
@@ -113,6 +113,8 @@ def _show(out: Out, found: Differences, *, full: bool) -> None:
     for each in found.tasks:
         if each.turn != "same" or full:
             _show_one(out, each, full=full)
+            for warning in each.warnings:
+                out.note(words.ABOUT, source=each.task.name, note=warning.in_language(out.language))
     counts = {turn: found.count(turn) for turn in ("new", "changed", "same", "gone")}
     out.line(out.told(words.APPLY_SUMMARY, **counts))
 
@@ -137,7 +139,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _shape(found: Differences, *, dry_run: bool, applied: bool) -> dict[str, Any]:
+def _shape(out: Out, found: Differences, *, dry_run: bool, applied: bool) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
         "applied": applied,
@@ -150,6 +152,7 @@ def _shape(found: Differences, *, dry_run: bool, applied: bool) -> dict[str, Any
                 "owner": each.task.owner,
                 "fields": {name: {"before": before, "after": after} for name, (before, after) in each.fields.items()},
                 "fires": {"removed": each.removed, "added": each.added},
+                "warnings": [{"code": one.code, "message": one.in_language(out.language)} for one in each.warnings],
             }
             for each in found.tasks
         ],

@@ -17,6 +17,9 @@ from ..model.event import Sequenced
 from ..model.principal import Principal
 from ..model.run import Run
 from ..model.task import Task
+from ..service.advisories import Advisory
+from ..service.edits import Edited, Edits
+from ..service.functions import Resolved, function_of
 from ..service.wishes import Wish
 from .servers import Server, connect
 from .session import home_zone, settings_of
@@ -39,6 +42,20 @@ class ServerDesk:
 
     async def anybody(self) -> bool:
         return await self.service.has_engine()
+
+    async def resolve(self, wish: Wish) -> Resolved:
+        """Only the zone: a schedule is read here, and the server applies the rest."""
+        name = None if wish.zone is not None or "zone" in wish.cleared else function_of(wish.target)
+        zone = None if name is None else await self.service.functions.zone(name)
+        return Resolved(wish) if zone is None else Resolved(wish._replace(zone=zone), ("zone",))
+
+    def advised(self, resolved: Resolved) -> Resolved:
+        seen = self.service.tasks.receipt
+        return resolved._replace(declared=(*resolved.declared, *seen.declared), warnings=seen.warnings)
+
+    async def review(self, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+        del done, edits
+        return self.service.tasks.receipt.warnings
 
     async def tried(self, wish: Wish) -> Facts:
         return await self.service.tasks.tried(self.who, wish)

@@ -30,7 +30,11 @@ from ..runtime.node_policy import with_policy
 from ..runtime.sealed import sealing_of
 from ..runtime.stores import make_store, make_wakeup
 from ..runtime.usual_quotas import usual_quotas
+from ..service.advisories import Advisory
+from ..service.edits import Edited, Edits
+from ..service.functions import Resolved
 from ..service.gate import Gate, digest_of
+from ..service.presence import Audience
 from ..service.secrets import SecretBox
 from ..service.service import Service
 from ..service.wishes import Wish
@@ -77,6 +81,15 @@ class Desk:
         from ..engine.home import is_gone  # noqa: PLC0415 - few commands ask
 
         return not all(is_gone(node.home) for node in await self.store.nodes())
+
+    async def resolve(self, wish: Wish) -> Resolved:
+        return await self.service.resolve(self.who, wish)
+
+    def advised(self, resolved: Resolved) -> Resolved:
+        return resolved
+
+    async def review(self, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+        return await self.service.review(self.who, done, edits)
 
     async def tried(self, wish: Wish) -> Facts:
         """The task that such a wish would make; nothing is written."""
@@ -130,13 +143,14 @@ class Desk:
 
     async def news(self, number: int) -> AsyncIterator[Sequenced]:
         """Every event after this number, as it happens; for ever."""
-        while True:
-            found = await self.service.events.after(self.who, number, LARGEST_PAGE)
-            for each in found:
-                number = each.cursor
-                yield each
-            if not found:
-                await self.clock.pause(_BETWEEN_LOOKS)
+        async with self.service.presence.announced(Audience("terminal")):
+            while True:
+                found = await self.service.events.after(self.who, number, LARGEST_PAGE)
+                for each in found:
+                    number = each.cursor
+                    yield each
+                if not found:
+                    await self.clock.pause(_BETWEEN_LOOKS)
 
     async def close(self) -> None:
         await self.service.webhooks.close()

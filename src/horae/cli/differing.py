@@ -15,6 +15,7 @@ from ..model.task import Task, past_of
 from ..ports.store import TaskFilter
 from ..schedule import iterate
 from ..schedule.describe import sentence
+from ..service.advisories import Advisory
 from ..service.wishes import Wish
 from ..wire.tasks import definition_json
 from .operating_refusals import placed
@@ -34,6 +35,7 @@ class Difference(NamedTuple):
     fields: Mapping[str, tuple[Any, Any]] = {}
     removed: int = 0
     added: int = 0
+    warnings: tuple[Advisory, ...] = ()
 
 
 class LaneChange(NamedTuple):
@@ -89,12 +91,12 @@ async def _prunable(app: Workplace, file: TasksFile, labels: tuple[tuple[str, st
 
 def _difference(step: Planned, language: Language, now: datetime) -> Difference:
     if step.before is None or step.turn == "same":
-        return Difference(step.turn, step.after, step.wish)
+        return Difference(step.turn, step.after, step.wish, warnings=step.warnings)
     before, after = step.before.task, step.after
     old, new = _shown(before, language), _shown(after, language)
     fields = {name: (old[name], new[name]) for name in new if old[name] != new[name]}
     removed, added = _fires(step.before, after, now)
-    return Difference("changed", after, step.wish, fields, removed, added)
+    return Difference("changed", after, step.wish, fields, removed, added, step.warnings)
 
 
 def _shown(task: Task, language: Language) -> dict[str, Any]:

@@ -10,8 +10,10 @@ import typer
 from ..model.change import Facts
 from ..schedule.describe import sentence
 from ..schedule.preview import fires_in
+from ..service.advisories import Advisory
 from ..service.edits import Edited
 from ..wire.moments import local, utc
+from ..wire.previews import warnings_json
 from ..wire.tasks import definition_json, read_edits, task_json
 from . import words
 from .asking import Question, ask
@@ -20,7 +22,7 @@ from .filtering import ONE
 from .frame import Said, command
 from .out import Out, json_text
 from .pieces import Piece
-from .receipt import whole_seconds
+from .receipt import show_warnings, whole_seconds
 from .refusals import refuse
 from .render import fire_lines
 from .workplace import Workplace, at_work
@@ -48,22 +50,24 @@ def edit(
     if not shape:
         raise refuse("nothing_to_change")
 
-    async def work(app: Workplace) -> tuple[Edited, Facts, datetime]:
+    async def work(app: Workplace) -> tuple[Edited, Facts, datetime, tuple[Advisory, ...]]:
         found = await app.service.tasks.named(app.who, task)
         if when is not None:
             # Read here first, so that a refusal can point into what was typed.
             ask(Question(when, said["zone"] or found.task.schedule.zone, out.language, number=1), app.clock.now())
         edits = read_edits(shape)
         done = await app.service.tasks.edit(app.who, found.task.id, edits, expected=if_version, dry_run=dry_run)
-        return done, await app.service.tasks.get(app.who, found.task.id), app.clock.now()
+        warnings = await app.review(done, edits)
+        return done, await app.service.tasks.get(app.who, found.task.id), app.clock.now(), warnings
 
-    done, facts, now = at_work(out, work)
+    done, facts, now, warnings = at_work(out, work)
     if out.json:
-        out.data(_json(out, done, facts, dry_run=dry_run))
+        out.data(_json(out, done, facts, dry_run=dry_run) | {"warnings": warnings_json(warnings, out.language)})
     elif out.quiet:
         out.ids([facts.task.id])
     else:
         _tell(out, done, now, dry_run=dry_run)
+        show_warnings(out, warnings)
 
 
 def _json(out: Out, done: Edited, facts: Facts, *, dry_run: bool) -> dict[str, Any]:

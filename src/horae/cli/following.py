@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -57,7 +59,11 @@ class Following:
         self._begun = asyncio.Event()
         self._waiting = (0, 0)
         """How many tasks waited for a node that can run them, and how many were long overdue, at the last look."""
-        app.on("*")(self.heard)
+        app._listen("*", self.heard, self._shows)  # noqa: SLF001 - no user needs it
+
+    def _shows(self, body: Mapping[str, Any]) -> bool:
+        """A sentence on a terminal, or for a program that reads the lines; a log file is no listener."""
+        return body.get("text") is not None and (self._out.json or sys.stdout.isatty())
 
     def begin(self) -> None:
         """From now on: what happened before is told now, in order."""

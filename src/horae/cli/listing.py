@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
 import typer
 
 from ..model.change import Facts
+from ..model.delivery import reached_no_listener
 from ..model.ids import EPOCH, SHORT_TASK_DIGITS
 from ..model.page import LARGEST_PAGE
 from ..model.run import Run, RunState
@@ -212,9 +214,15 @@ def _footer(out: Out, listed: Listed) -> str:
         "failed": counts["failed"],
         "paused": counts["paused"],
         "missed": counts["missed"],
+        "no_listener": sum(1 for facts in listed.tasks if _reached_no_listener(facts, listed.last)),
     }
     told = "".join(f" · {out.told(words.SO_MANY[name], number=each)}" for name, each in troubles.items() if each)
     return out.told(words.TASKS_FOOTER, shown=len(listed.tasks), total=total, troubles=told, zone=listed.zone)
+
+
+def _reached_no_listener(facts: Facts, last: Mapping[str, Run]) -> bool:
+    run = last.get(facts.task.id)
+    return run is not None and reached_no_listener(facts.task.target.kind, run.result)
 
 
 def _is_failing(facts: Facts) -> bool:

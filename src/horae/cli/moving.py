@@ -180,7 +180,13 @@ def _show(out: Out, incoming: Incoming, plan: Plan, taken: Taken, *, dry_run: bo
 
 def _notes(out: Out, incoming: Incoming, plan: Plan) -> list[tuple[str, str]]:
     about_file = [("*", _said(out, note)) for note in incoming.harvest.notes]
-    return about_file + [(each.source, _said(out, note)) for each in plan.found for note in each.notes]
+    about_lines = [(each.source, _said(out, note)) for each in plan.found for note in each.notes]
+    about_targets = [
+        (each.source, warning.in_language(out.language))
+        for each, step in zip(plan.found, plan.planned, strict=True)
+        for warning in step.warnings
+    ]
+    return about_file + about_lines + about_targets
 
 
 def _said(out: Out, note: Note) -> str:

@@ -289,6 +289,21 @@ STALE_NODES: Final = Words("{number} nodes are gone without a word: {names}", "{
 STALE_FIX: Final = Words(
     "the next engine that starts recovers what they carried: horae up", "下一个启动的引擎会接手:horae up"
 )
+FUNCTIONS_FINE: Final = Words("{number} functions registered", "已注册 {number} 个函数")
+FUNCTIONS_DIFFER: Final = Words(
+    "{number} functions are declared differently by running nodes: {names}",
+    "{number} 个函数在正在运行的节点上声明不一致:{names}",
+)
+FUNCTIONS_DIFFER_FIX: Final = Words(
+    "the newest registration counts; bring every node to the same code", "以最新注册为准;请让所有节点运行相同的代码"
+)
+NO_LISTENER: Final = Words(
+    "{number} tasks tell of something that no listener receives: {names}", "{number} 个任务的消息没有监听者接收:{names}"
+)
+NO_LISTENER_FIX: Final = Words(
+    "horae events --follow, an event stream, a webhook (horae webhook add URL), or targets.event.webhook",
+    "可用 horae events --follow、事件流、webhook(horae webhook add URL)或 targets.event.webhook",
+)
 LANES_FINE: Final = Words("Lanes: {number}, none closed", "{number} 个通道,均未关闭")
 LANES_CLOSED: Final = Words("Lanes with limit 0 start nothing: {names}", "上限为 0 的通道不会启动任何任务:{names}")
 TASKS_FINE: Final = Words("{number} tasks, none needs you", "{number} 个任务,均无需处理")

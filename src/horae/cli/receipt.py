@@ -15,8 +15,9 @@ from ..schedule import Every, Schedule, iterate
 from ..schedule.describe import sentence
 from ..schedule.preview import Fire, fires_in
 from ..schedule.warnings import ScheduleWarning
+from ..service.advisories import Advisory
 from ..wire.moments import local, utc
-from ..wire.tasks import target_json
+from ..wire.tasks import definition_json, target_json
 from . import words
 from .out import Out, json_text
 from .render import fire_lines
@@ -62,7 +63,29 @@ def whole_seconds(fire: Fire) -> Fire:
     return Fire(fire.utc.replace(microsecond=0), fire.local.replace(microsecond=0), fire.zone)
 
 
-def show_warnings(out: Out, warnings: Sequence[ScheduleWarning]) -> None:
+def show_declared(out: Out, task: Task, declared: Sequence[str]) -> None:
+    """The fields that came from the declaration of the task's function, with their values."""
+    if not declared:
+        return
+    shape = definition_json(task)
+    values = {**shape, **{f"policies.{name}": value for name, value in shape["policies"].items()}}
+    lengths = {"timeout": task.policies.timeout, "max_duration": task.policies.max_duration}
+    values |= {f"policies.{name}": fine(each) for name, each in lengths.items() if each is not None}
+    told = ", ".join(_field(out.language, name.removeprefix("policies."), values[name]) for name in declared)
+    out.row(out.told(words.DECLARED), out.told(words.BY_FUNCTION, fields=told, name=shape["target"]["name"]))
+
+
+def _field(language: Language, name: str, value: Any) -> str:
+    """Of a policy with several parts, the one that says most."""
+    if name == "retry":
+        attempts = value["attempts"]
+        return f"retries {words.FOR_EVER.told(language) if attempts is None else attempts - 1}"
+    if name == "missed":
+        value = value["mode"]
+    return f"{name} {value if isinstance(value, str) else json_text(value)}"
+
+
+def show_warnings(out: Out, warnings: Sequence[ScheduleWarning | Advisory]) -> None:
     for warning in warnings:
         out.aside(f"  {padded('!', 6)} {warning.in_language(out.language)}")
 

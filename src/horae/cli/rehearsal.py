@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ..model.change import Facts
 from ..model.task import Task
+from ..service.advisories import Advisory
 from ..service.wishes import Wish
 from .workplace import Workplace
 
@@ -18,6 +19,7 @@ class Planned(NamedTuple):
     wish: Wish
     before: Facts | None
     after: Task
+    warnings: tuple[Advisory, ...] = ()
 
     @property
     def turn(self) -> Turn:
@@ -28,4 +30,6 @@ class Planned(NamedTuple):
 
 async def planned(app: Workplace, wish: Wish, *, paused: str | None = None) -> Planned:
     """Everything that would refuse it refuses it now."""
-    return Planned(wish, *await app.service.tasks.rehearse(app.who, wish, paused=paused))
+    resolved = await app.resolve(wish)
+    before, after = await app.service.tasks.rehearse(app.who, resolved.wish, paused=paused)
+    return Planned(resolved.wish, before, after, app.advised(resolved).warnings)

@@ -20,6 +20,7 @@ from ..schedule import TZDATA_VERSION
 from ..schedule.preview import in_words
 from ..sealing.place import key_path, named_path
 from ..service.overview import Overview
+from ..service.presence import topic_of
 from . import operating_words as words
 from .checks import Check, about_key, check
 from .database import LAST_BACKUP, in_bytes
@@ -55,7 +56,13 @@ async def about_store(app: Horae, path: Path | None, server: ServerCondition | N
         found.append(await _about_backup(app, overview))
     found += [*await _about_time(app, overview, now), _about_lateness(overview), *_about_waiting(overview)]
     found += [*_about_nodes(overview, now, await agreed_lease(app.store)), *about_clocks(overview.nodes)]
-    found += [*_about_lanes(overview), *await _about_tasks(app, overview), *await _about_owners(app)]
+    found += [
+        *_about_lanes(overview),
+        *await _about_functions(app),
+        *await _about_listeners(app),
+        *await _about_tasks(app, overview),
+        *await _about_owners(app),
+    ]
     if path is not None or server is not None:
         found.append(await _about_secrets(app, path))
     return found
@@ -155,6 +162,37 @@ def _about_lanes(overview: Overview) -> Iterator[Check]:
         yield check("lanes", "warning", words.LANES_CLOSED, words.PARKED_FIX, names=_few(closed))
     elif overview.lanes:
         yield check("lanes", "ok", words.LANES_FINE, number=len(overview.lanes))
+
+
+async def _about_functions(app: Horae) -> list[Check]:
+    known = await app.service.functions.all(app.who)
+    differing = [each.registration.name for each in known if not (each.same_signature and each.same_defaults)]
+    if differing:
+        return [
+            check(
+                "functions",
+                "warning",
+                words.FUNCTIONS_DIFFER,
+                words.FUNCTIONS_DIFFER_FIX,
+                number=len(differing),
+                names=_few(differing),
+            )
+        ]
+    return [check("functions", "ok", words.FUNCTIONS_FINE, number=len(known))] if known else []
+
+
+async def _about_listeners(app: Horae) -> list[Check]:
+    """Of the first page of active events: those that no listener would receive now."""
+    events = await app.store.tasks(TaskFilter(states=frozenset({TaskState.ACTIVE}), kind="event"), limit=LARGEST_PAGE)
+    unheard = []
+    for each in events.items:
+        reach = await app.service.presence.reach(each.task.owner, each.task.id, topic_of(each.task.target))
+        if not reach.total:
+            unheard.append(each.task.name)
+    if not unheard:
+        return []
+    facts: dict[str, Any] = {"number": len(unheard), "names": _few(unheard)}
+    return [check("listeners", "warning", words.NO_LISTENER, words.NO_LISTENER_FIX, **facts)]
 
 
 async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:

@@ -88,8 +88,11 @@ def _with_defaults(said: Mapping[str, Any], file: Mapping[str, Any]) -> dict[str
             raise refuse_task("bad_policy", name=name, value=own, wanted="JSON object")
         if usual or own:
             whole[name] = {**usual, **own}
-    whole.setdefault("lane", defaults.get("lane"))
-    whole["zone"] = said.get("zone") or defaults.get("zone") or file.get("zone")
+    if defaults.get("lane") is not None:
+        whole.setdefault("lane", defaults["lane"])
+    zone = said.get("zone") or defaults.get("zone") or file.get("zone")
+    if zone is not None:
+        whole["zone"] = zone
     whole["owner"] = said.get("owner") or file.get("owner")
     whole["key"] = said.get("key") or f"{APPLIED}{said.get('name')}"
     return whole

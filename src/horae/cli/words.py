@@ -41,6 +41,8 @@ WHEN: Final = Words("When", "时间")
 NEXT: Final = Words("Next", "下次")
 DOES: Final = Words("Does", "操作")
 LATE: Final = Words("Late", "错过")
+DECLARED: Final = Words("Code", "声明")
+BY_FUNCTION: Final = Words("{fields} (declared by {name})", "{fields}(由 {name} 声明)")
 UNDO: Final = Words("Undo", "撤销")
 SEE: Final = Words("See", "查看")
 STATE: Final = Words("State", "状态")
@@ -161,6 +163,7 @@ SO_MANY: Final[dict[str, Words]] = {
     "failed": Words("{number} failed", "{number} 个已放弃"),
     "paused": Words("{number} paused", "{number} 个暂停"),
     "missed": Words("{number} missed in 24 h", "24 小时内错过 {number} 次"),
+    "no_listener": Words("{number} with no listener", "{number} 个没有监听者"),
 }
 TIMES_IN: Final = Words("times in {zone}", "时区 {zone}")
 MORE: Final = Words("more: {command}", "更多:{command}")

@@ -11,6 +11,9 @@ from ..model.event import Sequenced
 from ..model.principal import Principal
 from ..model.run import Run
 from ..model.task import Task
+from ..service.advisories import Advisory
+from ..service.edits import Edited, Edits
+from ..service.functions import Resolved
 from ..service.service import Service
 from ..service.wishes import Wish
 from . import session
@@ -45,6 +48,15 @@ class Workplace(Protocol):
 
     async def anybody(self) -> bool:
         """Whether somebody is there to run what is due."""
+
+    async def resolve(self, wish: Wish) -> Resolved:
+        """The wish as its function's declaration completes it, as far as this side has to know that."""
+
+    def advised(self, resolved: Resolved) -> Resolved:
+        """The same with the warnings of the task that was just made or changed."""
+
+    async def review(self, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+        """Warnings about a task that was just edited."""
 
     async def tried(self, wish: Wish) -> Facts:
         """The task that such a wish would make; nothing is written."""

@@ -11,7 +11,7 @@ from .bulk import RemoteBulk
 from .connection import Connection
 from .reading import understood
 from .runs import RemoteLedger, RemoteRuns
-from .standing import RemoteEvents, RemoteLanes, RemoteNodes, RemoteOverviews, RemoteSecrets
+from .standing import RemoteEvents, RemoteFunctions, RemoteLanes, RemoteNodes, RemoteOverviews, RemoteSecrets
 from .tasks import RemoteTasks
 from .webhooks import RemoteWebhooks
 
@@ -35,6 +35,7 @@ class RemoteService:
         self.overview = RemoteOverviews(connection)
         self.events = RemoteEvents(connection, clock)
         self.lanes = RemoteLanes(connection)
+        self.functions = RemoteFunctions(connection)
         self.nodes = RemoteNodes(connection)
         self.bulk = RemoteBulk(connection, clock)
         self.secrets = RemoteSecrets(connection)

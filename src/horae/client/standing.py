@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeVar
 
 from ..clock import Clock
+from ..errors import NotFound
 from ..model.event import Sequenced
 from ..model.lane import LaneUse
 from ..model.page import Page
@@ -46,6 +47,24 @@ class RemoteLanes:
         del who
         said = await self._connection.put(f"/v1/lanes/{segment(name)}", {"limit": limit})
         return await understood(self._connection, read_lane, said)
+
+
+class RemoteFunctions:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def zone(self, name: str) -> str | None:
+        """The zone that a function declares; None where it declares none, or is not known there."""
+        try:
+            said = await self._connection.get(f"/v1/functions/{segment(name)}")
+        except NotFound:
+            return None
+        return await understood(self._connection, _declared_zone, said)
+
+
+def _declared_zone(said: Any) -> str | None:
+    zone = said["defaults"]["zone"]
+    return None if zone is None else str(zone)
 
 
 class RemoteNodes:

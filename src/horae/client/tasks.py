@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import NotFound
@@ -16,6 +16,7 @@ from ..model.refusals import refuse
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.store import TaskFilter
+from ..service.advisories import Advisory, advisory_codes
 from ..service.edits import Edited, Edits, fire_changes
 from ..service.finding import Counted
 from ..service.wishes import Wish
@@ -33,6 +34,13 @@ _WHOLE: Final = ("include", "agenda")
 _TRIED: Final = ("dry_run", "true")
 
 
+class ServerReceipt(NamedTuple):
+    """What a server says beside a task: fields from the declaration of its function, and warnings about its target."""
+
+    declared: tuple[str, ...] = ()
+    warnings: tuple[Advisory, ...] = ()
+
+
 class RemoteTasks:
     """`zone` is where whoever asks lives: it counts where a wish names none."""
 
@@ -42,6 +50,8 @@ class RemoteTasks:
         self._zone = zone
         self._last: dict[str, Run] = {}
         self._digests: dict[str, str] = {}
+        self.receipt = ServerReceipt()
+        """Of the task that was made or changed last."""
 
     # --- made ----------------------------------------------------------------------------------------------------------
 
@@ -183,8 +193,22 @@ class RemoteTasks:
 
     def _seen(self, said: Any) -> Facts:
         facts = read_facts(said)
+        if "dry_run" in said:
+            self.receipt = _receipt(said)
         self._digests[facts.task.id] = said.get("agenda", {}).get("digest", "")
         return facts
+
+
+def _receipt(said: Any) -> ServerReceipt:
+    """Warnings about schedules are left out: whoever asks has read the schedule already. Their sentences are in the
+    language that was asked for."""
+    known = advisory_codes()
+    warnings = tuple(
+        Advisory(each["code"], {"en": each["message"], "zh": each["message"]})
+        for each in said.get("warnings", ())
+        if each["code"] in known
+    )
+    return ServerReceipt(tuple(said.get("declared", ())), warnings)
 
 
 def _one(task_id: str) -> str:

@@ -109,6 +109,10 @@ class Engine:
         return self.lease.node
 
     @property
+    def home(self) -> str:
+        return self._home
+
+    @property
     def clock_offset(self) -> timedelta:
         """By how much this machine's clock is corrected to the store's."""
         return self._clock.offset

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from ..choices import Language
 from ..model.change import Facts
+from ..model.delivery import reached_no_listener
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
@@ -124,6 +125,10 @@ def _from_rows(facts: Facts, rows: tuple[Run, ...]) -> Explanation:
         answer = _told(Verdict.SKIPPED, reason=run.reason or Reason.CANCELLED, runs=rows)
     else:
         answer = _ran(run, run.started, rows)
+        if reached_no_listener(facts.task.target.kind, run.result):
+            answer = answer._replace(
+                english=f"{answer.english} No listener received it.", chinese=f"{answer.chinese}没有监听者收到它。"
+            )
     for entry in facts.entries:
         if entry.kind is EntryKind.RETRY and (entry.planned, entry.origin) == (run.planned, run.origin):
             again = _when(facts, entry.due)

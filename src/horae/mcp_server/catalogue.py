@@ -110,6 +110,11 @@ TOOLS: Final[Mapping[str, Entry]] = {
         shape(
             task=TASK,
             change={"enum": ["new", "changed", "same"]},
+            declared={
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Fields that came from the declaration of the function.",
+            },
             dry_run=FLAG,
             **APPROVAL,
             **RECEIPT,

@@ -16,6 +16,7 @@ from ..schedule.lint import lint
 from ..schedule.preview import Fire, fires_in
 from ..schedule.text import read
 from ..schedule.warnings import ScheduleWarning
+from ..service.advisories import Advisory
 from ..service.gate import digest_of
 from ..wire.moments import local, utc
 from ..wire.review import review_of
@@ -138,9 +139,10 @@ def _needs_zone(text: str, now: datetime) -> bool:
     return fires[0] != fires[1]
 
 
-async def with_cautions(call: Call, receipt: Receipt, facts: Facts) -> Receipt:
-    """What keeps a task from running though its schedule is fine: a person's approval, or that no engine is there."""
-    found = list(receipt.warnings)
+async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: Sequence[Advisory] = ()) -> Receipt:
+    """What keeps a task from running though its schedule is fine: a person's approval, or that no engine is there;
+    and `advisories` about its target."""
+    found = [*((each.code, each.in_language(call.language)) for each in advisories), *receipt.warnings]
     if awaits_approval(facts):
         found.insert(0, ("awaiting_approval", WAITS_FOR_APPROVAL.told(call.language, id=facts.task.id)))
     elif facts.standing.state is not TaskState.ACTIVE:

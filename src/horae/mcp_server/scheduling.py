@@ -16,9 +16,10 @@ from ..schedule.compat import Note
 from ..schedule.describe import sentence
 from ..schedule.text import read
 from ..service.edits import Edited
+from ..service.functions import Resolved, function_of
 from ..service.wishes import Wish, read_when
 from ..wire.moments import local, utc
-from ..wire.tasks import definition_json, read_edits, read_task, task_json
+from ..wire.tasks import definition_json, read_edits, read_task, short_target, task_json
 from .arguments import needed
 from .asking import choices_of
 from .call import Call, Said, Told
@@ -39,13 +40,15 @@ class Made(NamedTuple):
 
 async def schedule_task(call: Call, said: Said) -> Told:
     """A task from two sentences; with a key, the one that has it is changed instead."""
-    wish, notes = _wished(call, said)
+    resolved, notes = await _wished(call, said)
+    wish = resolved.wish
     made = await _tried(call, wish) if said.get("dry_run") else await _made(call, wish)
-    receipt = await with_cautions(call, receipt_of(call, made.facts, notes), made.facts)
+    receipt = await with_cautions(call, receipt_of(call, made.facts, notes), made.facts, resolved.warnings)
     receipt = with_assumed_zone(call, said, receipt)
     data = {
         "task": _task(call, made),
         "change": made.change,
+        "declared": resolved.declared_in(made.facts.task.schedule),
         "dry_run": made.dry_run,
         **approval_of(call, made.facts),
         **receipt.values(call),
@@ -54,10 +57,10 @@ async def schedule_task(call: Call, said: Said) -> Told:
     return Told(data, receipt.told(call, _headline(made), name=brief(task.name), id=task.id))
 
 
-def _wished(call: Call, said: Said) -> tuple[Wish, tuple[Note, ...]]:
-    zone = zone_of(call, said)
-    when, notes = when_of(said, zone, call.who.owner)
+async def _wished(call: Call, said: Said) -> tuple[Resolved, tuple[Note, ...]]:
     work = work_of(said)
+    zone = zone_of(call, said) if "zone" in said else await _declared_zone(call, work) or zone_of(call, said)
+    when, notes = when_of(said, zone, call.who.owner)
     if when is None:
         raise refuse_task("missing_field", name="when")
     if not work.keys() - {"payload"}:
@@ -68,7 +71,19 @@ def _wished(call: Call, said: Said) -> tuple[Wish, tuple[Note, ...]]:
     if "if_late" in said:
         shape["policies"] = {"missed": said["if_late"]}
     must_have_zone(call, read_when(when, zone, call.clock.now()))
-    return read_task(shape), notes
+    resolved = await call.service.resolve(call.who, read_task(shape))
+    if "zone" not in said and zone is not None and zone != call.who.zone:
+        resolved = resolved._replace(declared=("zone", *resolved.declared))
+    return resolved, notes
+
+
+async def _declared_zone(call: Call, work: dict[str, Any]) -> str | None:
+    """The zone that the function declares, which counts before the owner's."""
+    if "function" not in work:
+        return None
+    name = function_of(short_target("function", work["function"]))
+    known = (await call.service.functions.load()).functions.get(name or "")
+    return None if known is None else known.registration.defaults.zone
 
 
 def must_have_zone(call: Call, schedule: Schedule) -> None:
@@ -122,12 +137,11 @@ async def update_task(call: Call, said: Said) -> Told:
     """Only what is said changes; what that does to the times ahead is told."""
     found = await call.service.tasks.named(call.who, id_of(said))
     shape, notes = _edits(call, said, found.task)
-    dry_run = bool(said.get("dry_run"))
-    done = await call.service.tasks.edit(
-        call.who, found.task.id, read_edits(shape), expected=said.get("version"), dry_run=dry_run
-    )
+    dry_run, edits = bool(said.get("dry_run")), read_edits(shape)
+    done = await call.service.tasks.edit(call.who, found.task.id, edits, expected=said.get("version"), dry_run=dry_run)
     facts = found._replace(task=done.after) if dry_run else await call.service.tasks.get(call.who, found.task.id)
-    receipt = await with_cautions(call, receipt_of(call, facts, notes), facts)
+    advisories = await call.service.review(call.who, done, edits)
+    receipt = await with_cautions(call, receipt_of(call, facts, notes), facts, advisories)
     changed = _changed(done)
     data = {
         "before": definition_json(done.before),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -64,13 +64,15 @@ class Closable(Protocol):
 class Tools(NamedTuple):
     """What a target is made with. `settings` are the operator's for its kind, read from files and environment.
 
-    `publish` tells those who listen in this process (a topic, and a JSON object); it returns at once.
+    `publish` tells those who listen in this process (a topic, and a JSON object); it returns at once, with their number.
+    `reach` says how many event streams, webhooks and terminals of all processes take an event, by owner, task and topic.
     """
 
     clock: Clock
     secrets: Secrets
     settings: Mapping[str, Any]
-    publish: Callable[[str, Mapping[str, Any]], None]
+    publish: Callable[[str, Mapping[str, Any]], int | None]
+    reach: Callable[[str, str, str], Awaitable[Mapping[str, int]]] | None = None
 
 
 class TargetKind(Protocol):

@@ -42,17 +42,21 @@ def make_service(
 
 
 async def open_targets(
-    service: Service, clock: Clock, kinds: Kinds, publish: Callable[[str, Mapping[str, Any]], None]
+    service: Service, clock: Clock, kinds: Kinds, publish: Callable[[str, Mapping[str, Any]], int | None]
 ) -> dict[str, Any]:
     """Every kind that works here, by name; for the others, the refusal that says why it does not."""
     key = await callback_key(service.store) if kinds.settings_of("http").get("callback_url") else None
+
+    async def reach(owner: str, task_id: str, topic: str) -> Mapping[str, int]:
+        found = await service.presence.reach(owner, task_id, topic)
+        return {"streams": found.streams, "webhooks": found.webhooks, "terminals": found.terminals}
 
     def open_one(name: str, kind: TargetKind) -> Any:
         settings = kinds.settings_of(name)
         if name == "http" and key is not None:
             # Whoever takes the answers knows the key of the deployment alone: a token made with another opens nothing.
             settings = {**settings, _CALLBACK_KEY: key}
-        return kind.open(Tools(clock, service.secrets, settings, publish))
+        return kind.open(Tools(clock, service.secrets, settings, publish, reach))
 
     return dict(usable(kinds, open_one))
 

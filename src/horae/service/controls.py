@@ -24,6 +24,7 @@ from .committing import Committing, Condition, Deed, changed_fields
 from .drafting import Drafting
 from .edits import Edited, Edits, Keep, fire_changes
 from .finding import Finding
+from .functions import Functions
 from .grants import SecretGrants
 from .id_prefix import resolve_run, resolve_task
 from .quotas import check_schedule
@@ -41,6 +42,7 @@ class Controls(Finding):
         told: Callable[[datetime | None], None],
         drafting: Drafting,
         commit: Committing,
+        functions: Functions,
     ) -> None:
         super().__init__(store)
         self._clock = clock
@@ -48,6 +50,7 @@ class Controls(Finding):
         self.drafting = drafting
         self._commit = commit
         self._grants = SecretGrants(store)
+        self._functions = functions
 
     def when(self, condition: Condition) -> Self:
         """The same for whoever wants a change only if the task is as they expect it: looked at within the write."""
@@ -62,6 +65,9 @@ class Controls(Finding):
         """Only what is said changes. `expected` is the version that whoever edits has seen; other ones are refused."""
         who.must(Scope.WRITE)
         await self._check_secrets_of_edit(who, task_id, edits)
+        if not isinstance(edits.target, Keep) or not isinstance(edits.payload, Keep):
+            before = (await self.get(who, task_id)).task
+            await self._functions.check_edits(before.target, before.payload, edits)
         now = self._clock.now()
         seen: list[Edited] = []
 

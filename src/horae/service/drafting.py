@@ -74,12 +74,20 @@ class Drafting:
 
     def planned(self, who: Principal, wish: Wish, task_id: str, now: datetime, paused: str | None = None) -> Change:
         """A new task."""
-        return self.planned_from(who, self.draft(who, wish, now, paused), task_id, now, paused)
+        draft = self.draft(who, wish, now, paused)
+        return self.planned_from(who, draft, task_id, now, paused, granted_lane=wish.granted_lane)
 
     def planned_from(
-        self, who: Principal, draft: Draft, task_id: str, now: datetime, paused: str | None = None
+        self,
+        who: Principal,
+        draft: Draft,
+        task_id: str,
+        now: datetime,
+        paused: str | None = None,
+        *,
+        granted_lane: str | None = None,
     ) -> Change:
-        lane = task_lane(who, draft.owner, draft.lane)
+        lane = task_lane(who, draft.owner, draft.lane, granted=granted_lane)
         change = plan(draft._replace(lane=lane, labels=task_labels(who, draft.labels)), task_id, now)
         if change.task is not None:
             check_task(who, change.task, None, now)
@@ -108,7 +116,7 @@ class Drafting:
             raise
         return changes
 
-    def declared(
+    def declared(  # noqa: PLR0913 - each by its name
         self,
         who: Principal,
         draft: Draft,
@@ -117,6 +125,7 @@ class Drafting:
         made: Callable[[], Change],
         *,
         is_new: bool = False,
+        granted_lane: str | None = None,
     ) -> Change:
         """What has this key already is edited into what is wanted now, if it is not that yet. `is_new`: a task that runs
         is wanted, so that a cancelled one is refused also where nothing would change."""
@@ -124,7 +133,8 @@ class Drafting:
             return made()
         before = found.task
         draft = draft._replace(
-            lane=task_lane(who, draft.owner, draft.lane, before), labels=task_labels(who, draft.labels, before)
+            lane=task_lane(who, draft.owner, draft.lane, before, granted_lane),
+            labels=task_labels(who, draft.labels, before),
         )
         wanted = drafted(draft, before.id, before.created)._replace(version=before.version)
         if found.standing.state is TaskState.CANCELLED and (is_new or wanted != before):
@@ -137,7 +147,7 @@ class Drafting:
         """Only what is said changes."""
         before = facts.task
         if not isinstance(edits.lane, Keep):
-            edits = edits._replace(lane=task_lane(who, before.owner, edits.lane, before))
+            edits = edits._replace(lane=task_lane(who, before.owner, edits.lane, before, edits.granted_lane))
         if not isinstance(edits.labels, Keep):
             edits = edits._replace(labels=task_labels(who, edits.labels, before))
         wanted = edited_task(before, edits, self.zone_of(who), now)

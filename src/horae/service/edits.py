@@ -39,6 +39,8 @@ class Edits(NamedTuple):
     lane: Kept[str | None] = KEEP
     labels: Kept[Mapping[str, str] | None] = KEEP
     options: Options = NO_OPTIONS
+    granted_lane: str | None = None
+    """The lane that the declaration of a function names, where `lane` is taken from there."""
 
 
 class FireChanges(NamedTuple):

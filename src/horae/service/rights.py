@@ -54,16 +54,21 @@ def lane_of(who: Principal, owner: str, name: str) -> str:
     return own_lanes(owner) + name
 
 
-def task_lane(who: Principal, owner: str, name: str | None, before: Task | None = None) -> str | None:
-    """Where a task is to sit; whoever repeats where it sits already changes nothing."""
+def task_lane(
+    who: Principal, owner: str, name: str | None, before: Task | None = None, granted: str | None = None
+) -> str | None:
+    """Where a task is to sit; whoever repeats where it sits already changes nothing.
+
+    `granted` is the lane of a function's declaration: owners use it as it is, an agent stays in its own.
+    """
     if before is not None and name == before.lane:
         return name
     if who.agent is not None:
         lane = agent_lane(who.owner, who.agent)
-        if name not in (None, lane):
+        if name not in (None, lane, granted):
             raise refuse_task("bad_choice", name="lane", value=name, allowed=lane)
         return lane
-    return None if name is None else lane_of(who, owner, name)
+    return name if name in (None, granted) else lane_of(who, owner, name)
 
 
 # --- keys --------------------------------------------------------------------------------------------------------

@@ -7,11 +7,12 @@ from datetime import datetime
 from functools import cached_property
 
 from ..clock import Clock
-from ..model.principal import MEMBER_QUOTAS, Quotas
+from ..model.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
 from ..model.task import Target
 from ..outgoing.addresses import Networks
 from ..ports.keeping import Keeping
 from .accounts import Accounts
+from .advisories import Advisory, advise
 from .agents import Agents
 from .approvals import Approvals
 from .audit import Audit
@@ -19,8 +20,10 @@ from .bulk import Bulk
 from .code import Code
 from .committing import Committing
 from .daily import Daily
+from .edits import Edited, Edits, Keep
 from .feed import Events
 from .fire_rights import FireRights
+from .functions import Functions, Resolved
 from .gate import STRICT, Gate
 from .key_budget import KeyBudget
 from .lanes import Lanes
@@ -30,6 +33,7 @@ from .operations import Operations
 from .outages import Outages
 from .overview import Overviews
 from .postman import Postman
+from .presence import Presence, topic_of
 from .quota_sweep import QuotaSweep
 from .rehearsal import unwritten
 from .runs import Runs
@@ -39,6 +43,7 @@ from .tasks import Tasks
 from .telling import Telling
 from .tokens import Tokens
 from .webhooks import Webhooks
+from .wishes import Wish
 
 
 class Service:
@@ -68,7 +73,9 @@ class Service:
         self.audit = Audit(store, clock)
         seats = Seats(store, clock, members)
         commit = Committing(store, seats, self.audit)
-        self.tasks = Tasks(store, clock, zone, told, check=check, commit=commit, gate=gate)
+        self.functions = Functions(store, clock)
+        self.presence = Presence(store, clock)
+        self.tasks = Tasks(store, clock, zone, told, check=check, commit=commit, gate=gate, functions=self.functions)
         self.runs = Runs(store, store, clock, told, commit, gate=gate)
         self.outages = Outages(store, store, clock)
         self.ledger = Ledger(store, clock, self.outages)
@@ -91,6 +98,28 @@ class Service:
         self.accounts.on_quotas = self.agents.on_quotas = self._quotas_changed
         self.telling = Telling(store)
         self.webhooks = Webhooks(store, Postman(secrets, clock, networks), self.audit, clock)
+
+    async def resolve(self, who: Principal, wish: Wish) -> Resolved:
+        """The wish as its function's declaration completes it, with warnings about what it leads to."""
+        who.must(Scope.WRITE)
+        resolved = await self.functions.resolve(wish)
+        heard = await self._heard(wish.owner or who.owner, "", wish.target)
+        return resolved if heard is None else resolved._replace(warnings=(*resolved.warnings, heard))
+
+    async def review(self, who: Principal, done: Edited, edits: Edits) -> tuple[Advisory, ...]:
+        """Warnings about a task that was edited."""
+        who.must(Scope.WRITE)
+        task = done.after
+        found = await self.functions.check_edits(task.target, task.payload, edits)
+        heard = None if isinstance(edits.target, Keep) else await self._heard(task.owner, task.id, task.target)
+        return found if heard is None else (*found, heard)
+
+    async def _heard(self, owner: str, task_id: str, target: Target) -> Advisory | None:
+        """A warning for an event that no listener would receive now."""
+        if target.kind != "event":
+            return None
+        reach = await self.presence.reach(owner, task_id, topic_of(target), fresh=True)
+        return None if reach.total else advise("no_listener")
 
     @cached_property
     def rehearsal(self) -> Service:

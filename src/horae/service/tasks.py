@@ -20,6 +20,7 @@ from .committing import Beside, Committing, Deed, nothing_beside
 from .controls import Controls
 from .drafting import Drafting
 from .finding import first_due
+from .functions import Functions
 from .gate import STRICT, Gate
 from .rights import own_key, refuse_agent, sees
 from .seats import Keeping, Seats
@@ -44,9 +45,11 @@ class Tasks(Controls):
         check: Callable[[Target, str], Target] = lambda target, _payload: target,
         commit: Committing | None = None,
         gate: Gate = STRICT,
+        functions: Functions | None = None,
     ) -> None:
         commit = commit or Committing(store, Seats(store, clock), Audit(store, clock))
-        super().__init__(store, clock, told, Drafting(clock, zone, check, entropy, gate), commit)
+        functions = functions or Functions(store, clock)
+        super().__init__(store, clock, told, Drafting(clock, zone, check, entropy, gate), commit, functions)
 
     async def create(
         self,
@@ -66,6 +69,7 @@ class Tasks(Controls):
         if wish.key is not None and using is None:
             return await self.declare(who, wish, paused=paused, beside=beside, is_new=True)
         who.must(Scope.WRITE)
+        wish = (await self._functions.resolve(wish)).wish
         now = self._clock.now()
         change = self.drafting.planned(who, wish, self.drafting.new_id(now), now, paused)
         await self._check_secrets([change])
@@ -82,6 +86,7 @@ class Tasks(Controls):
         who.must(Scope.WRITE)
         if isinstance(wishes, Sized):
             await self._commit.check_room(who, len(wishes))
+            wishes = [(await self._functions.resolve(each)).wish for each in wishes]
         changes = await self.drafting.planned_many(who, wishes)
         await self._check_secrets(changes)
         made: list[_T] = []
@@ -124,21 +129,19 @@ class Tasks(Controls):
         if wish.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
         wish, key = await self._with_own_key(who, wish, wish.key)
-        now = self._clock.now()
+        wish = (await self._functions.resolve(wish)).wish
+        now, granted_lane = self._clock.now(), wish.granted_lane
         draft = self.drafting.draft(who, wish, now, paused)
         await self._grants.check(draft.owner, who.agent, draft.target, draft.payload)
         task_id = self.drafting.new_id(now)
 
         def made() -> Change:
-            return self.drafting.planned_from(who, draft, task_id, now, paused)
+            return self.drafting.planned_from(who, draft, task_id, now, paused, granted_lane=granted_lane)
 
-        facts = await self._commit.upsert(
-            who,
-            draft.owner,
-            key,
-            lambda found: self.drafting.declared(who, draft, found, now, made, is_new=is_new),
-            beside,
-        )
+        def decide(found: Facts | None) -> Change:
+            return self.drafting.declared(who, draft, found, now, made, is_new=is_new, granted_lane=granted_lane)
+
+        facts = await self._commit.upsert(who, draft.owner, key, decide, beside)
         self._told(first_due(facts))
         return facts.task
 
@@ -148,16 +151,19 @@ class Tasks(Controls):
         if wish.key is None:
             raise refuse("bad_text", name="key", value=None, most=200)
         wish, key = await self._with_own_key(who, wish, wish.key)
-        now = self._clock.now()
+        wish = (await self._functions.resolve(wish)).wish
+        now, granted_lane = self._clock.now(), wish.granted_lane
         draft = self.drafting.draft(who, wish, now, paused)
         await self._grants.check(draft.owner, who.agent, draft.target, draft.payload)
         found = await self._book.find(draft.owner, key)
         if found is not None and not sees(who, found.task):
             raise refuse("key_taken", key=key)
         task_id = self.drafting.new_id(now)
-        change = self.drafting.declared(
-            who, draft, found, now, lambda: self.drafting.planned_from(who, draft, task_id, now)
-        )
+
+        def made() -> Change:
+            return self.drafting.planned_from(who, draft, task_id, now, granted_lane=granted_lane)
+
+        change = self.drafting.declared(who, draft, found, now, made, granted_lane=granted_lane)
         after = change.task or (None if found is None else found.task)
         if after is None:
             raise refuse("no_such_task", id=key)

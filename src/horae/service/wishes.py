@@ -92,12 +92,22 @@ class Options(NamedTuple):
         """What was chosen here, and where nothing was, the usual."""
         if usual is NO_OPTIONS:
             return self
-        merged = Options._make(mine if mine is not None else other for mine, other in zip(self, usual, strict=True))
-        # `retries` is short for a part of `retry`, so a whole one that was chosen here leaves nothing of a usual number.
-        return merged if self.retry is None else merged._replace(retries=self.retries)
+        merged = Options._make(_merged(mine, other) for mine, other in zip(self, usual, strict=True))
+        # `retries` is short for a part of `retry`, so one that chooses the attempts leaves nothing of a usual number.
+        leaves_attempts = self.retry is None or (isinstance(self.retry, RetryWish) and self.retry.attempts is None)
+        return merged if leaves_attempts else merged._replace(retries=self.retries)
 
 
 NO_OPTIONS: Final = Options()
+
+
+def _merged(mine: Any, other: Any) -> Any:
+    """Of two that choose parts, the first one's choice part by part; otherwise the first that is there."""
+    if mine is None:
+        return other
+    if isinstance(mine, MissedWish | RetryWish) and type(mine) is type(other):
+        return type(mine)._make(_or(part, base) for part, base in zip(mine, other, strict=True))
+    return mine
 
 
 class Wish(NamedTuple):
@@ -113,6 +123,12 @@ class Wish(NamedTuple):
     lane: str | None = None
     labels: Mapping[str, str] | None = None
     options: Options = NO_OPTIONS
+    cleared: frozenset[str] = frozenset()
+    """Fields that the caller set to null: the declaration of a function does not fill them."""
+    granted_lane: str | None = None
+    """The lane that the declaration of its function names: a lane of the deployment, which every owner may then use."""
+    resolved: bool = False
+    """The declaration of its function has been applied, and its arguments have been checked."""
 
 
 def wish_of(task: Task) -> Wish:
@@ -128,6 +144,7 @@ def wish_of(task: Task) -> Wish:
         task.lane,
         dict(task.labels),
         explicit(task.policies),
+        resolved=True,
     )
 
 
@@ -249,11 +266,13 @@ def read_missed(value: str | Missed | MissedWish, usual: Missed) -> Missed:
     """`latest`, `skip`, or with a bound: `latest within 1h`; what is not said stays as is usual."""
     if isinstance(value, Missed):
         return value
-    if isinstance(value, MissedWish):
-        return value.onto(usual)
-    mode, _, within = str(value).partition(" within ")
+    return (value if isinstance(value, MissedWish) else read_missed_parts(str(value))).onto(usual)
+
+
+def read_missed_parts(text: str) -> MissedWish:
+    mode, _, within = text.partition(" within ")
     named: MissedMode = mode.strip()  # type: ignore[assignment]  # the value itself refuses what it does not know
-    return Missed(named, read_duration("within", within.strip()) if within else usual.within, usual.limit)
+    return MissedWish(named, read_duration("within", within.strip()) if within else None)
 
 
 def _retry(options: Options, usual: Retry) -> Retry | None:

@@ -151,7 +151,16 @@ ANSWERS: Final[dict[str, Schema]] = {
     "Lines": _all_of(items=_list_of("Line"), next_after={"type": ["integer", "null"]}),
     "MadeMany": _all_of(
         created=_WHOLE,
-        items={"type": "array", "items": _all_of(id=_TEXT, name=_TEXT, next=_MAYBE_INSTANT)},
+        items={
+            "type": "array",
+            "items": _all_of(
+                id=_TEXT,
+                name=_TEXT,
+                next=_MAYBE_INSTANT,
+                declared={"type": "array", "items": _TEXT},
+                warnings=_list_of("Warning"),
+            ),
+        },
         dry_run=_YES_NO,
     ),
     "Backfill": _all_of(task=_ref("Task"), count=_WHOLE, dry_run=_YES_NO),
@@ -181,6 +190,31 @@ ANSWERS: Final[dict[str, Schema]] = {
         next_cursor={"type": "null"},
     ),
     "DrainedNodes": _all_of(items={"type": "array", "items": _NODE}),
+    "Function": _all_of(
+        name=_TEXT,
+        arguments={
+            "type": "array",
+            "items": _all_of(
+                name=_TEXT,
+                required=_YES_NO,
+                wanted={**_TEXT, "description": "Its type, in words."},
+                accepts={
+                    "type": ["array", "null"],
+                    "items": _TEXT,
+                    "description": "The JSON types that can fit; null where that is not known.",
+                },
+            ),
+        },
+        takes_more={**_YES_NO, "description": "Arguments of other names are accepted too."},
+        defaults={
+            **_all_of(zone=_MAYBE, lane=_MAYBE, labels={"type": ["object", "null"]}, policies=_OBJECT),
+            "description": "What its decorator declares: a task starts from it.",
+        },
+        registered=_INSTANT,
+        nodes={**_WHOLE, "description": "How many running nodes have it."},
+        uniform={**_YES_NO, "description": "Those nodes declare the same as the newest registration."},
+    ),
+    "FunctionList": _all_of(items=_list_of("Function"), next_cursor={"type": "null"}),
     "LaneList": _all_of(items=_list_of("Lane"), next_cursor={"type": "null"}),
     "Owner": _all_of(
         name=_TEXT,

@@ -30,6 +30,10 @@ _FIXED: Final = {
     "bad_labels": "/labels",
     "bad_payload": "/payload",
     "payload_too_large": "/payload",
+    "bad_arguments": "/payload",
+    "unknown_argument": "/payload",
+    "missing_argument": "/payload",
+    "arguments_not_object": "/payload",
     "unknown_target": "/target/kind",
     "two_targets": "/target",
 }

@@ -12,6 +12,7 @@ from ..schedule import to_json
 from ..schedule.describe import sentence
 from ..schedule.preview import Fire
 from ..schedule.warnings import ScheduleWarning
+from ..service.advisories import Advisory
 from ..service.assumed_zone import AssumedZone
 from ..service.previews import Preview, Question
 from .fields import check_fields, text_or_none
@@ -48,7 +49,7 @@ def _wall(at: datetime) -> str:
     return at.isoformat(timespec="microseconds" if at.microsecond % 1000 else "milliseconds")
 
 
-def warnings_json(warnings: Sequence[ScheduleWarning], language: Language) -> list[dict[str, str]]:
+def warnings_json(warnings: Sequence[ScheduleWarning | Advisory], language: Language) -> list[dict[str, str]]:
     return [{"code": each.code, "message": each.in_language(language)} for each in warnings]
 
 

@@ -15,6 +15,7 @@ from ..schedule import Cron, Past, Schedule, iterate
 from ..schedule import next as next_fire
 from ..schedule.preview import fires_in
 from ..schedule.warnings import ScheduleWarning
+from ..service.advisories import Advisory
 from ..service.edits import Edited
 from .moments import local, utc
 from .previews import fires_json, warnings_json
@@ -28,21 +29,30 @@ _NOT_SAID: Final = ("anchored",)
 def receipt_json(
     facts: Facts,
     now: datetime,
-    warnings: Sequence[ScheduleWarning] = (),
+    warnings: Sequence[ScheduleWarning | Advisory] = (),
     language: Language = "en",
     *,
     dry_run: bool = False,
+    declared: Sequence[str] = (),
 ) -> dict[str, Any]:
-    return task_json(facts, language) | receipt_more(facts, now, warnings, language, dry_run=dry_run)
+    more = receipt_more(facts, now, warnings, language, dry_run=dry_run, declared=declared)
+    return task_json(facts, language) | more
 
 
 def receipt_more(
-    facts: Facts, now: datetime, warnings: Sequence[ScheduleWarning], language: Language, *, dry_run: bool
+    facts: Facts,
+    now: datetime,
+    warnings: Sequence[ScheduleWarning | Advisory],
+    language: Language,
+    *,
+    dry_run: bool,
+    declared: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What a receipt says beside the task itself."""
+    """What a receipt says beside the task itself; `declared` are fields from the declaration of its function."""
     return {
         "next_runs": _next_runs(facts, now),
         "warnings": warnings_json([each for each in warnings if each.code not in _NOT_SAID], language),
+        "declared": list(declared),
         "dry_run": dry_run,
     }
 

@@ -63,6 +63,11 @@ def _receipt(task: Schema) -> Schema:
     more: dict[str, Schema] = {
         "next_runs": {"type": "array", "items": {"$ref": "#/components/schemas/FireTime"}},
         "warnings": {"type": "array", "items": {"$ref": "#/components/schemas/Warning"}},
+        "declared": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Fields that came from the declaration of the task's function.",
+        },
         "dry_run": {"type": "boolean"},
     }
     edited: dict[str, Schema] = {

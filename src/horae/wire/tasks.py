@@ -189,6 +189,7 @@ def read_task(value: object, *, exported: bool = False) -> Wish:
         lane=text_or_none("lane", said.get("lane")),
         labels=_labels(said),
         options=NO_OPTIONS if said.get("policies") is None else read_policies(said["policies"]),
+        cleared=frozenset(name for name in ("lane", "zone", "labels") if name in said and said[name] is None),
     )
 
 

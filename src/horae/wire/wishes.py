@@ -33,7 +33,9 @@ def wish_json(wish: Wish, zone: str | None = None) -> dict[str, Any]:
         "policies": options_json(wish.options) or None,
     }
     # A payload of null is one all the same.
-    return {name: value for name, value in said.items() if value is not None or name == "payload"}
+    return {
+        name: value for name, value in said.items() if value is not None or name == "payload" or name in wish.cleared
+    }
 
 
 def edits_json(edits: Edits) -> dict[str, Any]:

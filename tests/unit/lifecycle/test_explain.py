@@ -11,7 +11,7 @@ from horae.lifecycle.explain import _SENTENCES, Explanation, Verdict, explain
 from horae.model.outcome import Cancelled, Succeeded, Waiting
 from horae.model.policy import Missed, Retry
 from horae.model.reason import Reason, sentence
-from horae.model.task import PauseCause
+from horae.model.task import PauseCause, Target
 from horae.schedule import Every, Once
 
 from .world import HOUR, MINUTE, SECOND, World, hour
@@ -312,3 +312,12 @@ def test_pause_that_nobody_asked_for_says_how_it_came_about(cause: PauseCause, r
     assert (found.verdict, found.reason) == (Verdict.PAUSED, reason)
     assert sentence(reason) in found.english
     assert sentence(reason, "zh") in found.chinese
+
+
+def test_event_that_no_listener_received_is_told() -> None:
+    world = World().claim_at(hour(13))
+    world.settle(Succeeded('{"delivered": 0, "to": {}}'))
+    facts = world.facts._replace(task=world.facts.task._replace(target=Target("event", "{}")))
+    answer = explain(facts, tuple(world.runs.values()), hour(13), world.now)
+    assert answer.english.endswith("No listener received it.")
+    assert answer.chinese.endswith("没有监听者收到它。")

@@ -28,6 +28,7 @@ from horae.service.daily import Daily
 from horae.service.edits import Edits
 from horae.service.feed import Events
 from horae.service.fire_rights import FireRights
+from horae.service.functions import Functions
 from horae.service.key_budget import KeyBudget
 from horae.service.lanes import Lanes
 from horae.service.ledger import Ledger
@@ -36,6 +37,7 @@ from horae.service.operations import Operations, Order
 from horae.service.outages import Outages
 from horae.service.overview import Overviews
 from horae.service.owner_sequence import Gap
+from horae.service.presence import Audience, Presence
 from horae.service.quota_sweep import QuotaSweep
 from horae.service.runs import Runs
 from horae.service.secrets import SecretBox
@@ -45,6 +47,7 @@ from horae.service.tokens import Tokens
 from horae.service.webhooks import Webhooks
 from horae.service.wishes import Wish
 from horae.testing.factories import HOUR, NOON, a_node
+from tests.app.declared_functions import register_in
 
 from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, played
 
@@ -59,7 +62,9 @@ SERVICES: Final = (
     Bulk,
     Operations,
     Code,
+    Functions,
     Outages,
+    Presence,
     SecretBox,
     Lanes,
     Nodes,
@@ -254,6 +259,16 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Events, "last"): "test_event_numbers_say_nothing_about_other_owners",
     (Events, "gap"): "test_event_numbers_say_nothing_about_other_owners",
     (KeyBudget, "take"): "test_a_budget_of_keys_is_each_owners_own",
+    (Presence, "announcer"): "test_listeners_are_counted_for_their_owner_alone",
+    (Presence, "announced"): "test_listeners_are_counted_for_their_owner_alone",
+    (Presence, "reach"): "test_listeners_are_counted_for_their_owner_alone",
+    (Functions, "register"): "test_functions_belong_to_the_deployment",
+    (Functions, "announce"): "test_functions_belong_to_the_deployment",
+    (Functions, "withdraw"): "test_functions_belong_to_the_deployment",
+    (Functions, "all"): "test_functions_belong_to_the_deployment",
+    (Functions, "load"): "test_functions_belong_to_the_deployment",
+    (Functions, "resolve"): "test_functions_belong_to_the_deployment",
+    (Functions, "check_edits"): "test_functions_belong_to_the_deployment",
 }
 """What no row of the tables above fits; the test that looks at it."""
 
@@ -575,6 +590,44 @@ async def _budgets(house: House) -> None:
 
 def test_a_budget_of_keys_is_each_owners_own() -> None:
     played(_budgets)
+
+
+def test_listeners_are_counted_for_their_owner_alone() -> None:
+    asyncio.run(_counted_listeners())
+
+
+async def _counted_listeners() -> None:
+    house = House()
+    await of_ada(house)
+    presence = house.service.presence
+    assert (await presence.reach("ada", "tsk_1", "task.triggered", fresh=True)).webhooks == 1
+    assert (await presence.reach("bob", "tsk_1", "task.triggered", fresh=True)).total == 0
+    announcer = presence.announcer()
+    await announcer.join(Audience("stream", "ada"))
+    async with presence.announced(Audience("terminal", "ada")):
+        assert (await presence.reach("ada", "tsk_1", "task.triggered", fresh=True)).total == 3
+        assert (await presence.reach("bob", "tsk_1", "task.triggered", fresh=True)).total == 0
+    await announcer.close()
+
+
+def test_functions_belong_to_the_deployment() -> None:
+    asyncio.run(_registered_functions())
+
+
+async def _registered_functions() -> None:
+    house = House()
+    await of_ada(house)
+    await register_in(house.service)
+    functions = house.service.functions
+    for who in (ADA, BOB):
+        assert [each.registration.name for each in await functions.all(who)] == ["mail", "report"]
+        with pytest.raises(Refusal) as refused:
+            await functions.register(who, [])
+        assert refused.value.code == "not_allowed"
+    await functions.announce("nod_1", "home", [])
+    await functions.withdraw("nod_1")
+    for word in ("ada", "roses", "secret words"):
+        assert word not in repr(await functions.load(fresh=True))
 
 
 def test_what_is_the_operators_tells_nothing_of_owners() -> None:

@@ -21,6 +21,7 @@ from horae.service.bulk import Bulk
 from horae.service.code import Code
 from horae.service.edits import Edits
 from horae.service.feed import Events
+from horae.service.functions import Functions
 from horae.service.lanes import Lanes
 from horae.service.ledger import Ledger
 from horae.service.nodes import Nodes
@@ -174,6 +175,10 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
     (Events, "gap"): Call(Scope.READ, lambda house, who, _: house.service.events.gap(who, 0), owned=False),
     (Bulk, "each"): Call(Scope.READ, lambda house, who, _: _each(house, who), owned=False),
     (Operations, "page"): Call(Scope.READ, lambda house, who, _: house.service.operations.page(who), owned=False),
+    (Functions, "register"): Call(
+        Scope.ADMIN, lambda house, who, _: house.service.functions.register(who, []), owned=False
+    ),
+    (Functions, "all"): Call(Scope.READ, lambda house, who, _: house.service.functions.all(who), owned=False),
     (Code, "started"): Call(Scope.WRITE, lambda house, who, _: house.service.code.started(who, {}), owned=False),
     (Code, "found_again"): Call(
         Scope.WRITE, lambda house, who, _: house.service.code.found_again(who, "x"), owned=False
@@ -223,6 +228,14 @@ UNASKED: Final = frozenset(
         "seal",
         "close",
         "when",
+        "announce",
+        "withdraw",
+        "load",
+        "resolve",
+        "check_edits",
+        "announcer",
+        "announced",
+        "reach",
     }
 )
 """They take no principal: who calls them runs a node, holds the key, or comes with a proof of another kind."""

@@ -28,8 +28,8 @@ class Place(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def bring(self, event_id: str, body: bytes) -> Failed | None:
-        """None when it has arrived."""
+    async def bring(self, event_id: str, body: bytes) -> Failed | int:
+        """How many received it, as far as the place says."""
 
     async def close(self) -> None: ...
 
@@ -46,15 +46,14 @@ class RedisChannel:
         self._masks = Masks(filter(None, [urlsplit(place.url).password]))
         self._client: Redis | None = None
 
-    async def bring(self, event_id: str, body: bytes) -> Failed | None:  # noqa: ARG002 - the body names it
+    async def bring(self, event_id: str, body: bytes) -> Failed | int:  # noqa: ARG002 - the body names it
         from redis.exceptions import RedisError  # noqa: PLC0415 - an optional library, loaded when something is sent
 
         try:
-            await self._opened().publish(self._place.channel, body)
+            return int(await self._opened().publish(self._place.channel, body))
         except (RedisError, OSError, ValueError) as error:
             text = self._masks.hide(f"Redis could not be told: {error}")
             return Failed(shortened(text, ERROR_CHARACTERS))
-        return None
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -84,7 +83,7 @@ class WebhookPost:
         if webhook.secret is not None:  # one that cannot sign is refused now, not when something is due
             signed([webhook.secret], "", clock.now(), b"")
 
-    async def bring(self, event_id: str, body: bytes) -> Failed | None:
+    async def bring(self, event_id: str, body: bytes) -> Failed | int:
         secret, url = self._webhook.secret, self._webhook.url
         signatures = () if secret is None else signed([secret], event_id, self._clock.now(), body)
         headers = (("Content-Type", "application/json"), ("Idempotency-Key", event_id), *signatures)
@@ -92,7 +91,7 @@ class WebhookPost:
         if isinstance(reply, Unreachable):
             return Failed(reply.message, permanent=reply.permanent)
         if 200 <= reply.status < 300:
-            return None
+            return 1
         lasting = 300 <= reply.status < 500 and reply.status not in _TRY_AGAIN
         return Failed(f"the webhook {url.place} answered {reply.status}", permanent=lasting)
 

@@ -21,6 +21,7 @@ class EventTarget:
     def __init__(self, tools: Tools) -> None:
         self._clock = tools.clock
         self._publish = tools.publish
+        self._reach = tools.reach
         self._places = _places(read_settings(tools.settings), tools)
 
     async def execute(self, invocation: Invocation) -> Outcome:
@@ -34,22 +35,22 @@ class EventTarget:
             return Failed(shortened(f"its spec cannot be read: {error}", ERROR_CHARACTERS), permanent=True)
         if spec["say"] is not None:
             invocation.log(spec["say"])
-        self._publish(spec["topic"], body)
-        return await self._brought(spec["topic"], body["eventId"], written, invocation)
+        delivered = {"process": self._publish(spec["topic"], body) or 0}
+        if self._reach is not None:
+            task = invocation.task
+            delivered |= await self._reach(task.owner, task.id, spec["topic"])
+        for place in self._places:
+            reached = await place.bring(body["eventId"], written)
+            if isinstance(reached, Failed):
+                return reached
+            invocation.heartbeat()
+            delivered[place.name] = reached
+        to = {name: number for name, number in delivered.items() if number}
+        return Succeeded(json.dumps({"delivered": sum(to.values()), "to": to}), tells=spec["topic"])
 
     async def aclose(self) -> None:
         for place in self._places:
             await place.close()
-
-    async def _brought(self, topic: str, event_id: str, written: bytes, invocation: Invocation) -> Outcome:
-        delivered = ["process"]
-        for place in self._places:
-            problem = await place.bring(event_id, written)
-            if problem is not None:
-                return problem
-            invocation.heartbeat()
-            delivered.append(place.name)
-        return Succeeded(json.dumps({"delivered": delivered}), tells=topic)
 
 
 def _places(settings: EventSettings, tools: Tools) -> tuple[Place, ...]:

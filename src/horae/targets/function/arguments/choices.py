@@ -27,7 +27,12 @@ def union(parts: tuple[Any, ...], build: Build) -> Converter:
                 inner = mismatch if mismatch.path else inner
         raise inner or Mismatch(wanted, value)
 
-    return Converter(wanted, read)
+    return Converter(wanted, read, _united(members))
+
+
+def _united(members: list[Converter]) -> frozenset[str] | None:
+    known = [member.accepts for member in members if member.accepts is not None]
+    return frozenset().union(*known) if len(known) == len(members) else None
 
 
 def literal(values: tuple[Any, ...]) -> Converter:

@@ -20,6 +20,8 @@ _SERIES: Final[dict[Any, Callable[[Iterable[Any]], Any]]] = {
     abc.Set: frozenset,
     abc.MutableSet: set,
 }
+_ARRAY: Final = frozenset({"array"})
+_OBJECT: Final = frozenset({"object"})
 _MAPPINGS: Final = frozenset({dict, abc.Mapping, abc.MutableMapping})
 
 
@@ -47,7 +49,7 @@ def _series(wanted: str, gather: Callable[[Iterable[Any]], Any], item: Converter
         except TypeError:  # a set of what cannot be hashed
             raise Mismatch(wanted, value) from None
 
-    return Converter(wanted, read)
+    return Converter(wanted, read, _ARRAY)
 
 
 def _read_each(values: list[Any], item: Converter) -> list[Any]:
@@ -66,7 +68,7 @@ def _fixed(wanted: str, items: list[Converter]) -> Converter:
             raise Mismatch(wanted, value)
         return tuple(_read_each([each], item)[0] for each, item in zip(value, items, strict=True))
 
-    return Converter(wanted, read)
+    return Converter(wanted, read, _ARRAY)
 
 
 def _mapping(wanted: str, key: Converter, item: Converter) -> Converter:
@@ -81,7 +83,7 @@ def _mapping(wanted: str, key: Converter, item: Converter) -> Converter:
                 raise mismatch.inside(f"[{name!r}]") from None
         return found
 
-    return Converter(wanted, read)
+    return Converter(wanted, read, _OBJECT)
 
 
 def _read_key(key: Converter, name: str) -> Any:

@@ -11,6 +11,8 @@ class Converter(NamedTuple):
 
     wanted: str
     read: Callable[[Any], Any]
+    accepts: frozenset[str] | None = None
+    """JSON types outside of which no value can fit; None where that is not known."""
 
 
 Build: TypeAlias = Callable[[Any], Converter]

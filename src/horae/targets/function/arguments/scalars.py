@@ -11,15 +11,18 @@ from uuid import UUID
 
 from .converter import Converter, Mismatch
 
+_TEXT: Final = frozenset({"string"})
+_NUMBER: Final = frozenset({"integer", "number"})
 
-def _exactly(kind: type, wanted: str) -> Converter:
+
+def _exactly(kind: type, wanted: str, accepts: str) -> Converter:
     def read(value: Any) -> Any:
         # A boolean is an int to Python and never to JSON, so classes are compared and not instances.
         if value.__class__ is not kind:
             raise Mismatch(wanted, value)
         return value
 
-    return Converter(wanted, read)
+    return Converter(wanted, read, frozenset({accepts}))
 
 
 def _float(value: Any) -> float:
@@ -65,13 +68,13 @@ def _from_text(parse: Callable[[str], Any], wanted: str) -> Converter:
         except (ValueError, InvalidOperation):
             raise Mismatch(wanted, value) from None
 
-    return Converter(wanted, read)
+    return Converter(wanted, read, _TEXT)
 
 
 ANYTHING: Final = Converter("anything", lambda value: value)
-INTEGER: Final = _exactly(int, "int")
-FLOAT: Final = Converter("float", _float)
-NOTHING: Final = _exactly(type(None), "null")
+INTEGER: Final = _exactly(int, "int", "integer")
+FLOAT: Final = Converter("float", _float, _NUMBER)
+NOTHING: Final = _exactly(type(None), "null", "null")
 
 SCALARS: Final[dict[Any, Converter]] = {
     Any: ANYTHING,
@@ -81,12 +84,12 @@ SCALARS: Final[dict[Any, Converter]] = {
     type(None): NOTHING,
     int: INTEGER,
     float: FLOAT,
-    str: _exactly(str, "str"),
-    bool: _exactly(bool, "bool"),
-    datetime: Converter(_INSTANT, _datetime),
+    str: _exactly(str, "str", "string"),
+    bool: _exactly(bool, "bool", "boolean"),
+    datetime: Converter(_INSTANT, _datetime, _TEXT),
     date: _from_text(date.fromisoformat, "a date such as '2026-03-01'"),
     time: _from_text(time.fromisoformat, "a time of day such as '09:30'"),
-    timedelta: Converter(_DURATION, _timedelta),
+    timedelta: Converter(_DURATION, _timedelta, _TEXT | _NUMBER),
     UUID: _from_text(UUID, "a UUID"),
     Decimal: _from_text(Decimal, "a decimal number as text"),
 }

@@ -77,7 +77,7 @@ def _object(
             raise Mismatch(f"{kind.__name__} ({error})", value) from None
 
     build, known = making
-    converter = known[kind] = Converter(kind.__name__, read)
+    converter = known[kind] = Converter(kind.__name__, read, frozenset({"object"}))
     try:
         parts.update(look(kind, build))
     except NameError as error:  # an annotation that nothing outside its own function can understand

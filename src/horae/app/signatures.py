@@ -1,0 +1,14 @@
+"""The signature of a function as other processes keep it: names, types in words, and the JSON types that can fit."""
+
+from __future__ import annotations
+
+from ..service.function_records import Argument, Signature
+from ..targets.function.arguments.binding import Binding
+
+
+def signature_of(binding: Binding) -> Signature:
+    arguments = tuple(
+        Argument(name, part.required, part.converter.wanted, part.converter.accepts)
+        for name, part in binding.parts.items()
+    )
+    return Signature(arguments, binding.rest is not None)

@@ -1,0 +1,56 @@
+"""Warnings about a task that is accepted: a code, and a sentence in English and Chinese."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..choices import Language
+
+_CATALOGUE: Final[dict[str, tuple[str, str]]] = {
+    "function_unknown": (
+        "No node has registered a function '{name}'. The task waits until a node has it.",
+        "没有节点注册过函数“{name}”。任务会一直等待,直到有节点提供它。",
+    ),
+    "function_unknown_near": (
+        "No node has registered a function '{name}'. Did you mean '{near}'? The task waits until a node has it.",
+        "没有节点注册过函数“{name}”。是不是“{near}”?任务会一直等待,直到有节点提供它。",
+    ),
+    "function_not_running": (
+        "No running node has the function '{name}'. The task waits until one starts.",
+        "没有正在运行的节点提供函数“{name}”。任务会等到这样的节点启动。",
+    ),
+    "no_listener": (
+        "No listener is there to receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
+        "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",
+    ),
+    "arguments_unsure": (
+        "The arguments do not fit the newest '{name}' ({problem}), but running nodes have different versions of it.",
+        "参数与最新的“{name}”不符({problem}),但正在运行的节点有不同的版本。",
+    ),
+}
+_CODES: Final = {"function_unknown_near": "function_unknown"}
+"""Sentences that share a code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advisory:
+    code: str
+    sentences: dict[Language, str]
+
+    def in_language(self, language: Language) -> str:
+        return self.sentences[language]
+
+
+def advise(sentence: str, **facts: object) -> Advisory:
+    return advise_each(sentence, facts, facts)
+
+
+def advise_each(sentence: str, english: dict[str, object], chinese: dict[str, object]) -> Advisory:
+    """For facts that are words themselves."""
+    en, zh = _CATALOGUE[sentence]
+    return Advisory(_CODES.get(sentence, sentence), {"en": en.format_map(english), "zh": zh.format_map(chinese)})
+
+
+def advisory_codes() -> frozenset[str]:
+    return frozenset(_CODES.get(name, name) for name in _CATALOGUE)

@@ -1,0 +1,21 @@
+"""Registered functions as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..service.function_records import defaults_json, signature_json
+from ..service.functions import KnownFunction
+from .moments import utc
+
+
+def function_json(known: KnownFunction) -> dict[str, Any]:
+    registration = known.registration
+    return {
+        "name": registration.name,
+        **signature_json(registration.signature),
+        "defaults": defaults_json(registration.defaults),
+        "registered": utc(registration.registered),
+        "nodes": known.nodes,
+        "uniform": known.same_signature and known.same_defaults,
+    }

@@ -1,0 +1,127 @@
+"""`/v1/tasks` with a function: the task starts from its declaration, and arguments and names are checked against it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.api.served import served
+from tests.app.declared_functions import register_in
+
+MAIL: dict[str, Any] = {"name": "letters", "when": "every day at 09:00", "function": "mail", "payload": {"user": 7}}
+
+
+async def _made(body: Any, who: str, path: str = "/v1/tasks", method: str = "POST") -> Any:
+    async with served() as api:
+        await register_in(api.service)
+        return (await api.ask(method, path, body, who=who)).json
+
+
+@pytest.mark.parametrize("who", ["admin", "ada"])
+@pytest.mark.parametrize(("method", "path"), [("POST", "/v1/tasks"), ("PUT", "/v1/tasks/by-key/k")])
+def test_task_starts_from_the_declaration(who: str, method: str, path: str) -> None:
+    made = asyncio.run(_made(MAIL, who, path, method))
+    assert (made["lane"], made["zone"], made["labels"]) == ("mailer", "Asia/Tokyo", {"team": "ops"})
+    assert made["policies"]["retry"]["attempts"] == 1
+    assert made["policies"]["guarantee"] == "at_most_once"
+    assert {"lane", "zone", "labels", "policies.retry", "policies.timeout"} <= set(made["declared"])
+    assert [each["code"] for each in made["warnings"]] == ["function_not_running"]
+
+
+def test_field_of_the_body_wins_over_the_declaration() -> None:
+    said = {"zone": "UTC", "lane": None, "labels": {}, "policies": {"retry": {"backoff": "5s"}, "missed": "latest"}}
+    made = asyncio.run(_made(MAIL | said, "ada"))
+    assert (made["lane"], made["zone"], made["labels"]) == (None, "UTC", {})
+    assert made["policies"]["missed"]["mode"] == "latest"
+    assert made["policies"]["retry"] == {"attempts": 1, "backoff": "PT5S", "factor": 2.0, "max": "PT1H"}
+    assert not {"lane", "zone", "labels", "policies.missed"} & set(made["declared"])
+
+
+def test_lane_that_a_member_names_stays_the_members_own() -> None:
+    made = asyncio.run(_made(MAIL | {"lane": "mailer"}, "ada"))
+    assert made["lane"] == "ada/mailer"
+
+
+def test_agent_keeps_its_own_lane() -> None:
+    made = asyncio.run(_made(MAIL | {"when": "every 1h, 3 times"}, "robot"))
+    assert made["lane"] == "ada/agent:robot"
+    assert made["policies"]["guarantee"] == "at_most_once"
+
+
+def test_arguments_that_do_not_fit_answer_422_and_point_at_the_payload() -> None:
+    problem = asyncio.run(_made(MAIL | {"payload": {"user": "seven"}}, "ada"))
+    assert (problem["status"], problem["code"]) == (422, "bad_arguments")
+    assert problem["errors"][0]["pointer"] == "/payload"
+    problem = asyncio.run(_made({"tasks": [MAIL, MAIL | {"payload": {}}]}, "ada", "/v1/tasks/bulk"))
+    assert (problem["code"], problem["errors"][0]["pointer"]) == ("missing_argument", "/tasks/1/payload")
+
+
+def test_unknown_function_answers_201_with_the_nearest_name() -> None:
+    asyncio.run(_unknown_function())
+
+
+async def _unknown_function() -> None:
+    async with served() as api:
+        await register_in(api.service)
+        made = await api.post("/v1/tasks", MAIL | {"function": "jobs.report", "payload": {}, "zone": "UTC"})
+        assert made.status == 201
+        (warning,) = made.json["warnings"]
+        assert warning["code"] == "function_unknown"
+        assert "Did you mean 'report'?" in warning["message"]
+        edited = await api.patch(f"/v1/tasks/{made.json['id']}", {"function": "reporter"})
+        assert "'report'" in edited.json["warnings"][0]["message"]
+        chinese = await api.post(
+            "/v1/tasks", MAIL | {"function": "mial", "zone": "UTC"}, headers={"Accept-Language": "zh"}
+        )
+        assert "是不是“mail”" in chinese.json["warnings"][0]["message"]
+        many = await api.post("/v1/tasks/bulk", {"tasks": [MAIL, MAIL | {"function": "mial"}]})
+        assert [[each["code"] for each in item["warnings"]] for item in many.json["items"]] == [
+            ["function_not_running"],
+            ["function_unknown"],
+        ]
+        assert "lane" in many.json["items"][0]["declared"]
+
+
+def test_body_that_replaces_a_task_starts_from_the_declaration() -> None:
+    asyncio.run(_replaced())
+
+
+async def _replaced() -> None:
+    async with served() as api:
+        await register_in(api.service)
+        made = (await api.post("/v1/tasks", {"name": "x", "when": "every 1h", "zone": "UTC", "say": "x"})).json
+        put = (await api.put(f"/v1/tasks/{made['id']}", MAIL)).json
+        assert (put["lane"], put["zone"], put["policies"]["priority"]) == ("mailer", "Asia/Tokyo", 7)
+        assert "lane" in put["declared"]
+        again = (await api.put(f"/v1/tasks/{made['id']}", (await api.get(f"/v1/tasks/{made['id']}")).json)).json
+        assert again["changed"] == {}
+
+
+def test_registered_functions_are_listed_with_arguments_and_defaults() -> None:
+    asyncio.run(_listed())
+
+
+async def _listed() -> None:
+    async with served() as api:
+        assert (await api.get("/v1/functions")).json["items"] == []
+        await register_in(api.service)
+        mail, report = (await api.get("/v1/functions")).json["items"]
+        assert (mail["name"], report["name"]) == ("mail", "report")
+        assert [(each["name"], each["required"], each["accepts"]) for each in mail["arguments"]] == [
+            ("user", True, ["integer"]),
+            ("subject", False, ["string"]),
+        ]
+        assert mail["defaults"]["policies"] == {
+            "missed": {"mode": "skip"},
+            "overlap": "queue",
+            "retries": 0,
+            "timeout": "90s",
+            "guarantee": "at_most_once",
+            "priority": 7,
+        }
+        assert (mail["nodes"], mail["uniform"]) == (0, True)
+        assert (await api.get("/v1/functions/mail")).json == mail
+        missing: Any = await api.get("/v1/functions/mial")
+        assert (missing.status, missing.code) == (404, "no_such_function")

@@ -1,0 +1,180 @@
+"""`horae add --function`: a task starts from what the function declares, and arguments are checked against it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.app.declared_functions import declaring_app, register
+from tests.cli.driving import Cli
+from tests.cli.remote.served import ServedCli
+
+MAIL = ("--function", "mail", "--payload", '{"user": 7}')
+
+
+def codes(warnings: list[dict[str, str]]) -> list[str]:
+    return [each["code"] for each in warnings]
+
+
+def test_task_starts_from_the_declaration_of_its_function(cli: Cli) -> None:
+    register(cli.url)
+    made = cli.process("add", "every day at 09:00", *MAIL, "--json").json
+    task, policies = made["task"], made["task"]["policies"]
+    assert (task["lane"], task["zone"], task["labels"]) == ("mailer", "Asia/Tokyo", {"team": "ops"})
+    assert (policies["retry"]["attempts"], policies["guarantee"], policies["timeout"]) == (1, "at_most_once", "PT1M30S")
+    assert (policies["missed"]["mode"], policies["overlap"], policies["priority"]) == ("skip", "queue", 7)
+    assert set(made["declared"]) == {
+        *("lane", "zone", "labels", "policies.retry", "policies.guarantee", "policies.timeout"),
+        *("policies.missed", "policies.overlap", "policies.priority"),
+    }
+    assert "no_zone" not in codes(made["warnings"])
+
+
+def test_option_of_the_caller_wins_over_the_declaration(cli: Cli) -> None:
+    register(cli.url)
+    made = cli(
+        *("add", "every day at 09:00", *MAIL, "--retries", "5", "--lane", "bulk", "--zone", "Europe/Berlin", "--json")
+    ).json
+    assert made["task"]["policies"]["retry"]["attempts"] == 6
+    assert made["task"]["lane"] == "bulk"
+    assert made["task"]["zone"] == "Europe/Berlin"
+    assert made["task"]["policies"]["guarantee"] == "at_most_once"
+    assert not {"lane", "zone", "policies.retry"} & set(made["declared"])
+
+
+def test_receipt_names_what_the_function_declared(cli: Cli) -> None:
+    register(cli.url)
+    done = cli("add", "now", *MAIL)
+    (line,) = [each for each in done.out.splitlines() if "declared by mail" in each]
+    assert "lane mailer" in line
+    assert "retries 0" in line
+    assert "timeout 1m 30s" in line
+    assert "由 mail 声明" in cli("--lang", "zh", "add", "now", *MAIL).out
+
+
+def test_zone_in_the_schedule_itself_is_not_reported_as_declared(cli: Cli) -> None:
+    register(cli.url)
+    made = cli("add", "every day at 09:00 America/New_York", *MAIL, "--json").json
+    assert made["task"]["zone"] == "America/New_York"
+    assert "zone" not in made["declared"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "code", "hint"),
+    [
+        ('{"usr": 7}', "unknown_argument", "user, subject"),
+        ("{}", "missing_argument", "int"),
+        ('{"user": "7"}', "bad_arguments", "int"),
+        ('{"user": 7, "subject": ["a"]}', "bad_arguments", "str"),
+        ("[7]", "arguments_not_object", "by name"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(cli: Cli, payload: str, code: str, hint: str) -> None:
+    register(cli.url)
+    done = cli("add", "now", "--function", "mail", "--payload", payload, "--json")
+    assert (done.code, done.problem["code"]) == (6, code)
+    assert hint in done.problem["hint"]
+    assert cli("ls", "--json").out.strip() in ("", "[]")
+
+
+def test_edit_with_arguments_that_do_not_fit_is_refused(cli: Cli) -> None:
+    register(cli.url)
+    cli("add", "every day at 09:00", *MAIL, "--name", "letters")
+    done = cli("edit", "letters", "--payload", '{"user": null}', "--json")
+    assert done.problem["code"] == "bad_arguments"
+    warned = cli("edit", "letters", "--function", "reprot", "--payload", "{}", "--json").json
+    assert codes(warned["warnings"]) == ["function_unknown"]
+    assert "'report'" in warned["warnings"][0]["message"]
+
+
+@pytest.mark.parametrize(("said", "meant"), [("mial", "mail"), ("jobs.report", "report")])
+def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str, meant: str) -> None:
+    register(cli.url)
+    done = cli("add", "now", "--function", said)
+    assert done.code == 0
+    assert f"No node has registered a function '{said}'. Did you mean '{meant}'?" in done.err
+    chinese = cli("--lang", "zh", "add", "now", "--function", said)
+    assert f"是不是“{meant}”" in chinese.err
+
+
+def test_function_that_no_running_node_has_is_warned_about(cli: Cli) -> None:
+    register(cli.url)
+    assert codes(cli("add", "every 1h", *MAIL, "--json").json["warnings"])[0] == "function_not_running"
+    asyncio.run(_added_while_running(cli))
+    assert codes(cli("add", "every 1h", *MAIL, "--json").json["warnings"])[0] == "function_not_running"
+
+
+async def _added_while_running(cli: Cli) -> None:
+    async with declaring_app(cli.url, engine=True):
+        done = await asyncio.to_thread(cli, "add", "every 1h", *MAIL, "--json")
+    assert not {"function_not_running", "function_unknown"} & set(codes(done.json["warnings"]))
+
+
+def test_tasks_file_starts_from_the_declaration(cli: Cli, tmp_path: Path) -> None:
+    register(cli.url)
+    file = tmp_path / "tasks.json"
+    tasks = [
+        {"name": "letters", "when": "every day at 09:00", "function": "mail", "payload": {"user": 1}},
+        {"name": "typo", "when": "every 1h", "function": "reprt", "zone": "UTC"},
+        {"name": "alone", "when": "every 1h", "function": "mail", "payload": {"user": 1}, "lane": None},
+    ]
+    file.write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+    applied = cli("apply", "-f", str(file), "--yes", "--json").json
+    assert codes(applied["tasks"][1]["warnings"]) == ["function_unknown"]
+    letters, alone = (cli("show", name, "--json").json["task"] for name in ("letters", "alone"))
+    assert (letters["lane"], letters["zone"], letters["policies"]["priority"]) == ("mailer", "Asia/Tokyo", 7)
+    assert alone["lane"] is None
+
+
+def test_import_of_an_export_keeps_what_a_declaration_says_otherwise(cli: Cli, tmp_path: Path) -> None:
+    cli("add", "every day at 09:00", *MAIL, "--name", "letters", "--retries", "2", "--key", "letters")
+    before = cli("show", "letters", "--json").json["task"]
+    file = tmp_path / "export.jsonl"
+    file.write_text(cli("export").out, encoding="utf-8")
+    register(cli.url)
+    assert cli("import", str(file), "--json").json["same"] == 1
+    after = cli("show", "letters", "--json").json["task"]
+    assert {name: before[name] for name in ("lane", "labels", "policies", "zone")} == {
+        name: after[name] for name in ("lane", "labels", "policies", "zone")
+    }
+
+
+def test_declaration_counts_through_a_server_too(tmp_path: Path) -> None:
+    cli = ServedCli(tmp_path, members=("bob",))
+    try:
+        register(cli.url)
+        made = cli("add", "every day at 09:00", *MAIL, "--json").json
+        task = made["task"]
+        assert (task["lane"], task["zone"], task["policies"]["retry"]["attempts"]) == ("mailer", "Asia/Tokyo", 1)
+        assert {"zone", "lane", "policies.retry"} <= set(made["declared"])
+        assert codes(made["warnings"])[0] == "function_not_running"
+        unknown = cli("add", "every 1h", "--function", "mial", "--dry-run", "--json").json
+        assert "'mail'" in unknown["warnings"][0]["message"]
+        bob = cli("add", "every 1h", *MAIL, "--json", HORAE_TOKEN_FILE=str(cli.token_file("bob"))).json
+        assert bob["task"]["lane"] == "mailer"
+    finally:
+        cli.stop()
+
+
+JOBS = """
+from horae import Horae
+
+app = Horae({url!r})
+
+
+@app.task(retries=1)
+async def report() -> None: ...
+"""
+
+
+def test_function_of_a_loaded_file_has_the_name_that_the_manual_says(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text(JOBS.format(url=cli.url), encoding="utf-8")
+    assert cli.process("up", "jobs.py", "--seconds", "0.1").code == 0
+    made = cli("add", "every 1h", "--function", "report", "--json").json
+    assert made["task"]["policies"]["retry"]["attempts"] == 2
+    manual = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
+    (line,) = [each for each in manual.splitlines() if each.startswith("| `horae up jobs.py`")]
+    assert "(`report`)" in line

@@ -222,7 +222,7 @@ def _footer(out: Out, listed: Listed) -> str:
 
 def _reached_no_listener(facts: Facts, last: Mapping[str, Run]) -> bool:
     run = last.get(facts.task.id)
-    return run is not None and reached_no_listener(facts.task.target.kind, run.result)
+    return run is not None and reached_no_listener(facts.task.target.kind, run.result_json)
 
 
 def _is_failing(facts: Facts) -> bool:

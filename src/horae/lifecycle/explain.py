@@ -125,7 +125,7 @@ def _from_rows(facts: Facts, rows: tuple[Run, ...]) -> Explanation:
         answer = _told(Verdict.SKIPPED, reason=run.reason or Reason.CANCELLED, runs=rows)
     else:
         answer = _ran(run, run.started, rows)
-        if reached_no_listener(facts.task.target.kind, run.result):
+        if reached_no_listener(facts.task.target.kind, run.result_json):
             answer = answer._replace(
                 english=f"{answer.english} No listener received it.", chinese=f"{answer.chinese}没有监听者收到它。"
             )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .app import Happening, Horae, RunHandle, TaskFunction, TaskHandle
     from .model.policy import Missed
     from .model.policy import Retry as RetryPolicy
+    from .priority_queue import PriorityQueue
     from .public import describe, parse, preview
     from .targets.function.context import Context
     from .targets.function.signals import Fail, Retry, Skip
@@ -27,6 +28,7 @@ __all__ = [
     "InvalidTask",
     "Missed",
     "NotFound",
+    "PriorityQueue",
     "Refusal",
     "Retry",
     "RetryPolicy",
@@ -44,6 +46,7 @@ _WHERE: Final = {
     "Happening": "app",
     "Horae": "app",
     "Missed": "model.policy",
+    "PriorityQueue": "priority_queue",
     "RetryPolicy": "model.policy:Retry",
     "RunHandle": "app",
     "TaskFunction": "app",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .model.policy import Missed
     from .model.policy import Retry as RetryPolicy
     from .model.run import Run, RunState
+    from .priority_queue import PriorityQueue
     from .public import describe, parse, preview
     from .targets.function.context import Context
     from .targets.function.signals import Fail, Retry, Skip
@@ -28,6 +29,7 @@ __all__ = [
     "InvalidTask",
     "Missed",
     "NotFound",
+    "PriorityQueue",
     "Refusal",
     "Retry",
     "RetryPolicy",
@@ -47,6 +49,7 @@ _WHERE: Final = {
     "Happening": "app",
     "Horae": "app",
     "Missed": "model.policy",
+    "PriorityQueue": "priority_queue",
     "RetryPolicy": "model.policy:Retry",
     "Run": "model.run",
     "RunHandle": "app",

@@ -9,7 +9,14 @@ from ..service.query_refusals import CATALOGUE as QUERIES
 from .policies import POLICY_FIELDS
 
 _IN_POLICIES: Final = frozenset({*POLICY_FIELDS, "backoff", "factor", "max", "jitter", "attempts", "within"})
-_OF_PARTS: Final = {"backoff": "retry", "factor": "retry", "max": "retry", "attempts": "retry", "within": "missed"}
+_OF_PARTS: Final = {
+    "backoff": "retry",
+    "factor": "retry",
+    "max": "retry",
+    "jitter": "retry",
+    "attempts": "retry",
+    "within": "missed",
+}
 _NAME_A_FIELD: Final = frozenset(
     {
         "bad_policy",

@@ -1,53 +1,51 @@
-"""A priority queue from which anything may leave: what has left is noticed when it comes to the top."""
+"""The agenda's queue: entries by key, each with a rank that may change."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from heapq import heapify, heappop, heappush
-from typing import Final, TypeAlias
+from typing import TypeAlias
+
+from ...priority_queue import PriorityQueue
 
 Key: TypeAlias = tuple[str, str]
 """A task's id and the slot of its entry."""
 Rank: TypeAlias = tuple[int, datetime, int]
 """Priority, due instant, and the number of the task in the order in which they were added."""
 
-_FEW: Final = 64
-
 
 class Queue:
     def __init__(self) -> None:
-        self._heap: list[tuple[Rank, Key]] = []
-        self._ranks: dict[Key, Rank] = {}
+        self._queue: PriorityQueue[Key] = PriorityQueue()
+        self._ranked: dict[Key, tuple[Rank, int]] = {}
+        """The rank of each key, and its ticket in the queue."""
 
     def __len__(self) -> int:
-        return len(self._ranks)
+        return len(self._ranked)
 
     def put(self, key: Key, rank: Rank) -> None:
-        if self._ranks.get(key) == rank:
-            return
-        self._ranks[key] = rank
-        heappush(self._heap, (rank, key))
-        if len(self._heap) > 2 * len(self._ranks) + _FEW:
-            self._heap = [(rank, key) for key, rank in self._ranks.items()]
-            heapify(self._heap)
+        known = self._ranked.get(key)
+        if known is not None:
+            if known[0] == rank:
+                return
+            self._queue.discard(known[1])
+        # Equal ranks leave by key, whatever the order in which they came.
+        self._ranked[key] = (rank, self._queue.enqueue(key, (rank, key)))
 
     def discard(self, key: Key) -> None:
-        self._ranks.pop(key, None)
+        known = self._ranked.pop(key, None)
+        if known is not None:
+            self._queue.discard(known[1])
 
     def head(self) -> tuple[Rank, Key] | None:
-        while self._heap:
-            rank, key = self._heap[0]
-            if self._ranks.get(key) == rank:
-                return rank, key
-            heappop(self._heap)
-        return None
+        first = self._queue.peek()
+        return None if first is None else (first.priority[0], first.value)
 
     def pop_first(self, count: int, until: Rank | None = None) -> list[tuple[Rank, Key]]:
         """The first ones in order, none of them ranked after `until`."""
         popped: list[tuple[Rank, Key]] = []
         while len(popped) < count and (head := self.head()) is not None and (until is None or head[0] <= until):
-            heappop(self._heap)
-            del self._ranks[head[1]]
+            self._queue.dequeue()
+            del self._ranked[head[1]]
             popped.append(head)
         return popped
 

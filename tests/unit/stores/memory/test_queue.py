@@ -56,4 +56,4 @@ def test_what_left_does_not_pile_up() -> None:
     queue = Queue()
     for number in range(10_000):
         queue.put(("task", "next"), (0, NOON + timedelta(seconds=number), 1))
-    assert len(queue._heap) < 200
+    assert len(queue._queue._heap) < 200

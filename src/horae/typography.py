@@ -15,8 +15,10 @@ _CODE: Final = re.compile(r"`[^`]*`|\"[^\"]*\"|\w+://[\w/%.?=&#@:~+…-]*", re.A
 _HIDDEN: Final = "\ue000"
 _BRACKETS: Final = re.compile(r"\(([^()]*)\)")
 _BESIDE: Final = re.compile(
-    rf"(?<=[{_CHINESE}}}])[,;:?!](?![A-Za-z0-9/])\x20?|(?<=[{_CHINESE}])[,;:?!]\x20?|[,;:?!]\x20?(?=[{_CHINESE}])"
+    rf"(?<=[{_CHINESE}])[,;:?!]\x20?|[,;:?!]\x20?(?=[{_CHINESE}])"
+    r"|(?<=\})[,;?!]\x20?|(?<=\}):(?![A-Za-z0-9/])\x20?|[,;](?=\{)"
 )
+"""Beside a Chinese sign, or beside a place: a colon behind a place may also be part of what is typed, such as `{host}:80`."""
 
 
 @lru_cache(maxsize=4_096)

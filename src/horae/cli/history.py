@@ -271,7 +271,7 @@ def show_event(out: Out, sequenced: Sequenced, zone: str) -> None:
     if out.json:
         out.each(event_json(Numbered(number, event)))
         return
-    at = full_time(event.at, zone, out.language)
+    at = full_time(event.at, zone, out.language, column=True)
     cells = [str(number), at, event.kind.value, event.task_id, event.run_id or "", event.detail or ""]
     if out.quiet:
         out.line(str(number), flush=True)

@@ -78,7 +78,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "There are several Horae objects in {place}: {names}.",
         "Say which one: {place}:{first}",
         "{place} 中有多个 Horae 对象:{names}。",
-        "请指明其中一个:{place}:{first}",
+        "请指明其中一个:`{place}:{first}`",
     ),
     "not_an_app": Entry(
         NotFound,

@@ -166,22 +166,22 @@ def time_cells(out: Out, instants: Sequence[datetime | None], zone: str, now: da
     """A column of times: on a terminal without repetitions, elsewhere each whole."""
     if out.on_terminal:
         return time_column(instants, zone, now)
-    return [NOTHING if each is None else full_time(each, zone, out.language) for each in instants]
+    return [NOTHING if each is None else full_time(each, zone, out.language, column=True) for each in instants]
 
 
-def full_time(at: datetime, zone: str, language: Language) -> str:
-    """`Mon 2026-11-16 09:00:00 +08:00`."""
+def full_time(at: datetime, zone: str, language: Language, *, column: bool = False) -> str:
+    """`Mon 2026-11-16 09:00 +08:00`; with seconds where there are any, and in every row of a column."""
     (fire,) = fires_in(zone, [at])
-    local = fire.local
-    return f"{weekday(local, language)} {local:%Y-%m-%d %H:%M:%S} {offset(local)}"
+    clock = "%H:%M:%S" if column or fire.local.second else "%H:%M"
+    return f"{weekday(fire.local, language)} {fire.local:%Y-%m-%d} {fire.local.strftime(clock)} {offset(fire.local)}"
 
 
 def planned_text(run: Run, zone: str, language: Language) -> str:
     """When it was planned; of a stretch, from when to when."""
     if run.span is None or run.span.count == 1:
-        return full_time(run.planned, zone, language)
+        return full_time(run.planned, zone, language, column=True)
     last = clock_time(run.span.last, zone, run.span.first, language)
-    return f"{full_time(run.span.first, zone, language)} … {last}"
+    return f"{full_time(run.span.first, zone, language, column=True)} … {last}"
 
 
 def when_cell(schedule: Schedule, zone: str, language: Language) -> str:

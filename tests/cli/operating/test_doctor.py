@@ -87,7 +87,7 @@ def test_names_that_nothing_reads_are_told_with_the_one_that_was_meant(deploymen
     assert "→ did you mean targets.command.allow?" in done.stdout
     told = json.loads(deployment.horae("doctor", "--json", environment=environment).stdout)
     assert [each["check"] for each in told["checks"]].count("unknown_setting") == 2
-    assert "是不是 HORAE_STORE?" in deployment.horae("doctor", "--lang", "zh", environment=environment).stdout
+    assert "是不是 HORAE_STORE？" in deployment.horae("doctor", "--lang", "zh", environment=environment).stdout
 
 
 def test_an_output_that_there_is_not_is_refused_and_told(deployment: Deployment) -> None:

@@ -79,7 +79,7 @@ ASKED: list[tuple[str, list[str]]] = [
 ]
 
 
-ALONE = ("run", "line", "event", "node", "nodes-drain", "problem")
+ALONE = ("run", "line", "event", "node", "nodes-drain", "problem", "status")
 """Parts of the others, or lines of a stream."""
 
 
@@ -163,6 +163,7 @@ def test_a_problem_is_what_its_schema_says(cli: Cli, arguments: list[str]) -> No
 def test_every_command_of_this_half_is_asked() -> None:
     elsewhere = {
         "up",
+        "status",
         "demo",
         "doctor",
         "secret",

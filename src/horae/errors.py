@@ -4,6 +4,7 @@ HoraeError
 ├── Refusal                 something that was asked cannot be done: a stable code, a sentence and a hint, in two languages
 │   ├── InvalidSchedule     a schedule that cannot be understood, or that can never fire
 │   ├── InvalidTask         a task whose parts do not fit: payload too large, policy out of range, unknown target
+│   ├── UnknownAttribute    an attribute that the library does not have, but another scheduler (an AttributeError)
 │   ├── NotFound            no such task or run; a foreign one answers exactly alike
 │   ├── Conflict            it is there, but its state does not allow this now
 │   ├── NotAuthenticated    nobody knows who is asking: no token, or one that is not valid (any more)
@@ -96,6 +97,10 @@ class InvalidSchedule(Refusal, ValueError):
 
 class InvalidTask(Refusal, ValueError):
     """A task whose parts do not fit together."""
+
+
+class UnknownAttribute(Refusal, AttributeError):
+    """An attribute that the library does not have, but another scheduler; `hasattr` is False."""
 
 
 class NotFound(Refusal, LookupError):

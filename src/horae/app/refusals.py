@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import InvalidTask, Refusal
+from ..errors import InvalidTask, Refusal, UnknownAttribute
 from ..model.refusals import Entry, refusal
-
-
-class UnknownAttribute(Refusal, AttributeError):  # noqa: N818 - as the other refusals
-    """An attribute of another scheduler; `hasattr` is False."""
-
 
 CATALOGUE: Final[dict[str, Entry]] = {
     "unknown_option": Entry(

@@ -24,6 +24,7 @@ from ..errors import (
     StoreUnavailable,
     TooMuch,
     UnfitNode,
+    UnknownAttribute,
     UnknownStore,
     UnusableStore,
 )
@@ -55,6 +56,7 @@ class Answer(NamedTuple):
 ANSWERS: Final[dict[type[HoraeError], Answer]] = {
     InvalidSchedule: Answer(Exit.INVALID, 422, "invalid schedule", "无效的计划"),
     InvalidTask: Answer(Exit.INVALID, 422, "invalid request", "无效的请求"),
+    UnknownAttribute: Answer(Exit.INVALID, 422, "unknown attribute", "未知的属性"),
     NotFound: Answer(Exit.NOT_FOUND, 404, "not found", "未找到"),
     Conflict: Answer(Exit.CONFLICT, 409, "conflict", "冲突"),
     NotAuthenticated: Answer(Exit.NOT_ALLOWED, 401, "not authenticated", "未通过身份验证"),

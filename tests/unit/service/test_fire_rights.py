@@ -25,9 +25,15 @@ EVENT = Target("event", "{}")
 PROMPT = Wish("look", "every 1h", EVENT, zone="UTC")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres", "mariadb"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/h.db"
+    match request.param:
+        case "memory":
+            return "memory://"
+        case "sqlite":
+            return f"sqlite:///{tmp_path}/h.db"
+        case _:
+            return str(request.getfixturevalue(f"{request.param}_url"))
 
 
 async def state_of(house: House, task: Task) -> tuple[TaskState, PauseCause | None]:

@@ -51,6 +51,11 @@ class Worker:
         return self._process.poll() is None
 
     @property
+    def log(self) -> str:
+        """What it wrote to its log so far."""
+        return self._log_path.read_text()
+
+    @property
     def _log_end(self) -> str:
         return f"\n{self._log_path.read_text()[-2_000:]}"
 

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.faults.client import Wanted, add, soon
-from tests.faults.evidence import until_quiet
+from tests.faults.evidence import query, until_quiet
 from tests.faults.oracle import Due, Series
 from tests.faults.place import Place, until
 from tests.faults.processes import Worker, Workers
@@ -45,6 +45,10 @@ def begun(place: Place, due: Due) -> bool:
     return any(mark.task == due.task for mark in marks(place, "start"))
 
 
+def number_of_starts(place: Place, due: Due) -> int:
+    return sum(mark.task == due.task for mark in marks(place, "start"))
+
+
 def note(at_offset: timedelta, seconds: float) -> Wanted:
     """One occurrence, so many seconds ahead of a clock with this offset."""
     return Wanted("note", Series(soon(seconds) + at_offset))
@@ -79,6 +83,27 @@ def test_f8_the_clock_is_set_back(place: Place, workers: Workers, measured: Meas
     time.step(300 * SECOND)
     until_quiet(place, series.last, LONG, time.offset)
     assert judged(place, waiting, soonest, grid) == []
+
+
+@pytest.mark.parametrize("step", [HOUR, DAY], ids=str)
+def test_f8_interval_task_is_not_silent_after_the_clock_was_set_back(
+    place: Place, workers: Workers, measured: Measure, step: timedelta
+) -> None:
+    """It starts again within seconds, on instants that no run has had, and the log and the store tell of the step."""
+    time = Time(place)
+    worker = workers.ready()
+    (due,) = add(place, Wanted("note", Series(soon(0.5), SECOND, 1_000_000)))
+    until(lambda: number_of_starts(place, due) >= 3, LONG, "three starts")
+    time.step(-step)
+    before = number_of_starts(place, due)
+    measured(
+        f"F8 {step} back, interval task",
+        until(lambda: number_of_starts(place, due) >= before + 3, REPLANNED_SECONDS, "three more starts"),
+    )
+    assert "the wall clock was set back by" in worker.log
+    planned = [row[0] for row in query(place, "SELECT planned FROM runs")]
+    assert len(planned) == len(set(planned))
+    assert [row[0] for row in query(place, "SELECT count(*) FROM records WHERE kind = 'clock_step'")] == [1]
 
 
 def test_f8_the_machine_sleeps_for_eight_hours(place: Place, workers: Workers, measured: Measure) -> None:

@@ -249,6 +249,10 @@ CLOCK_DRIFTS: Final = Words(
 CLOCK_BEHIND: Final = Words(
     "The clock is behind the last thing that happened, by {behind}", "时钟比最近一次事件落后 {behind}"
 )
+CLOCK_STEP: Final = Words(
+    "The clock of {host} was set back by {by} at {at}: interval tasks were planned again, all others waited",
+    "{host} 的时钟在 {at} 被调慢 {by}:间隔任务已重新计划,其他任务等待其时刻",
+)
 CLOCK_FIX: Final = Words("let NTP keep the clock: timedatectl set-ntp true", "用 NTP 校时:timedatectl set-ntp true")
 NTP_SYNCED: Final = Words("NTP is synchronised", "NTP 已同步")
 NTP_UNKNOWN: Final = Words("whether NTP keeps it is not known here", "无法得知是否由 NTP 校时")

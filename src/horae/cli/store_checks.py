@@ -14,6 +14,7 @@ from ..model.page import LARGEST_PAGE
 from ..model.principal import LOCAL_OWNER
 from ..model.task import PauseCause, TaskState
 from ..ports.agreed import agreed_lease
+from ..ports.clock_steps import clock_steps
 from ..ports.store import TaskFilter
 from ..runtime.condition import ServerCondition, store_condition
 from ..schedule import TZDATA_VERSION
@@ -115,6 +116,9 @@ async def _about_time(app: Horae, overview: Overview, now: datetime) -> list[Che
     if newest - now > _LITTLE_BEHIND:
         behind = Words(in_words(now - newest, "en"), in_words(now - newest, "zh"))
         found.append(_filled(check("clock_behind", "error", words.CLOCK_BEHIND, words.CLOCK_FIX), behind, "{behind}"))
+    for step in await clock_steps(app.store, now):
+        at, by = f"{step.at:%Y-%m-%d %H:%M:%S} UTC", f"{step.by.total_seconds():g} s"
+        found.append(check("clock_step", "warning", words.CLOCK_STEP, words.CLOCK_FIX, host=step.host, by=by, at=at))
     return found
 
 

@@ -21,6 +21,7 @@ from ..ports.target import Target
 from ..store_retry import keep_going
 from .admission import Admission
 from .alarm import Alarm
+from .clock_follower import ClockFollower
 from .corrected import CorrectedClock
 from .dispatcher import Dispatcher
 from .doubts import Doubts
@@ -89,6 +90,7 @@ class Engine:
             routes=routes,
             claim_limit=settings.claim_limit,
         )
+        self.clock_follower = ClockFollower(store, self.alarm, self.lease, clock, platform.node)
         self.janitor = Janitor(store, store, clock, settings)
         self._admission = Admission(store, clock, settings, is_gone)
         self.keeper: Keeper | None = None
@@ -137,6 +139,7 @@ class Engine:
                 "settler": self.settler.run,
                 "releaser": self.releaser.run,
                 "janitor": self.janitor.run,
+                "clock follower": self.clock_follower.run,
             }
             if self._thread is None:
                 actors["keeper"] = keeper.run
@@ -165,7 +168,7 @@ class Engine:
                 return
             await self._end_claiming()
             await self._end_runs()
-            await self._end_actors("settler", "releaser", "janitor")
+            await self._end_actors("settler", "releaser", "janitor", "clock follower")
             await self._within_lease(self._write_the_rest)
             # As long as anything of this node was to be written, its lease was held; a keeper that went on after it has
             # left would take that for its death, and join again.
@@ -284,6 +287,7 @@ class Engine:
             looked=lambda head: call(self._glimpsed, head),
             company=lambda others: call(self._met, others),
             recovered=lambda: call(self.alarm.ring),
+            set_back=lambda by: call(self.clock_follower.set_back, by),
             draining=lambda draining: call(self._told_to_drain, draining),
         )
         return Keeper(

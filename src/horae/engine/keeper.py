@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -13,6 +13,7 @@ from ..errors import StoreError
 from ..lifecycle.recover import recover
 from ..ports.store import Agenda, Extension, Node, Order, Terms
 from ..store_retry import StoreRetry
+from .clock_follower import NOTEWORTHY
 from .corrected import CorrectedClock
 from .lease import Lease
 
@@ -33,6 +34,8 @@ class Signals:
     recovered: Callable[[], None]
     company: Callable[[bool], None] = lambda _others: None
     """Whether any other node holds a lease."""
+    set_back: Callable[[timedelta], None] = lambda _by: None
+    """The wall clock went back by so much since the last renewal."""
     draining: Callable[[bool], None] = lambda _draining: None
     """Whether somebody wants this node to claim nothing more; told when that changes."""
 
@@ -64,6 +67,7 @@ class Keeper:
         self._draining = False
         self._seen: dict[str, tuple[int, float]] = {}
         self._in_company = False
+        self._clocks: tuple[datetime, float] | None = None
         self._bell = asyncio.Event()
         self._rung = False
         self._asked = float("-inf")
@@ -125,6 +129,7 @@ class Keeper:
         if extension.now is not None and self._clock.compare(at, extension.now, self._clock.now()):
             # Whoever sleeps until an instant has to look again how far away that is.
             self._signals.recovered()
+        self._compare_clocks()
         self._next_renewal = asked + self._terms.renewal.total_seconds()
         if not extension.held:
             # Others took this node for dead, so nothing that it carries is its own any more.
@@ -138,6 +143,16 @@ class Keeper:
             self._seen.clear()
         self._lease.renewed(asked)
         self._heed(extension)
+
+    def _compare_clocks(self) -> None:
+        """The corrected wall clock against the steady one, from renewal to renewal."""
+        wall, steady = self._clock.now(), self._clock.steady()
+        if self._clocks is not None:
+            passed = timedelta(seconds=steady - self._clocks[1])
+            back = self._clocks[0] + passed - wall
+            if back >= NOTEWORTHY:
+                self._signals.set_back(back)
+        self._clocks = wall, steady
 
     def _heed(self, extension: Extension) -> None:
         if extension.orders:

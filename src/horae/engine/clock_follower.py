@@ -1,0 +1,115 @@
+"""Follows a wall clock that was set back: logs it, records it for operators, and plans interval tasks again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from ..clock import Clock
+from ..errors import Refusal, StoreError
+from ..lifecycle.clock_step import follow_clock
+from ..model.record import Record, Writing
+from ..model.task import TaskState
+from ..ports.clock_steps import CLOCK_STEP, ClockStep
+from ..ports.records import Records
+from ..ports.store import Book, Feed, TaskFilter
+from ..store_retry import StoreRetry
+from .alarm import Alarm
+from .lease import Lease
+
+NOTEWORTHY: Final = timedelta(seconds=1)
+FAR_AHEAD: Final = timedelta(seconds=60)
+"""An event that lies further ahead than clocks of other machines may be was written before the clock was set back."""
+PAGE: Final = 200
+BREATH_SECONDS: Final = 0.02
+_ACTIVE: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
+_KEPT: Final = timedelta(days=1)
+LOG: Final = logging.getLogger("horae")
+
+
+class Kept(Book, Records, Feed, Protocol):
+    """What it asks of the store."""
+
+
+class ClockFollower:
+    """Cron and calendar schedules follow the wall clock and wait until it comes to their next instant; what has run is not
+    run again."""
+
+    def __init__(self, store: Kept, alarm: Alarm, lease: Lease, clock: Clock, host: Callable[[], str]) -> None:
+        self._store = store
+        self._alarm = alarm
+        self._lease = lease
+        self._clock = clock
+        self._host = host
+        self._bell = asyncio.Event()
+        self._step = timedelta(0)
+        self._retry = StoreRetry("planning after a clock step", clock)
+
+    def set_back(self, by: timedelta) -> None:
+        """The wall clock went back by so much."""
+        self._step += by
+        self._bell.set()
+
+    async def run(self) -> None:
+        """Also what happened while no node ran: then the newest event of the store lies ahead of the clock."""
+        while True:
+            try:
+                await self.look()
+                await self.step()
+            except StoreError as error:
+                await self._retry.wait(error)
+                continue
+            self._retry.succeeded()
+            self._bell.clear()
+            await self._bell.wait()
+
+    async def look(self) -> None:
+        if not self._step:
+            last = await self._store.last_event()
+            newest = [each.event.at for each in await self._store.events(max(0, last - 1), 1)]
+            behind = max(newest, default=self._clock.now()) - self._clock.now()
+            if behind >= FAR_AHEAD:
+                self.set_back(behind)
+
+    async def step(self) -> int:
+        """Plan again what would be silent; how many tasks moved."""
+        if not self._step:
+            return 0
+        step, now = self._step, self._clock.now()
+        LOG.warning(
+            "the wall clock was set back by %.1f s: interval tasks are planned again, all others wait for their instants",
+            step.total_seconds(),
+        )
+        found = ClockStep(self._host(), now, step)
+        record = Record(CLOCK_STEP, self._lease.node, "", json.dumps(found.as_json()), expires=now + _KEPT)
+        known = await self._store.get_record(CLOCK_STEP, self._lease.node)
+        await self._store.write_records([Writing(record, None if known is None else known.version)])
+        moved = await self._follow_all(now)
+        self._step -= step
+        self._alarm.ring()
+        return moved
+
+    async def _follow_all(self, now: datetime) -> int:
+        after: str | None = None
+        moved = 0
+        while True:
+            page = await self._store.tasks(_ACTIVE, after, PAGE)
+            for facts in page.items:
+                if follow_clock(facts, now).put:
+                    moved += await self._follow(facts.task.id, now)
+            after = page.after
+            if after is None:
+                return moved
+            await self._clock.pause(BREATH_SECONDS)
+
+    async def _follow(self, task_id: str, now: datetime) -> bool:
+        try:
+            await self._store.change(task_id, None, lambda found: follow_clock(found, now))
+        except Refusal as refusal:
+            LOG.warning("the task %s cannot be planned again: %s", task_id, refusal)
+            return False
+        return True

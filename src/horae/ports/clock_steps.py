@@ -1,0 +1,35 @@
+"""Backward steps of a node's wall clock, as records: written by the node, read by operators for a day."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple, Self
+
+from .records import Records
+
+CLOCK_STEP: Final = "clock_step"
+_MOST: Final = 100
+
+
+class ClockStep(NamedTuple):
+    """`at` is the time after the step."""
+
+    host: str
+    at: datetime
+    by: timedelta
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        body = json.loads(text)
+        return cls(body["host"], datetime.fromisoformat(body["at"]), timedelta(seconds=body["seconds"]))
+
+    def as_json(self) -> dict[str, Any]:
+        return {"host": self.host, "at": self.at.isoformat(), "seconds": self.by.total_seconds()}
+
+
+async def clock_steps(records: Records, now: datetime) -> tuple[ClockStep, ...]:
+    """Of the last day; one per node."""
+    page = await records.records(CLOCK_STEP, limit=_MOST)
+    live = [each for each in page.items if each.expires is None or each.expires > now]
+    return tuple(ClockStep.from_json(each.body) for each in live)

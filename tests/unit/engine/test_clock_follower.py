@@ -1,0 +1,85 @@
+"""A node whose wall clock is set back: interval tasks go on, and operators see the step."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+import pytest
+
+from horae.ports.clock_steps import clock_steps
+from horae.schedule import Cron, Every
+from horae.simulation.virtual import VirtualClock
+from horae.stores.memory import MemoryStore
+from horae.testing.factories import NOON
+from tests.unit.engine.stage import Door, Obedient, add, an_engine, as_store, runs_of, until, virtually
+
+SECOND = timedelta(seconds=1)
+HOUR = timedelta(hours=1)
+EVERY = Every(interval=10 * SECOND)
+
+
+async def interval_tasks_go_on(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), Obedient()
+    grid = await add(store, EVERY, NOON)
+    after_end = await add(store, Every(interval=10 * SECOND, since="end"), NOON)
+    cron = await add(store, Cron(expression="* * * * *", zone="UTC"), NOON)
+    engine = an_engine(store, target, clock)
+    await engine.start()
+    await clock.pause(65)
+    before = {task.id: len(await runs_of(store, task)) for task in (grid, after_end, cron)}
+    assert before == {grid.id: 6, after_end.id: 6, cron.id: 1}
+    clock.step(-HOUR)
+    await clock.pause(65)
+    assert len(await runs_of(store, grid)) - before[grid.id] >= 6
+    assert len(await runs_of(store, after_end)) - before[after_end.id] >= 5
+    assert len(await runs_of(store, cron)) == 1
+    planned = [run.planned for run in await runs_of(store, grid)]
+    assert len(set(planned)) == len(planned)
+    assert all(run.started is not None and run.started >= run.due for run in await runs_of(store))
+    (step,) = await clock_steps(as_store(store), clock.now())
+    assert abs(step.by - HOUR) < SECOND
+    await engine.stop()
+
+
+def test_interval_tasks_go_on_after_the_clock_was_set_back(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
+        virtually(interval_tasks_go_on)
+    assert caplog.text.count("the wall clock was set back by 3600.") == 1
+
+
+async def step_while_nothing_ran(clock: VirtualClock) -> None:
+    store = Door()
+    task = await add(store, EVERY, NOON)
+    first = an_engine(store, Obedient(), clock)
+    await first.start()
+    await clock.pause(35)
+    await first.stop()
+    clock.step(-HOUR)
+    target = Obedient()
+    second = an_engine(store, target, clock)
+    store.fail_before("last_event", times=2)
+    await second.start()
+    await until(clock, lambda: len(target.seen) >= 3, within=60)
+    await second.stop()
+    assert len(await runs_of(store, task)) >= 6
+
+
+def test_step_while_no_node_ran_is_seen_at_the_start() -> None:
+    virtually(step_while_nothing_ran)
+
+
+async def no_step(clock: VirtualClock) -> None:
+    store = MemoryStore()
+    await add(store, EVERY, NOON)
+    engine = an_engine(store, Obedient(), clock)
+    await engine.start()
+    await clock.pause(120)
+    await engine.stop()
+    assert await clock_steps(as_store(store), clock.now()) == ()
+
+
+def test_clock_that_goes_on_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
+        virtually(no_step)
+    assert "set back" not in caplog.text

@@ -61,7 +61,7 @@ def test_an_assistant_schedules_and_sees_it_run(cli: Cli, mode: str) -> None:
 
     asyncio.run(play())
     assert (cli.directory / "stderr").read_text() == ""
-    assert cli("ls", "--json").json[0]["state"] == "cancelled"
+    assert cli("ls", "--all", "--json").json[0]["state"] == "cancelled"
 
 
 def test_an_agent_is_limited_and_sees_only_its_own(cli: Cli) -> None:

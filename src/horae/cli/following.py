@@ -138,8 +138,17 @@ class Following:
                 return self._out.told(words.TRIED_AGAIN, at=self._clock_time(entry.due.isoformat()))
         if facts.standing.state is TaskState.FAILED:
             self._given_up.add(run.task_id)
-            return self._out.told(words.GIVEN_UP, id=short_ids((run.task_id,), SHORT_TASK_DIGITS)[run.task_id])
+            short = short_ids((run.task_id,), SHORT_TASK_DIGITS)[run.task_id]
+            return self._out.told(words.GIVEN_UP, id=short, because=self._because(facts.standing.reason))
         return ""
+
+    def _because(self, reason: Reason | None) -> str:
+        """Why a task has given up, where the failure itself does not say it."""
+        if reason in (None, Reason.TARGET_FAILED):
+            return ""
+        english = self._out.language == "en"
+        text = sentence(reason, self._out.language).rstrip("." if english else "。")
+        return f": {text}" if english else f"：{text}"
 
     def _remember(self, happening: Happening) -> None:
         if happening.kind in _FAILED and happening.run_id is not None:

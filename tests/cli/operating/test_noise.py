@@ -56,7 +56,7 @@ def test_a_failure_is_one_line_and_a_retry_that_succeeds_is_one_too(deployment: 
     deployment.ok("add", "now", "--function", "broken", "--name", "broken", "--retries", "0")
     given_up = up.expect("✕ broken")
     task = deployment.answer("show", "broken")["task"]["id"]
-    (short,) = re.findall(r"given up, see: horae why (tsk_[0-9a-f]+)", given_up)
+    (short,) = re.findall(r"has given up; see: horae why (tsk_[0-9a-f]+)", given_up)
     assert task.startswith(short)
     assert stopped(up) == 0
     whole = "\n".join(up.said)

@@ -193,12 +193,15 @@ def _quietly() -> Iterator[list[str]]:
             )
         return False
 
-    log = logging.getLogger("horae")
-    log.addFilter(heard)
+    # A filter of a logger does not see what its children log.
+    logs = [logging.getLogger(name) for name in ("horae", "horae.runs")]
+    for log in logs:
+        log.addFilter(heard)
     try:
         yield complaints
     finally:
-        log.removeFilter(heard)
+        for log in logs:
+            log.removeFilter(heard)
 
 
 def _dice(name: str) -> Random:

@@ -262,9 +262,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "task_over": Entry(
         Conflict,
         "The task is {state}: nothing of it is left to {wish}.",
-        "Run it once more with 'horae run {id}' (run_task_now in MCP), or give it a new schedule with 'horae edit {id} --when'.",
+        "Run it once more with 'horae run {id}' (run_task_now in MCP), or give it a new schedule, such as: horae edit {id} --when 'every day at 09:00'",
         "任务处于“{state}”状态,没有可以{wish_zh}的内容。",
-        "可用“horae run {id}”(MCP 中为 run_task_now)再运行一次,或用“horae edit {id} --when”设置新的计划。",
+        "可用“horae run {id}”(MCP 中为 run_task_now)再运行一次,或设置新的计划,例如:horae edit {id} --when '每天9点'",
     ),
     "already_running": Entry(
         Conflict,

@@ -33,7 +33,7 @@ def start_arguments(fake_bin: Path, *, terminal_on: tuple[int, ...]) -> str:
     streams = [theirs if number in terminal_on else subprocess.DEVNULL for number in range(3)]
     try:
         subprocess.run(
-            ["make", "up", f"BIN={fake_bin}"],
+            ["make", "up", "-o", ".venv/.ready", f"BIN={fake_bin}"],
             cwd=ROOT,
             stdin=streams[0],
             stdout=streams[1],
@@ -63,7 +63,7 @@ def test_make_up_piped_to_another_program_has_no_time_limit(fake_bin: Path) -> N
     ours, theirs = pty.openpty()
     try:
         subprocess.run(  # noqa: S602 - a pipe as a person types it
-            f"make up BIN={fake_bin} | cat",
+            f"make up -o .venv/.ready BIN={fake_bin} | cat",
             shell=True,
             cwd=ROOT,
             stdin=theirs,
@@ -83,7 +83,8 @@ def test_ctrl_c_ends_make_up_on_a_terminal() -> None:
     if child == 0:
         os.chdir(ROOT)
         binary = Path(sys.executable).parent
-        os.execvpe("make", ["make", "up", f"BIN={binary}"], clean_environment() | {"HORAE_API": "off"})  # noqa: S606
+        command = ["make", "up", "-o", ".venv/.ready", f"BIN={binary}"]
+        os.execvpe("make", command, clean_environment() | {"HORAE_API": "off"})  # noqa: S606
     try:
         shown = read_until(terminal, "demo-tick")
         os.write(terminal, b"\x03")

@@ -73,7 +73,8 @@ def test_what_is_shown_is_what_is_printed(tmp_path: Path) -> None:
     horae("horae run tick", store)  # and nobody has to wait for ten seconds
     until(up, store, r"^\S+  ▸ tick  tick  \+\d+ ms$")
     assert shape(horae(ls, store)).splitlines()[0] == shape(listed).splitlines()[0]
-    assert shape(horae(why, store)).splitlines()[1] == shape(explained).splitlines()[1]
+    # Here `horae up` prints to a pipe and not to a terminal: that it had no listener is said too.
+    assert shape(horae(why, store)).splitlines()[1].startswith(shape(explained).splitlines()[1])
     assert "✓ succeeded" in horae(runs, store)
 
 

@@ -37,7 +37,7 @@ def test_an_assistant_schedules_and_sees_it_run(cli: Cli, mode: str) -> None:
             assert (told["owner"], told["agent"], told["zone"]) == ("local", "assistant", ZONE)
             assert told["engine_running"] is False
             made = await desk("schedule_task", when="every 1h, 3 times", do="look at the mail", name="mail")
-            assert [each["code"] for each in made["warnings"]] == ["no_engine"]
+            assert [each["code"] for each in made["warnings"]] == ["no_listener", "no_engine"]
             assert made["task"]["labels"] == {"horae/agent": "assistant", "horae/via": "mcp"}
             async with Horae(cli.url):
                 ran = await desk("run_task_now", id="mail", wait_seconds=60)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from fnmatch import fnmatchcase
@@ -69,7 +69,7 @@ class Presence:
         self._read: tuple[float, list[tuple[Audience, int]], list[Record]] | None = None
 
     def announcer(self) -> Announcer:
-        return Announcer(self._records, self._clock)
+        return Announcer(self._records, self._clock, self._forget)
 
     @asynccontextmanager
     async def announced(self, audience: Audience) -> AsyncIterator[None]:
@@ -96,6 +96,9 @@ class Presence:
             others=counted.total(),
         )
 
+    def _forget(self) -> None:
+        self._read = None
+
     async def _load(self, *, fresh: bool) -> tuple[list[tuple[Audience, int]], list[Record]]:
         steady = self._clock.steady()
         if not fresh and self._read is not None and steady - self._read[0] < _CACHED:
@@ -121,9 +124,10 @@ class Presence:
 class Announcer:
     """The listeners of this process, as one record that is renewed while there are any."""
 
-    def __init__(self, records: Records, clock: Clock) -> None:
+    def __init__(self, records: Records, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
         self._records = records
         self._clock = clock
+        self._changed = changed
         self._key = entropy(16).hex()
         self._members: Counter[Audience] = Counter()
         self._writing = asyncio.Lock()
@@ -163,6 +167,8 @@ class Announcer:
                 await self._put()
         except StoreError:
             return
+        finally:
+            self._changed()
 
     async def _put(self) -> None:
         while True:

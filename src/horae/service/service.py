@@ -118,7 +118,7 @@ class Service:
         """A warning for an event that no listener would receive now."""
         if target.kind != "event":
             return None
-        reach = await self.presence.reach(owner, task_id, topic_of(target), fresh=True)
+        reach = await self.presence.reach(owner, task_id, topic_of(target))
         return None if reach.total else advise("no_listener")
 
     @cached_property

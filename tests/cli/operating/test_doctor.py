@@ -15,7 +15,8 @@ def test_a_healthy_deployment(deployment: Deployment) -> None:
     up.expect("tick")
     deployment.ok("db", "backup", "copy.db")
     told = deployment.answer("doctor")
-    assert (told["errors"], told["warnings"]) == (0, 0), told
+    # `up` prints to a pipe here, which is no listener of what the task says.
+    assert [each["check"] for each in told["checks"] if each["grade"] != "ok"] == ["listeners"], told
     grades = {each["check"]: each["grade"] for each in told["checks"]}
     assert {"python", "store", "integrity", "backup", "clock", "zones", "nodes", "disk", "libraries"} <= grades.keys()
     up.signal(signal.SIGTERM)

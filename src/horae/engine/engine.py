@@ -139,8 +139,9 @@ class Engine:
                 "settler": self.settler.run,
                 "releaser": self.releaser.run,
                 "janitor": self.janitor.run,
-                "clock follower": self.clock_follower.run,
             }
+            if self._settings.follow_clock:
+                actors["clock follower"] = self.clock_follower.run
             if self._thread is None:
                 actors["keeper"] = keeper.run
             self._actors = {

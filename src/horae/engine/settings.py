@@ -25,6 +25,9 @@ class EngineSettings:
     """How often the agenda is looked at without any other reason; by default the poll ceiling that nodes share."""
     clock_tolerance: timedelta = timedelta(seconds=60)
     """A machine whose clock is further than this from the store's starts no node; below, and later on, it is corrected."""
+    follow_clock: bool = True
+    """Plan interval tasks again after the wall clock was set back. The simulation, whose oracle derives all instants from the
+    schedules that were written down, does without."""
     fine_timer: bool = True
     """Wake by a timer of the system where that is finer than the event loop's own; virtual time has only the loop's."""
     own_thread: bool = True

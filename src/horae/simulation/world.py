@@ -107,6 +107,7 @@ class World:
             upkeep_every=timedelta(hours=6),
             own_thread=False,
             fine_timer=False,
+            follow_clock=False,
         )
         return Node(f"n{number}", store, self.clock, settings, weather, surroundings, self.history, self._dice["names"])
 

@@ -1,0 +1,69 @@
+"""A store without space: the node waits, and logs it once a minute for each loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import timedelta
+from typing import cast
+
+import pytest
+
+from horae.errors import StoreFull
+from horae.runtime.steward import Steward
+from horae.schedule import Every
+from horae.service.service import Service
+from horae.simulation.virtual import VirtualClock
+from horae.testing.factories import NOON
+from tests.unit.engine.stage import Door, Obedient, add, an_engine, until, virtually
+
+SECOND = timedelta(seconds=1)
+FULL = StoreFull("There is no space left for another write.")
+MINUTES = 3
+
+
+async def run_on_a_full_store(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    for _ in range(20):
+        await add(store, Every(interval=SECOND), NOON)
+    engine = an_engine(store, target, clock)
+    await engine.start()
+    await clock.pause(2.5)
+    for name in ("claim_due", "settle", "extend", "write_lines", "trim"):
+        store.fail_before(name, times=100_000, error=FULL)
+    await clock.pause(60 * MINUTES)
+    seen = len(target.seen)
+    for name in ("claim_due", "settle", "extend", "write_lines", "trim"):
+        store.fail_before(name, times=0)
+    await until(clock, lambda: len(target.seen) > seen, within=30)
+    await engine.stop()
+
+
+def test_full_store_is_logged_once_a_minute_for_each_loop(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
+        virtually(run_on_a_full_store)
+    begins = [message.split(" is paused")[0] for message in caplog.messages if "is paused and tried again" in message]
+    assert "claiming" in begins or "lease renewal" in begins
+    assert all(begins.count(loop) <= MINUTES + 1 for loop in begins)
+    assert len(caplog.messages) <= 2 * (MINUTES + 1) * len(set(begins))
+
+
+class FullAudit:
+    async def seal(self) -> int:
+        raise FULL
+
+
+class FullService:
+    audit = FullAudit()
+
+
+async def seal_on_a_full_store(clock: VirtualClock) -> None:
+    sealing = asyncio.ensure_future(Steward(cast("Service", FullService()), clock).run())
+    await clock.pause(60 * MINUTES)
+    sealing.cancel()
+
+
+def test_sealing_of_the_audit_trail_on_a_full_store_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
+        virtually(seal_on_a_full_store)
+    assert 1 <= len(caplog.messages) <= MINUTES + 1

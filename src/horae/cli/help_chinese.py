@@ -67,8 +67,8 @@ OPTIONS: Final[dict[str, str]] = {
     "Which store: sqlite:///file.db, postgresql://…, mysql://…. Default: HORAE_STORE, horae.toml, ./horae.db.": (
         "存储地址：sqlite:///file.db、postgresql://…、mysql://…。 默认：HORAE_STORE、horae.toml、./horae.db。"
     ),
-    "A server instead of a store: https://…, or the name of a context. Default: HORAE_SERVER, 'horae login'.": (
-        "用服务器代替存储：https://…，或上下文的名称。 默认：HORAE_SERVER 或 horae login。"
+    "A server instead of a store: https://…, or the name of a context. Default: HORAE_SERVER, 'horae login URL'.": (
+        "用服务器代替存储：https://…，或上下文的名称。 默认：HORAE_SERVER 或 horae login URL。"
     ),
     "Answer as JSON.": "以 JSON 回答。",
     "Tab separated, stable columns.": "以制表符分隔，列固定不变。",
@@ -111,7 +111,24 @@ OPTIONS: Final[dict[str, str]] = {
     "For --http, instead of payload.": "用于 --http，代替 payload。",
     "For --http: sign with this secret.": "用于 --http：用此机密签名。",
     "Where WHEN names no zone: Europe/Berlin.": "时间未注明时区时使用，例如 Asia/Shanghai。",
-    "At most so many at once: see 'horae lane'.": "限制并发的通道；见 horae lane。",
+    "At most so many at once: see 'horae lane NAME LIMIT'.": "限制并发的通道；见 horae lane NAME LIMIT。",
+    "Set limits of an agent, or of all agents of an owner.": "设置一个智能体的限额，或某个所有者的全部智能体的限额。",
+    "All agents of the owner, where nothing was set for one of them.": "该所有者的全部智能体；单独设置过的除外。",
+    "active_tasks=50, shortest_interval=1m, longest_life=never; repeatable.": (
+        "例如 active_tasks=50、shortest_interval=1m、longest_life=never；可重复。"
+    ),
+    "Show what an agent may.": "显示一个智能体的权限和限额。",
+    "The zone that counted there. Default: as its times show.": "文件中使用的时区。默认：根据其中的时间判断。",
+    "Allow http:// to another machine: others can read the token.": "允许用 http:// 访问其他机器：他人可能读到令牌。",
+    "Make an owner.": "创建一个所有者。",
+    "Let the tasks of an agent use a secret.": "允许一个智能体的任务使用某个机密。",
+    "The name of an agent, as its tasks show it.": "智能体的名称，与其任务所显示的一致。",
+    "Take a secret back from an agent; its runs that need it fail from now on.": (
+        "收回智能体对某个机密的使用权；此后需要它的运行都会失败。"
+    ),
+    "Claim at most so many in one transaction. Default: as many as there is room for.": (
+        "一次事务最多领取的数量。默认：有多少空位就领取多少。"
+    ),
     "To find it again; repeatable.": "用于查找的标签；可重复。",
     "skip, latest, all, merge; 'latest within 1h'.": "skip、latest、all、merge；例如 'latest within 1h'。",
     "While an earlier run still goes.": "上一次运行尚未结束时的处理方式。",

@@ -306,7 +306,7 @@ NO_LISTENER: Final = Words(
 )
 NO_LISTENER_FIX: Final = Words(
     "horae events --follow, an event stream, a webhook (horae webhook add URL), or targets.event.webhook",
-    "可用 horae events --follow、事件流、webhook(horae webhook add URL)或 targets.event.webhook",
+    "可用 horae events --follow、事件流、webhook（horae webhook add URL）或 targets.event.webhook",
 )
 LANES_FINE: Final = Words("Lanes: {number}, none closed", "{number} 个通道,均未关闭")
 LANES_CLOSED: Final = Words("Lanes with limit 0 start nothing: {names}", "上限为 0 的通道不会启动任何任务:{names}")

@@ -34,7 +34,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "The log file {path} cannot be written: {problem}.",
         "Make its folder, or choose another file with log_file (HORAE_LOG_FILE).",
         "无法写入日志文件 {path}:{problem}。",
-        "请先建立其目录,或用 log_file(HORAE_LOG_FILE)另选文件。",
+        "请先建立其目录,或用 log_file（HORAE_LOG_FILE）另选文件。",
     ),
     "metrics_need_token": Entry(
         NotAuthenticated,

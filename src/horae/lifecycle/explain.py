@@ -39,38 +39,38 @@ class Verdict(StrEnum):
 
 
 _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
-    Verdict.RAN: ("It ran: {state}, {lateness} after it was due.", "它运行了:{state},比到期晚 {lateness}。"),
+    Verdict.RAN: ("It ran: {state}, {lateness} after it was due.", "它运行了：{state}，比到期晚 {lateness}。"),
     Verdict.RUNNING: ("It is running now.", "它正在运行。"),
     Verdict.SKIPPED: ("It was not run. {reason}", "没有运行。{reason}"),
-    Verdict.WAITING: ("It is due and waits: {detail}.", "它已到期,正在等待:{detail}。"),
+    Verdict.WAITING: ("It is due and waits: {detail}.", "它已到期，正在等待：{detail}。"),
     Verdict.PAUSED: ("The task has been paused since {detail}.", "任务自 {detail} 起暂停。"),
-    Verdict.PENDING: ("It is still to come: {detail}.", "它尚未到期:{detail}。"),
+    Verdict.PENDING: ("It is still to come: {detail}.", "它尚未到期：{detail}。"),
     Verdict.NOT_PLANNED: (
         "The schedule has no occurrence then; {detail}.",
-        "计划在那一刻没有触发;{detail}。",
+        "计划在那一刻没有触发；{detail}。",
     ),
     Verdict.NOT_CREATED: ("The task was created only at {detail}.", "任务在 {detail} 才创建。"),
-    Verdict.OVER: ("The task is {detail}, so nothing of it starts any more.", "任务已处于“{detail}”状态,不会再启动。"),
+    Verdict.OVER: ("The task is {detail}, so nothing of it starts any more.", "任务已处于“{detail}”状态，不会再启动。"),
     Verdict.OVERDUE: (
         "It is due and has not been claimed yet: no engine is running, or all are busy.",
-        "它已到期但尚未被领取:没有引擎在运行,或都在忙。",
+        "它已到期但尚未被领取：没有引擎在运行，或都在忙。",
     ),
     Verdict.FORGOTTEN: (
         "It was accounted for, but its row is older than the history that is kept.",
-        "它曾有记录,但该记录已超出保留的历史范围。",
+        "它曾有记录，但该记录已超出保留的历史范围。",
     ),
 }
 _TOOK_OVER: Final = (
     "Attempt {attempt} took over from attempt {before}, which was lost: {reason}",
-    "第 {attempt} 次尝试接替了丢失的第 {before} 次:{reason}",
+    "第 {attempt} 次尝试接替了丢失的第 {before} 次：{reason}",
 )
 _RETRIED: Final = (
     "It was attempt {attempt}, the retry after attempt {before} ended as {state}.",
-    "这是第 {attempt} 次尝试,即第 {before} 次以“{state}”结束后的重试。",
+    "这是第 {attempt} 次尝试，即第 {before} 次以“{state}”结束后的重试。",
 )
 _NOT_AGAIN: Final = (
     "It is not run again: the guarantee is at_most_once, and it had started.",
-    "它不会再次运行:保证为 at_most_once,而它已经开始。",
+    "它不会再次运行：保证为 at_most_once，而它已经开始。",
 )
 _WAITS: Final[dict[Stand, tuple[str, str]]] = {
     Stand.HELD: ("an earlier run of the task is still going", "该任务较早的一次运行仍在进行"),

@@ -37,7 +37,7 @@ def test_a_zone_that_nobody_named_is_the_owners_and_is_said() -> None:
         api.tokens["ada"] = (await api.post("/v1/tokens", {"name": "second"})).json["text"]
         made = (await api.post("/v1/tasks", {"name": "x", "when": "every day at 9am", "say": "x"})).json
         assert made["zone"] == "Europe/Berlin"
-        assert made["warnings"][0]["code"] == "no_zone"
+        assert "no_zone" in [each["code"] for each in made["warnings"]]
         named = (await api.post("/v1/tasks", {"name": "x", "when": "every day at 9am Asia/Tokyo", "say": "x"})).json
         assert named["zone"] == "Asia/Tokyo"
         assert "no_zone" not in [each["code"] for each in named["warnings"]]

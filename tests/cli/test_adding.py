@@ -19,7 +19,7 @@ def test_the_receipt_says_what_when_and_how_to_undo_it(cli: Cli) -> None:
     assert all("09:00 +08:00" in line and line.endswith("01:00Z") for line in lines[2:5])
     assert lines[6] == "  Late   run the latest once within 24h · overlap skip · retries 3 · timeout 5m"
     assert lines[7].startswith("  Undo   horae rm tsk_")
-    assert lines[7].endswith("See  horae show morning")
+    assert lines[8] == "  See    horae show morning"
     assert "horae up" in done.err
 
 

@@ -107,7 +107,7 @@ def test_dates_stand_only_where_they_change(tmp_path: Path) -> None:
     from horae.testing import TimeTravel  # noqa: PLC0415
 
     app: Horae = an_app(cli.path)
-    with TimeTravel(app, hour_before(60)) as time:
+    with TimeTravel(app, hour_before(60), store="own") as time:
         time.run(app.schedule("report", "0,30 * * * *", name="report"))
         time.travel("58h")
     lines = [line for line in table(cli, "runs", "-n", "90", columns=80) if "run_" in line]
@@ -148,3 +148,20 @@ def test_off_a_terminal_ids_and_times_are_whole(with_runs: Cli) -> None:
     listed = with_runs("runs")
     assert all(run["id"] in listed.out for run in with_runs("runs", "--json").json)
     assert "+00:00" in listed.out
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_receipt_breaks_between_words_and_keeps_commands_whole(tmp_path: Path, columns: int) -> None:
+    lines = shown(Cli(tmp_path), "add", "every day at 9am", "--say", "tick", columns=columns)
+    undo = next(line for line in lines if line.startswith("  Undo"))
+    assert re.fullmatch(r"  Undo   horae rm tsk_[0-9a-f]{18,24} --yes", undo)
+    warned = lines[next(number for number, line in enumerate(lines) if line.startswith("  !")) :]
+    assert [line for line in warned if width_of(line) > columns] == []
+    assert all(line.startswith(("  !      ", "         ", "no engine")) for line in warned if line)
+
+
+def test_only_schedules_that_depend_on_a_zone_warn_about_it(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    for when, warns in (("every 10s", False), ("in 20m", False), ("every day at 9am", True), ("0 9 * * *", True)):
+        warnings = cli("add", when, "--say", "tick", "--json").json["warnings"]
+        assert ("no_zone" in [each["code"] for each in warnings]) is warns, when

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import typer
 
 from ..model.change import Facts
+from ..model.ids import SHORT_TASK_DIGITS
 from ..model.task import Task
 from ..schedule import Schedule
 from ..schedule.warnings import ScheduleWarning
@@ -168,12 +169,11 @@ def _show(out: Out, made: Made) -> None:
     if not made.dry_run:
         if facts.standing.pause is not None:
             out.row(out.told(words.STATE), out.told(words.PAUSED_AT_BIRTH, name=task.id))
-        see = f"horae show {shlex.quote(task.name)}"
         if made.edited is None:
-            out.row(out.told(words.UNDO), f"horae rm {task.id} --yes     {out.told(words.SEE)}  {see}")
-        else:
-            # To remove it would take more away than was just put there.
-            out.row(out.told(words.SEE), see)
+            # Of a task that was there before, removing it would take more away than was just put there.
+            short = out.short_ids([task.id], SHORT_TASK_DIGITS)[task.id]
+            out.row(out.told(words.UNDO), f"horae rm {short} --yes")
+        out.row(out.told(words.SEE), f"horae show {shlex.quote(task.name)}")
     show_warnings(out, made.warnings)
     if not made.alive:
         out.note(words.NO_ENGINE, horae=typed(out))

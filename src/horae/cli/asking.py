@@ -20,7 +20,7 @@ from ..schedule.text.zone_words import zone_named
 from ..schedule.value import Past, first_instant, is_wall, last_instant
 from ..schedule.warnings import ScheduleWarning
 from ..schedule.zones import find_zone
-from ..service.assumed_zone import AssumedZone
+from ..service.assumed_zone import AssumedZone, needs_zone
 from ..settings import DefaultZone
 from .render import Answer
 from .session import home_zone, settings_of
@@ -52,7 +52,7 @@ def ask(question: Question, now: datetime) -> Answer:
     schedule = reading.schedule.with_defaults(zone, question.gap, question.fold)
     instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
     warnings = lint(schedule, after, notes=reading.notes)
-    if default.origin != "flag" and not reading.named_zone:
+    if default.origin != "flag" and not reading.named_zone and needs_zone(text, after):
         warnings.insert(0, zone_was_assumed(default))
     return Answer(text, schedule, fires_in(local_zone, instants), warnings, after, question.language, to_json(schedule))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any, NamedTuple
 
 from ..app import Horae
@@ -24,7 +25,7 @@ from .out import Out
 from .pieces import Piece
 from .served_store import server_json, server_line
 from .shown_store import shown_url
-from .width import padded
+from .width import padded, wrapped
 from .words import Words
 
 _LABEL = 10
@@ -94,11 +95,16 @@ def show_start(out: Out, start: Start) -> None:
     out.line(("  ", Piece(f"horae {__version__}", "bold"), f"  {out.told(ready, seconds=f'{start.seconds:.1f}')}"))
     labelled(out, words.DATA, _data(out, start))
     labelled(out, words.TASKS, _tasks(out, start.tasks))
-    labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
+    labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)), between=" · ")
 
 
-def labelled(out: Out, label: Words, text: str) -> None:
-    out.line(("  ", Piece(padded(out.told(label), _LABEL), "dim"), " ", text), flush=True)
+def labelled(out: Out, label: Words, text: str, *, between: str | None = None) -> None:
+    """With `between`, the text breaks there on a terminal; without it stays whole, to be copied."""
+    room = get_terminal_size().columns - _LABEL - 3
+    lines = wrapped(text, room, between=between) if between is not None and out.on_terminal else [text]
+    for number, line in enumerate(lines):
+        said = "" if number else out.told(label)
+        out.line(("  ", Piece(padded(said, _LABEL), "dim"), " ", line), flush=True)
 
 
 def _data(out: Out, start: Start) -> str:

@@ -18,7 +18,7 @@ from . import words
 from .pieces import Cell, Piece, painted
 from .refusals import refuse
 from .table import Fit, laid_out, tabbed
-from .width import padded
+from .width import padded, wrapped
 from .words import Words
 
 if TYPE_CHECKING:
@@ -109,6 +109,13 @@ class Out:
 
     def note(self, said: Words, /, **facts: object) -> None:
         self.aside(self.told(said, **facts))
+
+    def warn(self, text: str) -> None:
+        """`  !      what may surprise`, broken between words on a terminal."""
+        room = shutil.get_terminal_size().columns - _LABEL - 3
+        lines = wrapped(text, room) if sys.stderr.isatty() else [text]
+        for number, line in enumerate(lines):
+            self.aside(f"  {padded('' if number else '!', _LABEL)} {line}")
 
     def aside(self, cell: Cell) -> None:
         """A hint, a warning, a footer: never among the data, and not for those who asked for quiet."""

@@ -22,7 +22,6 @@ from . import words
 from .out import Out, json_text
 from .render import fire_lines
 from .signs import fine
-from .width import padded
 
 FIRES: Final = 3
 _SECOND: Final = timedelta(seconds=1)
@@ -87,7 +86,7 @@ def _field(language: Language, name: str, value: Any) -> str:
 
 def show_warnings(out: Out, warnings: Sequence[ScheduleWarning | Advisory]) -> None:
     for warning in warnings:
-        out.aside(f"  {padded('!', 6)} {warning.in_language(out.language)}")
+        out.warn(warning.in_language(out.language))
 
 
 def policies_line(policies: Policies, language: Language) -> str:

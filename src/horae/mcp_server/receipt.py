@@ -14,9 +14,9 @@ from ..schedule.compat import Note
 from ..schedule.describe import sentence
 from ..schedule.lint import lint
 from ..schedule.preview import Fire, fires_in
-from ..schedule.text import read
 from ..schedule.warnings import ScheduleWarning
 from ..service.advisories import Advisory
+from ..service.assumed_zone import needs_zone
 from ..service.gate import digest_of
 from ..wire.moments import local, utc
 from ..wire.review import review_of
@@ -126,17 +126,9 @@ def with_assumed_zone(call: Call, said: Said, receipt: Receipt) -> Receipt:
     assumed, when = call.house.assumed, said.get("when")
     if assumed is None or "zone" in said or said.get("schedule_type") == "interval":
         return receipt
-    if isinstance(when, str) and not _needs_zone(when, receipt.now):
+    if isinstance(when, str) and not needs_zone(when, receipt.now):
         return receipt
     return receipt._replace(warnings=[_told(call, assumed.warning()), *receipt.warnings])
-
-
-def _needs_zone(text: str, now: datetime) -> bool:
-    here, there = (read(text, zone=zone, now=now) for zone in ("UTC", "Asia/Kolkata"))
-    if here.named_zone:
-        return False
-    fires = [next(iterate(each.schedule, now, Past(anchor=now)), None) for each in (here, there)]
-    return fires[0] != fires[1]
 
 
 async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: Sequence[Advisory] = ()) -> Receipt:

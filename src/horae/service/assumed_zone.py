@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..errors import Refusal
 from ..model.principal import Principal
+from ..schedule import Past, iterate
+from ..schedule.text import read
 from ..schedule.warnings import ScheduleWarning, warn_each
 
 if TYPE_CHECKING:
     from .service import Service
+
+
+_FAR_APART: Final = ("UTC", "Asia/Kolkata")
+"""Two zones in which no time of day, full or half hour is the same instant."""
 
 
 class AssumedZone(NamedTuple):
@@ -21,6 +28,16 @@ class AssumedZone(NamedTuple):
     def warning(self) -> ScheduleWarning:
         en, zh = self.because
         return warn_each("no_zone", {"zone": self.name, "why": en}, {"zone": self.name, "why": zh})
+
+
+def needs_zone(text: str, now: datetime) -> bool:
+    """Whether these words name no zone and would mean other instants in another one: `every day at 9am` does, `every 10s`
+    does not."""
+    here, there = (read(text, zone=zone, now=now) for zone in _FAR_APART)
+    if here.named_zone:
+        return False
+    fires = [next(iterate(each.schedule, now, Past(anchor=now)), None) for each in (here, there)]
+    return fires[0] != fires[1]
 
 
 def zone_of_owner(owner: str, zone: str, *, own: bool) -> AssumedZone:

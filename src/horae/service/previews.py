@@ -22,10 +22,12 @@ from ..schedule.text import Reading, read
 from ..schedule.value import Past, first_instant, is_wall, last_instant
 from ..schedule.warnings import ScheduleWarning
 from ..schedule.zones import find_zone
-from .assumed_zone import AssumedZone
+from .assumed_zone import AssumedZone, needs_zone
 
 MOST_FIRES: Final = 1_000
 _LASTING: Final = frozenset({"every", "cron", "calendar", "rrule"})
+_ELAPSED: Final = frozenset({"now", "once", "every"})
+"""Kinds that may be relative to now."""
 _SHORT: Final = 200
 _MOST_READ: Final = 512
 _READ: Final[dict[tuple[str, str], Reading]] = {}
@@ -65,9 +67,14 @@ def understand(when: object, zone: str | None, usual: AssumedZone, now: datetime
     """As a task with these words would have it; a zone that had to be assumed is said, and where it comes from."""
     schedule, notes, named = _read(when, zone or usual.name, now)
     warnings = list(_surprises(schedule, now, notes))
-    if zone is None and not named:
+    if zone is None and not named and _is_local(when, schedule, now):
         warnings.insert(0, usual.warning())
     return Understood(schedule, tuple(warnings))
+
+
+def _is_local(when: object, schedule: Schedule, now: datetime) -> bool:
+    """Whether the zone decides about its instants. Of calendars it always does; an interval or a delay has to be looked at."""
+    return schedule.kind not in _ELAPSED or not isinstance(when, str) or needs_zone(when, now)
 
 
 def _surprises(schedule: Schedule, now: datetime, notes: tuple[str, ...]) -> Sequence[ScheduleWarning]:

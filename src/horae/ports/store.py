@@ -278,9 +278,6 @@ class Feed(Protocol):
         With `until` 0: how many were removed.
         """
 
-    async def owner_event_position(self, owner: str, count: int) -> int | None:
-        """The number of the event with which an owner has so many, counted from 1; None when it was removed or never written."""
-
 
 class Trimmed(NamedTuple):
     """`more` says that there may be more to remove now; `after` is where to go on, now or the next time."""

@@ -7,6 +7,7 @@ whatever is cached here is true for good, and every process computes the same.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -17,6 +18,8 @@ from ..ports.store import Feed
 _MOST_OWNERS: Final = 10_000
 _MOST_CACHED: Final = 1_024
 _PAGE: Final = 1_000
+_FAR: Final = 10_000
+"""Positions of the log between two marks of an owner that has few events."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -46,6 +49,15 @@ class _Cache(Generic[_K, _V]):
         self._entries.move_to_end(key)
         if len(self._entries) > self._most:
             self._entries.popitem(last=False)
+
+
+def _count(mark: tuple[int, int]) -> int:
+    return mark[0]
+
+
+def _are_apart(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether reading from one mark to the other costs more than a small page: of the owner's events, or of all."""
+    return abs(one[0] - other[0]) >= _PAGE // 2 or abs(one[1] - other[1]) >= _FAR
 
 
 def _any(_event: Event) -> bool:
@@ -90,7 +102,9 @@ class OwnerEvents:
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
-        self._positions: _Cache[tuple[str, int], int] = _Cache(_MOST_CACHED)
+        self._marks: _Cache[str, list[tuple[int, int]]] = _Cache(_MOST_CACHED)
+        """By owner, in order: so many events it has up to a position. There is one for each page that was read on the way to
+        a cursor, so that no cursor is far from a mark once the log was read."""
         self._latest: _Cache[str, tuple[int, int]] = _Cache(_MOST_OWNERS)
         """By owner: how many events it has up to a position."""
         self._readings: _Cache[int, OwnerSequence] = _Cache(_MOST_CACHED // 32)
@@ -104,7 +118,7 @@ class OwnerEvents:
         events = await self._feed.events(position, limit, scope)
         found = tuple(Sequenced(place, place, each.event) for place, each in enumerate(events, count + 1))
         if events:
-            self._positions.put((scope, found[-1].cursor), events[-1].number)
+            self._mark(scope, (found[-1].cursor, events[-1].number))
         return found
 
     async def _after_position(self, position: int, limit: int) -> tuple[Sequenced, ...]:
@@ -119,17 +133,29 @@ class OwnerEvents:
         """The position in the log up to which an owner has so many events, and how many those are: more where retention has
         removed more, fewer where there are no more."""
         removed = (await self._feed.owner_event_counts([owner], 0))[owner]
-        if count <= removed:
-            return 0, removed
-        known = self._positions.get((owner, count))
-        if known is not None:
-            return known, count
-        found = await self._feed.owner_event_position(owner, count)
-        if found is None:
-            end = await self._feed.last_event()
-            return end, await self.count(owner, end)
-        self._positions.put((owner, count), found)
-        return found, count
+        reached, position = removed, 0
+        marks = self._marks.get(owner) or []
+        place = bisect_right(marks, count, key=_count)
+        if place and marks[place - 1][0] > removed:
+            reached, position = marks[place - 1]
+        while reached < count:
+            page = await self._feed.events(position, _PAGE, owner)
+            if not page:
+                break
+            taken = page[: count - reached]
+            reached, position = reached + len(taken), taken[-1].number
+            self._mark(owner, (reached, position))
+        return position, reached
+
+    def _mark(self, owner: str, mark: tuple[int, int]) -> None:
+        marks = self._marks.get(owner)
+        if marks is None:
+            marks = []
+            self._marks.put(owner, marks)
+        place = bisect_right(marks, mark[0], key=_count)
+        neighbours = [(0, 0), *marks[:place]][-1:] + marks[place : place + 1]
+        if all(_are_apart(each, mark) for each in neighbours):
+            marks.insert(place, mark)
 
     async def last(self, scope: str | None) -> int:
         """The newest cursor that a reader could have seen."""

@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
-from itertools import islice
 
 from ...model.event import Event, Numbered
 from .table import Transaction
@@ -66,11 +65,6 @@ class Events:
         """How many of the kept events each of these owners has up to a number."""
         kept = self._events[: bisect_right(self._events, until, key=_number)]
         return Counter(each.event.owner for each in kept if each.event.owner in owners)
-
-    def position(self, owner: str, count: int) -> int | None:
-        """The number of the owner's kept event with that rank, from 1."""
-        owned = (each.number for each in self._events if each.event.owner == owner)
-        return next(islice(owned, count - 1, None), None)
 
     def forget(self, before: datetime, most: int) -> Counter[str]:
         """Drop the oldest ones, counted by owner; their numbers are never used again."""

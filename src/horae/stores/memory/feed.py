@@ -24,11 +24,6 @@ class MemoryFeed:
             kept = self._data.events.counts(frozenset(owners), until)
             return {owner: self._removed(owner) + kept[owner] for owner in owners}
 
-    async def owner_event_position(self, owner: str, count: int) -> int | None:
-        with self._data.lock:
-            rank = count - self._removed(owner)
-            return self._data.events.position(owner, rank) if rank > 0 else None
-
     def _removed(self, owner: str) -> int:
         record = self._data.records.get((REMOVED_EVENTS, owner))
         return 0 if record is None else int(record.body)

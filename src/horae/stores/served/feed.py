@@ -35,8 +35,3 @@ class ServedFeed:
         for owner, number in rows:
             found[owner] += int(number)
         return found
-
-    async def owner_event_position(self, owner: str, count: int) -> int | None:
-        await self._number_events()
-        rows = await self._session.ask("owner_event_position", owner, count)
-        return rows[0][0] if rows else None

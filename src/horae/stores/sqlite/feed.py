@@ -16,7 +16,6 @@ _EVENTS: Final = sql("events")
 _EVENTS_OF_OWNER: Final = sql("events_of_owner")
 _LAST_EVENT: Final = sql("last_event")
 _OWNER_EVENT_COUNTS: Final = sql("owner_event_counts")
-_OWNER_EVENT_POSITION: Final = sql("owner_event_position")
 
 
 class SQLiteFeed:
@@ -39,7 +38,3 @@ class SQLiteFeed:
     async def owner_event_counts(self, owners: Collection[str], until: int) -> dict[str, int]:
         bindings = {"owners": json.dumps(list(owners)), "until": until}
         return dict(await self._readers.do(lambda link: link.query(_OWNER_EVENT_COUNTS, bindings)))
-
-    async def owner_event_position(self, owner: str, count: int) -> int | None:
-        rows = await self._readers.do(lambda link: link.query(_OWNER_EVENT_POSITION, {"owner": owner, "count": count}))
-        return rows[0][0] if rows else None

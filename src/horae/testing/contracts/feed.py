@@ -64,14 +64,6 @@ class FeedContract(Contract):
         assert await store.owner_event_counts(["ada", "bob"], 0) == {"ada": 0, "bob": 0}
         assert await store.owner_event_counts([], 5) == {}
 
-    async def test_the_position_of_an_owner_s_event_is_found_by_its_count(self, store: WholeStore) -> None:
-        ada, bob = a_task(owner="ada"), a_task(owner="bob")
-        await keep(store, ada, bob)
-        await _tell(store, ada, "a")
-        assert [await store.owner_event_position("ada", count) for count in (0, 1, 2, 3)] == [None, 1, 3, None]
-        assert await store.owner_event_position("bob", 1) == 2
-        assert await store.owner_event_position("eve", 1) is None
-
     async def test_claims_and_settlements_tell_their_events(self, store: WholeStore) -> None:
         run = await a_running(store)
         await settle(store, run)

@@ -131,9 +131,6 @@ class RetentionContract(Contract):
         await _trim(store)
         assert await store.owner_event_counts(["ada", "bob"], last) == before
         assert await store.owner_event_counts(["ada", "bob"], 0) == {"ada": 3, "bob": 2}
-        assert await store.owner_event_position("ada", 3) is None
-        first = (await store.events(0, owner="ada"))[0].number
-        assert await store.owner_event_position("ada", 4) == first
         await store.change(ada.id, None, saying(Change(events=(an_event(ada),))))
         assert await store.owner_event_counts(["ada"], last + 1) == {"ada": 6}
 

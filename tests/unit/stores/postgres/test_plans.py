@@ -32,6 +32,8 @@ LOOKS_AT_EVERYTHING = {
     "all_nodes",
 }
 """What an operator asks when in doubt or before a move, or what is summed up; it may take its time."""
+COUNTS_THE_LOG = {"owner_event_counts"}
+"""Asked once for an owner whose events a process has not read yet; from there on it counts in memory."""
 LISTS = {
     name
     for name in STATEMENTS
@@ -63,7 +65,7 @@ ONLY_THE_HEAD = {
 """Indexes of which the first row, or as many as a LIMIT says, may be all that is wanted."""
 SMALL = {"told_unnumbered", "standings_over", "agenda_parked"}
 """Indexes that hold only what waits."""
-HOT = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS]
+HOT = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS | COUNTS_THE_LOG]
 ROWS = 20_000
 
 

@@ -212,15 +212,6 @@ SELECT record_key, CAST(body AS SIGNED) FROM @records WHERE kind = 'removed_even
 UNION ALL
 SELECT owner, COUNT(*) FROM @events WHERE number <= $2 AND owner IN ($1) GROUP BY owner
 
--- name: owner_event_position
-SELECT number FROM (
-  SELECT
-    events.number, ROW_NUMBER() OVER (ORDER BY events.number) + COALESCE(
-      (SELECT CAST(body AS SIGNED) FROM @records WHERE kind = 'removed_events' AND record_key = $1), 0
-    ) AS place
-  FROM @events AS events WHERE events.owner = $1
-) AS owned WHERE place = $2
-
 -- name: recall
 SELECT value FROM @remembered WHERE name = $1
 

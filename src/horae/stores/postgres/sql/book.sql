@@ -232,14 +232,6 @@ WHERE told.first <= $2 AND told.first + bundles.place + bundles.gone <= $2
   AND bundles.owner = ANY ((SELECT $1::text::text[])::text[])
 GROUP BY bundles.owner
 
--- name: owner_event_position
-WITH removed AS (
-  SELECT coalesce((SELECT body::bigint FROM @records WHERE kind = 'removed_events' AND key = $1::text), 0) AS number
-)
-SELECT first + place FROM (SELECT {told_columns}) AS events
-WHERE first IS NOT NULL AND owner = $1::text AND $2::bigint > (SELECT number FROM removed)
-ORDER BY first, place LIMIT 1 OFFSET greatest(0, $2::bigint - (SELECT number FROM removed) - 1)
-
 -- name: recall
 SELECT value FROM @remembered WHERE name = $1
 

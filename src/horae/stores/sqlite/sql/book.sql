@@ -211,13 +211,6 @@ SELECT
     + (SELECT count(*) FROM events WHERE number <= :until AND owner = wanted.value)
 FROM json_each(:owners) AS wanted
 
--- name: owner_event_position
-WITH removed (number) AS (
-  SELECT coalesce((SELECT CAST(body AS INTEGER) FROM records WHERE kind = 'removed_events' AND key = :owner), 0)
-)
-SELECT number FROM events WHERE owner = :owner AND :count > (SELECT number FROM removed)
-ORDER BY number LIMIT 1 OFFSET :count - (SELECT number FROM removed) - 1
-
 -- name: recall
 SELECT value FROM remembered WHERE name = ?
 

@@ -35,7 +35,13 @@ def test_field_of_the_body_wins_over_the_declaration() -> None:
     made = asyncio.run(_made(MAIL | said, "ada"))
     assert (made["lane"], made["zone"], made["labels"]) == (None, "UTC", {})
     assert made["policies"]["missed"]["mode"] == "latest"
-    assert made["policies"]["retry"] == {"attempts": 1, "backoff": "PT5S", "factor": 2.0, "max": "PT1H"}
+    assert made["policies"]["retry"] == {
+        "attempts": 1,
+        "backoff": "PT5S",
+        "factor": 2.0,
+        "max": "PT1H",
+        "jitter": "full",
+    }
     assert not {"lane", "zone", "labels", "policies.missed"} & set(made["declared"])
 
 

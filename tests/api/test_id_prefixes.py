@@ -71,9 +71,11 @@ async def other_ids_by_prefix(api: Api) -> None:
     assert (await api.get(f"/v1/webhooks/{short}", who="bob")).code == "no_such_webhook"
     assert (await api.delete(f"/v1/webhooks/{short}")).status == 204
     token = (await api.get("/v1/tokens")).json["items"][0]
-    assert (await api.get(f"/v1/tokens/{token['id'][:SHORT]}")).json["id"] == token["id"]
+    assert (await api.get(f"/v1/tokens/{token['id'][:28]}")).json["id"] == token["id"]
     assert (await api.get(f"/v1/tokens/{token['id'][:28]}", who="bob")).code == "no_such_token"
-    begun = await api.post("/v1/tasks/actions", {"action": "pause", "filter": {}}, headers={"Prefer": "respond-async"})
+    begun = await api.post(
+        "/v1/tasks/actions", {"action": "pause", "filter": {}, "all": True}, headers={"Prefer": "respond-async"}
+    )
     operation: dict[str, Any] = (await api.get(f"/v1/operations/{begun.json['id'][:SHORT]}")).json
     assert operation["id"] == begun.json["id"]
     assert (await api.get(f"/v1/operations/{begun.json['id'][:SHORT]}", who="bob")).code == "no_such_operation"

@@ -46,10 +46,10 @@ ANSWERS: Final = (
     Expected("garbage", "failed", "no_answer", "not HTTP"),
     Expected("reset", "failed", "no_answer", "ended the connection"),
     Expected("inward", "failed", "target_failed"),
-    Expected("fine", "failed", "target_failed", "public", MIXED, "a name with a forbidden address among others"),
+    Expected("fine", "failed", "target_not_allowed", "public", MIXED, "a name with a forbidden address among others"),
 )
 FIRST: Final = Expected("fine", "succeeded", None, "fine", TURNS, "a name before it turns")
-SECOND: Final = Expected("fine", "failed", "target_failed", "public", TURNS, "a name after it has turned")
+SECOND: Final = Expected("fine", "failed", "target_not_allowed", "public", TURNS, "a name after it has turned")
 
 
 class Played(NamedTuple):

@@ -17,8 +17,8 @@ from horae.observe.logs import begin_logging
 from tests.cli.operating.deployment import Deployment
 from tests.observe.stage import within
 
-PREFIX: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2},\d{3} (DEBUG|INFO|WARNING|ERROR) (\| )?")
-FORGED: Final = "2026-01-01 00:00:00,000 ERROR the disk was erased"
+PREFIX: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{3} \+00:00 (DEBUG|INFO|WARNING|ERROR) (\| )?")
+FORGED: Final = "2026-01-01 00:00:00.000 +00:00 ERROR the disk was erased"
 HOSTILE: Final = (
     f"x\n{FORGED}",
     f"x\r\n{FORGED}",
@@ -122,9 +122,9 @@ def test_installed_node_logs_what_a_command_said_without_letting_it_forge_lines(
         "add", "now", "--name", "loud", "--retries", "0", "--command", "--", "python3", str(script), environment=allowed
     )
     assert added.returncode == 0, added.stderr
-    up = deployment.up(environment=allowed)
+    up = deployment.up("--json", environment={**allowed, "HORAE_LOG": "text"})
     try:
-        line = up.expect("the disk was erased")
+        line = up.expect("| 2026-01-01")
         assert not line.startswith(FORGED[:10])
         assert "\x1b" not in "".join(up.said)
     finally:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -243,8 +244,9 @@ class Running:
         self._engine = self._make_engine(await self._open_targets(self._functions))
         self._engine.on_settled = self._settled
         self._engine.dispatcher.on_stranded = self._stranded
-        await self._engine.start()
+        # Before the engine runs anything: a task that ends its process right away must find a node that was ready.
         await self._announce(self._engine)
+        await self._engine.start()
         self._wakeup.listen(self._engine.ring)
 
     def _is_gone(self, home: str) -> bool:
@@ -284,7 +286,9 @@ class Running:
             await announcer.close()
         node, self._announced = self._announced, None
         if node is not None:
-            await self.service.functions.withdraw(node)
+            # A store that does not answer keeps no process from ending; a node that is gone counts for nothing.
+            with suppress(*TRANSIENT_ERRORS):
+                await self.service.functions.withdraw(node)
 
     async def _open_targets(self, functions: FunctionTarget) -> dict[str, Target]:
         if self._kinds is None:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from ..model.change import Facts
 from ..model.entry import CLAIMABLE
+from ..model.ids import is_shortened
 from ..model.page import LARGEST_PAGE, Page
 from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
@@ -16,7 +17,7 @@ from ..model.tally import EVERYBODY, NO_HOUR, STATE
 from ..model.task import TaskState
 from ..ports.store import TaskFilter
 from .checks import check_id, check_page, check_wanted
-from .id_prefix import list_tasks, resolve_task, tasks_by_prefix
+from .id_prefix import TASK, list_tasks, resolve_task, tasks_by_prefix
 from .rights import is_foreign, own_key, seen_by, sees
 from .seats import Keeping
 
@@ -131,6 +132,10 @@ class Finding:
                 return among[0]
             if among:
                 raise refuse("ambiguous_name", name=name, found=list_tasks([each.task for each in among]))
+        listed, _, _ = name.partition(" ")
+        if listed != name and (is_shortened(TASK, listed) or is_shortened(TASK, listed[:-1])):
+            # A candidate as a refusal lists it: id, name and owner.
+            return await self.named(who, listed)
         raise refuse("no_such_task", id=name)
 
     async def _among(self, wanted: TaskFilter) -> list[Facts]:

@@ -8,13 +8,6 @@ from ..errors import InvalidTask, NotFound, Refusal
 from ..model.refusals import Entry, refusal
 
 CATALOGUE: Final[dict[str, Entry]] = {
-    "unknown_argument": Entry(
-        InvalidTask,
-        "The function {function} takes no argument '{argument}'.",
-        "Its arguments are: {known}.",
-        "函数 {function} 没有参数“{argument}”。",
-        "它的参数有:{known}。",
-    ),
     "missing_argument": Entry(
         InvalidTask,
         "The function {function} needs the argument '{argument}'.",

@@ -345,7 +345,7 @@ def check_arguments(function: str, signature: Signature, payload: str) -> None:
         for name in given:
             if name not in names:
                 known = ", ".join(each.name for each in signature.arguments) or "-"
-                raise refuse("unknown_argument", function=function, argument=name, known=known)
+                raise refuse_task("unknown_argument", function=function, argument=name, known=known)
     for each in signature.arguments:
         if each.name not in given:
             if each.required:

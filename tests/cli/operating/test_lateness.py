@@ -46,7 +46,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 def last_run(deployment: Deployment, function: str) -> dict[str, Any]:
     """The attempt that succeeded, as `horae runs` tells of it."""
     deployment.ok("add", "now", "--function", function, "--name", function)
-    up = deployment.up("jobs.py", "--verbose").ready()
+    up = deployment.up("jobs.py", "--verbose")
     up.expect("succeeded")
     run: dict[str, Any] = deployment.answer("runs", function)[0]
     return run
@@ -55,7 +55,7 @@ def last_run(deployment: Deployment, function: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("function", "english", "chinese"),
     [
-        ("kills_its_process_once", "Attempt 2 took over from attempt 1, which was lost: ", "第 2 次尝试接替了丢失的第 1 次:"),
+        ("kills_its_process_once", "Attempt 2 took over from attempt 1, which was lost: ", "第 2 次尝试接替了丢失的第 1 次："),
         ("asks_for_another_try", "It was attempt 2, the retry after attempt 1 ended as failed.", "这是第 2 次尝试"),
     ],
 )  # fmt: skip

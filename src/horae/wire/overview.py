@@ -14,6 +14,7 @@ from ..model.lane import LaneUse
 from ..model.policy import policies_for
 from ..model.tally import Lateness
 from ..model.task import Standing, Target, Task, TaskState
+from ..ports.settlement_delays import WINDOW, SettlementDelay
 from ..ports.store import Node, Waiting
 from ..schedule import Now
 from ..service.bulk import BulkReport
@@ -36,6 +37,7 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
             "lateness_p50_ms": milliseconds(late.p50),
             "lateness_p99_ms": milliseconds(late.p99),
         },
+        "settlement_delay": _delay_json(overview.settlement_delay),
         "waiting": overview.waiting._asdict(),
         "running": [run_json(run, language=language) for run in overview.running],
         "next": [
@@ -84,7 +86,25 @@ def read_overview(said: Mapping[str, Any]) -> Overview:
         tuple(read_lane(each) for each in said["lanes"]),
         tuple(read_node(each) for each in said["nodes"]),
         said.get("alive", bool(said["nodes"])),
+        _read_delay(said.get("settlement_delay")),
     )
+
+
+def _delay_json(delay: SettlementDelay) -> dict[str, Any]:
+    return {
+        "window_ms": milliseconds(WINDOW),
+        "counted": delay.counted,
+        "p50_ms": milliseconds(delay.p50),
+        "p99_ms": milliseconds(delay.p99),
+        "max_ms": milliseconds(delay.longest),
+    }
+
+
+def _read_delay(said: Mapping[str, Any] | None) -> SettlementDelay:
+    """None: the server is older than this field."""
+    if said is None or not said["counted"]:
+        return SettlementDelay()
+    return SettlementDelay(said["counted"], *(length(said[name]) for name in ("p50_ms", "p99_ms", "max_ms")))
 
 
 def _upcoming(said: Mapping[str, Any]) -> Facts:

@@ -133,6 +133,8 @@ def test_an_import_takes_over_what_nothing_runs_as_paused_and_says_so(tmp_path: 
         assert [task["paused"] for task in each.json["tasks"]] == [True]
         assert any("taken over as paused" in note["note"] for note in each.json["notes"])
     assert (taken.json["new"], again.json["same"]) == (1, 1)
+    ids = [task["id"] for task in listed.json]
+    assert [[task["id"] for task in each.json["tasks"]] for each in (tried, taken, again)] == [[None], ids, ids]
     assert [task["state"] for task in listed.json] == ["paused"]
 
 

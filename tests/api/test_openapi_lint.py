@@ -131,7 +131,7 @@ def paths_are_sound(document: Document) -> Iterator[str]:
     shapes: dict[str, str] = {}
     for path in document["paths"]:
         shape = re.sub(r"\{\w+\}", "{}", path)
-        if path.endswith("/") or "?" in path or "{}" in path or shape in shapes:
+        if (path.endswith("/") and path != "/") or "?" in path or "{}" in path or shape in shapes:
             yield path
         shapes[shape] = path
 

@@ -44,7 +44,9 @@ def test_one_life_of_a_deployment(deployment: Deployment) -> None:
     check("exported", answer("export", "--out", "all.jsonl"))
     check("import", answer("import", "all.jsonl", "--dry-run"))
     deployment.write("table", "@reboot x\n")
-    check("import", answer("import", "table", "--dry-run"))
+    nothing_taken = deployment.horae("import", "table", "--dry-run", "--json")
+    assert nothing_taken.returncode == 6
+    check("import", json.loads(nothing_taken.stdout))
     check("move", answer("move", deployment.url, f"sqlite:///{deployment.folder}/other.db", "--dry-run"))
     check("move", answer("move", deployment.url, f"sqlite:///{deployment.folder}/other.db"))
     check("completion", answer("completion", "bash"))

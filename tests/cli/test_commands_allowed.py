@@ -133,4 +133,31 @@ def test_an_import_takes_over_what_nothing_runs_as_paused_and_says_so(tmp_path: 
         assert [task["paused"] for task in each.json["tasks"]] == [True]
         assert any("taken over as paused" in note["note"] for note in each.json["notes"])
     assert (taken.json["new"], again.json["same"]) == (1, 1)
+    ids = [task["id"] for task in listed.json]
+    assert [[task["id"] for task in each.json["tasks"]] for each in (tried, taken, again)] == [[None], ids, ids]
     assert [task["state"] for task in listed.json] == ["paused"]
+
+
+@pytest.mark.parametrize("place", ["file", "server"])
+def test_what_nothing_runs_is_neither_resumed_nor_run(tmp_path: Path, place: str) -> None:
+    served = ServedCli(tmp_path)
+    path = str(a_nanoclaw_file(tmp_path))
+    deeds = (
+        ("resume",),
+        ("run",),
+        ("pause", "--until", "tomorrow at 9am"),
+        ("backfill", "--from", "yesterday", "--to", "yesterday"),
+    )
+    try:
+        command: Any = served if place == "server" else served.on_file
+        command("import", path, "--json")
+        (task,) = command("ls", "--json", "--all").json
+        refused = {deed[0]: command(deed[0], task["id"], *deed[1:], "--json") for deed in deeds}
+        after = command("show", task["id"], "--json").json["task"]
+        removed = command("rm", task["id"], "--yes")
+    finally:
+        served.stop()
+    for deed, said in refused.items():
+        assert (said.code, said.problem["code"]) == (6, "target_not_carried"), deed
+    assert after["state"] == "paused"
+    assert removed.code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import StoreUnavailable
+from horae.model.record import Record
 from horae.observe.health import Readiness, condition
 from horae.observe.writes import Writes
+from horae.ports.clock_steps import CLOCK_STEP, ClockStep
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.scenes import keep
@@ -60,7 +63,7 @@ def test_a_node_that_has_not_renewed_in_time_does_not_count(tmp_path: Path) -> N
         await store.join(a_node(joined=long_ago, renewed=long_ago))
         assert not (await condition(store, clock, Writes(clock))).parts.engine
         await store.close()
-        parts, problem = await condition(store, clock, Writes(clock))
+        parts, problem, _ = await condition(store, clock, Writes(clock))
         assert (parts, type(problem)) == (Readiness(), StoreUnavailable)
 
     within(look())
@@ -83,3 +86,21 @@ def test_over_http(tmp_path: Path) -> None:
             assert (await api.get("/healthz", who=None)).status == 200
 
     within(look())
+
+
+async def ask_after_a_clock_step(url: str) -> None:
+    async with served(url) as api:
+        now = SystemClock().now()
+        step = ClockStep("clockwork", now, timedelta(seconds=90))
+        record = Record(CLOCK_STEP, "nod_1", "", json.dumps(step.as_json()), expires=now + timedelta(days=1))
+        assert await api.service.store.put_record(record, replacing=None)
+        reply = await api.get("/readyz", who=None)
+        assert (reply.status, [each["by_ms"] for each in reply.json["clock_steps"]]) == (200, [90_000])
+        assert "clockwork" not in reply.text, "names of hosts are for admins"
+        everything = (await api.get("/v1/overview", who="admin")).json
+        assert [each["host"] for each in everything["clock_steps"]] == ["clockwork"]
+        assert (await api.get("/v1/overview", who="ada")).json["clock_steps"] == []
+
+
+def test_a_clock_that_was_set_back_is_shown_and_makes_nothing_unready(tmp_path: Path) -> None:
+    within(ask_after_a_clock_step(f"sqlite:///{tmp_path}/h.db"))

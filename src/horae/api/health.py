@@ -56,6 +56,7 @@ async def readyz(request: Request) -> Response:
         "status": "ready" if ready else "not ready",
         "version": __version__,
         "parts": found.parts._asdict(),
+        "clock_steps": found.steps_json(),
         "problem": told_of(found.problem, language(request)),
     }
     return answer(shape, 200 if ready else 503, None if ready else {"Retry-After": "2"})

@@ -14,6 +14,7 @@ from ..model.task import Task
 from ..schedule import Schedule
 from ..schedule.warnings import ScheduleWarning
 from ..service.advisories import Advisory
+from ..service.assumed_zone import AssumedZone
 from ..service.edits import Edited, fire_changes
 from ..service.functions import Resolved
 from ..service.wishes import Wish
@@ -25,6 +26,7 @@ from .defining import DEFINITION, task_shape, usual_name
 from .editing import changed_fields, fires_changed_json, show_changes
 from .frame import Said, command
 from .out import Out
+from .owner_zone import owner_zone
 from .pieces import Cell, Piece
 from .receipt import (
     FIRES,
@@ -90,22 +92,24 @@ def add(
     shape = task_shape(said, stray, behind)
     if not any(each in shape for each in ("say", "http", "command", "function", "event", "target")):
         raise refuse("no_work")
-    understood = _read(text, said["zone"], out)
+    kept = is_kept(out)
+    if said["zone"] is not None or not kept:
+        # Refused before a store is opened or made. Elsewhere the owner may have a zone.
+        _read(text, said["zone"], out)
     named = {"name": usual_name(shape) if name is None else name, "when": text, "key": key, "owner": owner}
     wish = read_task(named | shape)
 
     async def work(app: Workplace) -> Made:
         resolved = await app.resolve(wish)
-        # A function may declare another zone than the one that was assumed.
-        same_zone = resolved.wish.zone == wish.zone
-        schedule, surprises = understood if same_zone else _read(text, resolved.wish.zone, out)
+        assumed = await owner_zone(app, wish.owner) if resolved.wish.zone is None else None
+        schedule, surprises = _read(text, resolved.wish.zone, out, assumed)
         resolved = resolved._replace(wish=resolved.wish._replace(when=schedule))
         made = await (_rehearsed(app, resolved.wish) if dry_run else _make(app, resolved.wish, paused=pause))
         resolved = app.advised(resolved)
         return made._replace(resolved=resolved, warnings=(*resolved.warnings, *surprises))
 
     if dry_run:
-        made = at_work(out, work) if is_kept(out) else in_memory(work)
+        made = at_work(out, work) if kept else in_memory(work)
     else:
         refuse_memory(out)
         made = at_work(out, work, create=True)
@@ -119,10 +123,12 @@ def _split(when: list[str], said: Said) -> tuple[str, list[str]]:
     return " ".join(when), []
 
 
-def _read(text: str, zone: str | None, out: Out) -> tuple[Schedule, list[ScheduleWarning]]:
+def _read(
+    text: str, zone: str | None, out: Out, assumed: AssumedZone | None = None
+) -> tuple[Schedule, list[ScheduleWarning]]:
     from ..clock import SystemClock  # noqa: PLC0415 - the app has a clock of its own
 
-    answer = ask(Question(text, zone, out.language, number=1), SystemClock().now())
+    answer = ask(Question(text, zone, out.language, number=1, assumed=assumed), SystemClock().now())
     return answer.schedule, [each for each in answer.warnings if each.code not in _NOT_SAID]
 
 

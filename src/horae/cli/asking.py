@@ -18,7 +18,6 @@ from ..schedule.refusals import refuse
 from ..schedule.text import read
 from ..schedule.text.zone_words import zone_named
 from ..schedule.value import Past, first_instant, is_wall, last_instant
-from ..schedule.warnings import ScheduleWarning
 from ..schedule.zones import find_zone
 from ..service.assumed_zone import AssumedZone, needs_zone
 from ..settings import DefaultZone
@@ -28,7 +27,8 @@ from .session import home_zone, settings_of
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was asked on the command line."""
+    """What was asked on the command line. `assumed` is the zone where neither `zone` nor the text names one; None: that of
+    this process."""
 
     text: str
     zone: str | None
@@ -38,12 +38,14 @@ class Question:
     number: int = 3
     gap: Gap | None = None
     fold: Fold | None = None
+    assumed: AssumedZone | None = None
 
 
 def ask(question: Question, now: datetime) -> Answer:
     now = now.replace(microsecond=0)  # people read whole seconds
     default = home_zone(question.zone, settings_of(None))
-    zone = known_zone(default)
+    assumed = question.assumed or zone_of_process(default)
+    zone = known_zone(default) if question.zone is not None else assumed.name
     text = question.text.strip()
     local_zone = _zone_in(text, now) or zone
     after = now if question.after is None else _instant("after", question.after, local_zone)
@@ -53,7 +55,7 @@ def ask(question: Question, now: datetime) -> Answer:
     instants = islice(iterate(schedule, after, Past(anchor=after), until=until), question.number)
     warnings = lint(schedule, after, notes=reading.notes)
     if default.origin != "flag" and not reading.named_zone and needs_zone(text, after):
-        warnings.insert(0, zone_was_assumed(default))
+        warnings.insert(0, assumed.warning())
     return Answer(text, schedule, fires_in(local_zone, instants), warnings, after, question.language, to_json(schedule))
 
 
@@ -103,10 +105,6 @@ def _instant(option: str, text: str, zone: str, *, last: bool = False) -> dateti
         raise refuse("bad_value", key=f"--{option}", value=text, wanted=wanted)
     resolve = last_instant if last else first_instant
     return to_datetime(resolve(moment, find_zone(zone if is_wall(moment) else "UTC"))).astimezone(UTC)
-
-
-def zone_was_assumed(default: DefaultZone) -> ScheduleWarning:
-    return zone_of_process(default).warning()
 
 
 def zone_of_process(default: DefaultZone) -> AssumedZone:

@@ -6,11 +6,11 @@ import signal
 
 import typer
 
-from ..errors import NotFound
 from ..model.refusals import refuse
 from .desk import Desk, at_desk
 from .frame import command
 from .out import Out
+from .owner_zone import owner_zone
 from .servers import refuse_server_for
 from .session import refuse_memory
 
@@ -37,9 +37,9 @@ def mcp(
     refuse_memory(out.store)
 
     async def work(desk: Desk) -> None:
-        owned = await _owner_zone(desk)
+        owned = await owner_zone(desk)
         here = zone_of_process(desk.default_zone)
-        zone = owned or here.name
+        zone = (owned or here).name
         who = local.trusted(zone) if trusted else local.local_agent(agent, zone)
         house = House(desk.service, desk.clock, desk.anybody, None if owned else here)
         await local.serve(house, who, out.language)
@@ -47,11 +47,3 @@ def mcp(
     # A read of our input cannot be called off: Ctrl-C ends us at once, and the store minds no ending.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     at_desk(out.store, work, create=True)
-
-
-async def _owner_zone(desk: Desk) -> str | None:
-    """The default zone of the owner, if an admin or the owner has set one."""
-    try:
-        return (await desk.service.accounts.get(desk.who, desk.who.owner)).zone
-    except NotFound:
-        return None

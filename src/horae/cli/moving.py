@@ -202,14 +202,14 @@ def _shape(
         "tasks": [
             {
                 "change": step.turn,
-                "id": None if step.turn == "new" and dry_run else step.after.id,
-                "name": step.after.name,
-                "key": step.after.key,
-                "owner": step.after.owner,
+                "id": None if step.turn == "new" and dry_run else task.id,
+                "name": task.name,
+                "key": task.key,
+                "owner": task.owner,
                 "paused": found.paused,
                 "source": found.source,
             }
-            for found, step in zip(plan.found, plan.planned, strict=True)
+            for found, step, task in zip(plan.found, plan.planned, taken.tasks, strict=True)
         ],
         "unclear": [
             {

@@ -14,6 +14,7 @@ from ..service.nodes import NodeSeen, NodeState
 from ..service.wishes import read_duration
 from ..wire.overview import node_seen_json
 from . import words
+from .clock_steps import show_steps
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece, Style
@@ -71,6 +72,8 @@ def _list(out: Out) -> None:
         out.table(out.told(words.NODE_TITLES).split("|"), _table(out, found, now, zone), _FITS)
         if out.on_terminal:
             out.aside(Piece(out.told(words.TIMES_IN, zone=zone), "dim"))
+    if not (out.json or out.quiet):
+        show_steps(out, {step for each in found if (step := each.clock_step) is not None})
     if not found:
         out.note(words.NO_ENGINE, horae=typed(out))
 

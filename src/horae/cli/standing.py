@@ -57,6 +57,7 @@ def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]
         (out.told(words.TASKS), counts or none),
         (out.told(words.LAST_DAY), outcomes or none),
         (out.told(words.LATENESS), _lateness(out, found)),
+        (out.told(words.SETTLED), _settlement_delay(out, found)),
         (out.told(words.DUE), out.told(words.WAITING_LINE, **found.waiting._asdict())),
         (out.told(words.NODES), _nodes(out, found)),
     ]
@@ -84,6 +85,14 @@ def _lateness(out: Out, found: Overview) -> Cell:
     share = f"{100 * found.on_time:.2f} %"
     said = out.told(words.ON_TIME_LINE, share=share, number=late.counted)
     return f"{said} · p50 {fine(late.p50)} · p99 {fine(late.p99)}"
+
+
+def _settlement_delay(out: Out, found: Overview) -> Cell:
+    delay = found.settlement_delay
+    if delay.p50 is None or delay.p99 is None or delay.longest is None:
+        return out.told(words.NOTHING)
+    figures = f"p50 {fine(delay.p50)} · p99 {fine(delay.p99)} · max {fine(delay.longest)}"
+    return out.told(words.SETTLED_LINE, figures=figures, number=delay.counted)
 
 
 def _nodes(out: Out, found: Overview) -> Cell:

@@ -12,6 +12,7 @@ from ..version import __version__
 from ..wire.overview import overview_json
 from ..wire.problems import Exit
 from . import words
+from .clock_steps import show_steps
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
@@ -76,6 +77,7 @@ def _show(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> None:
         out.line(Piece(out.told(_UP), "good"))
     for code, number in problems:
         out.line(("! ", Piece(_told(out, code, number), "odd")))
+    show_steps(out, seen.found.clock_steps)
     out.row(out.told(_PLACE), place_of(out))
     nodes = out.told(words.NODES)
     rows: list[tuple[str, Cell]] = overview_rows(out, seen.found, seen.zone, seen.names)

@@ -24,6 +24,7 @@ from ..service.overview import Overview
 from ..service.presence import topic_of
 from . import operating_words as words
 from .checks import Check, about_key, check
+from .clock_steps import step_facts
 from .database import LAST_BACKUP, in_bytes
 from .server_checks import about_clocks
 from .session import settings_of
@@ -116,10 +117,9 @@ async def _about_time(app: Horae, overview: Overview, now: datetime) -> list[Che
     if newest - now > _LITTLE_BEHIND:
         behind = Words(in_words(now - newest, "en"), in_words(now - newest, "zh"))
         found.append(_filled(check("clock_behind", "error", words.CLOCK_BEHIND, words.CLOCK_FIX), behind, "{behind}"))
-    for step in await clock_steps(app.store, now):
-        at, by = f"{step.at:%Y-%m-%d %H:%M:%S} UTC", f"{step.by.total_seconds():g} s"
-        found.append(check("clock_step", "warning", words.CLOCK_STEP, words.CLOCK_FIX, host=step.host, by=by, at=at))
-    return found
+    steps = await clock_steps(app.store, now)
+    warned = [check("clock_step", "warning", words.CLOCK_STEP, words.CLOCK_FIX, **step_facts(step)) for step in steps]
+    return found + warned
 
 
 def _about_lateness(overview: Overview) -> Check:

@@ -47,6 +47,8 @@ class Taken(NamedTuple):
     groups: int = 0
     there: int = 0
     """Runs that an earlier import has brought."""
+    tasks: tuple[Task, ...] = ()
+    """As they are stored, side by side with those of the plan."""
 
 
 async def plan_for(app: Workplace, incoming: Incoming, path: str) -> Plan:
@@ -103,6 +105,7 @@ async def take_over(
     app: Workplace, incoming: Incoming, plan: Plan, note: str, progress: Callable[[int], None]
 ) -> Taken:
     tasks: _Made = {}
+    stored: list[Task] = []
     new: set[str] = set()
     for number, (each, step) in enumerate(zip(plan.found, plan.planned, strict=True), 1):
         if each.paused and step.turn == "new":
@@ -111,6 +114,7 @@ async def take_over(
             task = step.after
         else:
             task = await app.service.tasks.declare(app.who, each.wish, paused=note if each.paused else None)
+        stored.append(task)
         if step.turn == "new":
             new.add(task.id)
         if each.wish.key is not None:
@@ -124,7 +128,7 @@ async def take_over(
         await _keep_group(app, group, lanes)
     history = await _history(app, incoming.runs, tasks, new)
     await _keep(app, history)
-    return _counted(incoming, history)
+    return _counted(incoming, history)._replace(tasks=tuple(stored))
 
 
 async def _keep_group(app: Workplace, group: Group, lanes: set[str]) -> None:
@@ -139,11 +143,12 @@ async def _keep_group(app: Workplace, group: Group, lanes: set[str]) -> None:
 async def would_take(app: Workplace, incoming: Incoming, plan: Plan) -> Taken:
     """What `take_over` will say that it took."""
     tasks: _Made = {}
+    would = tuple(step.after for step in plan.planned)
     for each, step in zip(plan.found, plan.planned, strict=True):
         if each.wish.key is not None:
             tasks[each.wish.owner, each.wish.key] = tasks[None, each.wish.key] = step.after
     new = {step.after.id for step in plan.planned if step.turn == "new"}
-    return _counted(incoming, await _history(app, incoming.runs, tasks, new))
+    return _counted(incoming, await _history(app, incoming.runs, tasks, new))._replace(tasks=would)
 
 
 class _History(NamedTuple):

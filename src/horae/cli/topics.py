@@ -35,14 +35,16 @@ rrule           RRULE:FREQ=MONTHLY;BYDAY=-1FR
     "zones": Words(
         """\
 A schedule keeps the zone that it names: "every day at 9am Europe/Berlin", or --zone (--tz).
-Where it names none, the first of these says it, and the receipt tells which: HORAE_ZONE, TIMEZONE, TZ, the machine, UTC.
+Where a new task names none, the first of these says it, and the receipt tells which: the zone of its owner
+(horae owner set local --zone Europe/Berlin), HORAE_ZONE, TIMEZONE, TZ, the machine, UTC.
 A time that the clock skips runs at the end of the gap (gap next, shift, skip);
 one that it shows twice runs the first time (fold first, last, both).
 Zone data comes from the tzdata package alone: horae doctor says which version.
 """,
         """\
 计划保留其自带的时区:"每天9点 北京时间",或使用 --zone(--tz)。
-没有指明时,依次取:HORAE_ZONE、TIMEZONE、TZ、本机时区、UTC;回执会说明用了哪一个。
+新任务没有指明时,依次取:所有者的默认时区(horae owner set local --zone Asia/Shanghai)、HORAE_ZONE、TIMEZONE、TZ、
+本机时区、UTC;回执会说明用了哪一个。
 被时钟跳过的时刻在跳变结束时运行(gap next、shift、skip);出现两次的时刻在第一次运行(fold first、last、both)。
 时区数据只来自 tzdata 包:horae doctor 会显示其版本。
 """,

@@ -103,7 +103,7 @@ def page_of(out: Out, found: Overview, failed: tuple[Run, ...], names: dict[str,
     lines: list[Cell] = [
         [Piece("horae", "bold"), f"  {found.at:%Y-%m-%d %H:%M:%S}Z  ", Piece(out.told(words.WATCHING), "dim")]
     ]
-    for label, cell in overview_rows(out, found, zone, names)[:5]:
+    for label, cell in overview_rows(out, found, zone, names)[:6]:
         rest = (cell,) if isinstance(cell, str | Piece) else tuple(cell)
         lines.append([Piece(f"  {label}  ", "dim"), *rest])
     lines += _section(out.told(words.RUNNING), [_going(run, names) for run in found.running])

@@ -23,6 +23,7 @@ from .admission import Admission
 from .alarm import Alarm
 from .clock_follower import ClockFollower
 from .corrected import CorrectedClock
+from .delay_reporter import DelayReporter
 from .dispatcher import Dispatcher
 from .doubts import Doubts
 from .home import is_gone, own_home
@@ -91,6 +92,7 @@ class Engine:
             claim_limit=settings.claim_limit,
         )
         self.clock_follower = ClockFollower(store, self.alarm, self.lease, clock, platform.node)
+        self.delay_reporter = DelayReporter(store, self.lease, clock)
         self.janitor = Janitor(store, store, clock, settings)
         self._admission = Admission(store, clock, settings, is_gone)
         self.keeper: Keeper | None = None
@@ -99,6 +101,8 @@ class Engine:
         self.runner.on_room = self.alarm.rouse
         self.runner.hand_back = self.releaser.add
         self.settler.on_settled = self._settled
+        if settings.report_delays:
+            self.settler.on_recorded = self.delay_reporter.add
         self.dispatcher.on_orders = self._ask_for_orders
         self.dispatcher.on_looked = self._look_whether_drained
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
@@ -139,6 +143,7 @@ class Engine:
                 "settler": self.settler.run,
                 "releaser": self.releaser.run,
                 "janitor": self.janitor.run,
+                "delay reporter": self.delay_reporter.run,
             }
             if self._settings.follow_clock:
                 actors["clock follower"] = self.clock_follower.run
@@ -169,7 +174,7 @@ class Engine:
                 return
             await self._end_claiming()
             await self._end_runs()
-            await self._end_actors("settler", "releaser", "janitor", "clock follower")
+            await self._end_actors("settler", "releaser", "janitor", "clock follower", "delay reporter")
             await self._within_lease(self._write_the_rest)
             # As long as anything of this node was to be written, its lease was held; a keeper that went on after it has
             # left would take that for its death, and join again.
@@ -221,6 +226,7 @@ class Engine:
         await self.scribe.stop()
         await self.settler.flush()
         await self.releaser.flush()
+        await self.delay_reporter.write()
 
     async def _within_lease(self, work: Callable[[], Awaitable[None]]) -> None:
         """Where the store cannot, the lease runs out instead, and others recover what is left."""

@@ -28,6 +28,8 @@ class EngineSettings:
     follow_clock: bool = True
     """Plan interval tasks again after the wall clock was set back. The simulation, whose oracle derives all instants from the
     schedules that were written down, does without."""
+    report_delays: bool = True
+    """Write the settlement delays of the last minutes to the store, for the overview."""
     fine_timer: bool = True
     """Wake by a timer of the system where that is finer than the event loop's own; virtual time has only the loop's."""
     own_thread: bool = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from itertools import chain
 from typing import Final
@@ -45,6 +45,8 @@ class Settler:
         """What is being recorded, one for each write that is on its way."""
         self.on_settled: Callable[[Collection[str]], None] = lambda _tasks: None
         """Called after each commit, with the tasks of which something has ended."""
+        self.on_recorded: Callable[[Iterable[tuple[str, datetime]], datetime], None] = lambda _ended, _at: None
+        """Called after each commit, with owner and end of each run that it recorded, and the time of the commit."""
 
     @property
     def waiting(self) -> int:
@@ -82,12 +84,15 @@ class Settler:
         """The first of those in a hand, which holds none of them any more when this returns."""
         watch = _Watch()
         try:
-            await self._store.settle(batch, watch.decide)
+            stale = await self._store.settle(batch, watch.decide)
         finally:
             # Also when it failed: the answer may be all that got lost.
             watch.tell(self._alarm)
-        for _ in batch:
-            hand.popleft()
+        recorded = [(hand.popleft().owner, settlement) for settlement in batch]
+        self.on_recorded(
+            [(owner, settlement.ended) for owner, settlement in recorded if settlement.run_id not in stale],
+            self._clock.now(),
+        )
         self.on_settled(watch.tasks)
 
     async def _record_singly(self, hand: deque[Queued]) -> None:

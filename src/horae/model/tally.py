@@ -7,6 +7,7 @@ once for its owner and once for everybody.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Final, NamedTuple, TypeAlias
 
 from .change import Change
@@ -113,13 +114,14 @@ def lateness_in(counts: Counts, on_time: timedelta) -> Lateness:
             buckets[bucket] = buckets.get(bucket, 0) + number
     total = sum(buckets.values())
     good = sum(number for bucket, number in buckets.items() if bucket_end(bucket) <= on_time)
-    return Lateness(total, good, _quantile(buckets, total, 0.50), _quantile(buckets, total, 0.99))
+    if not total:
+        return Lateness(0, 0, None, None)
+    p50, p99 = (bucket_end(quantile(buckets, total, share)) for share in (0.50, 0.99))
+    return Lateness(total, good, p50, p99)
 
 
-def _quantile(buckets: dict[int, int], total: int, share: float) -> timedelta | None:
-    seen = 0
-    for bucket in sorted(buckets):
-        seen += buckets[bucket]
-        if seen >= share * total:
-            return bucket_end(bucket)
-    return None
+def quantile(buckets: dict[int, int], total: int, share: float) -> int:
+    """The bucket up to which this share of all lies; `total` is the sum of the buckets, at least 1."""
+    numbers = accumulate(buckets[bucket] for bucket in sorted(buckets))
+    reached = sum(number < share * total for number in numbers)
+    return sorted(buckets)[reached]

@@ -134,6 +134,7 @@ async def _readiness(room: Room) -> _Answer:
     shape = {
         "status": "ready" if ready else "not ready",
         "parts": found.parts._asdict(),
+        "clock_steps": found.steps_json(),
         "problem": told_of(found.problem),
     }
     return _Answer(200 if ready else 503, json.dumps(shape))

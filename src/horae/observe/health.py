@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..errors import HoraeError, StoreUnavailable
 from ..ports.agreed import agreed_lease
+from ..ports.clock_steps import ClockStep, clock_steps
 from ..ports.records import Records
 from ..ports.store import Agenda, Book, Node
+from ..wire.moments import milliseconds, utc
 from .writes import Writes
 
 PATIENCE: Final = 2.0
@@ -42,10 +44,16 @@ class Readiness(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """`problem` is why the store does not answer, or takes no writes."""
+    """`problem` is why the store does not answer, or takes no writes. `clock_steps` of the last day make nothing unready:
+    the engine has dealt with them."""
 
     parts: Readiness
     problem: HoraeError | None = None
+    clock_steps: tuple[ClockStep, ...] = ()
+
+    def steps_json(self) -> list[dict[str, Any]]:
+        """Without names of hosts, for anybody may ask."""
+        return [{"at": utc(step.at), "by_ms": milliseconds(step.by)} for step in self.clock_steps]
 
 
 async def condition(
@@ -56,6 +64,7 @@ async def condition(
             lease = await agreed_lease(store)
             nodes = await store.nodes()
             head = await store.next_due()
+            steps = await clock_steps(store, clock.now())
     except HoraeError as error:
         return Condition(Readiness(), error)
     except (TimeoutError, OSError):
@@ -70,7 +79,7 @@ async def condition(
         clock=all(abs(node.offset) <= tolerance for node in live),
         on_time=head is None or now - head <= grace,
     )
-    return Condition(parts, problem)
+    return Condition(parts, problem, steps)
 
 
 def lives(node: Node, now: datetime, lease: timedelta) -> bool:

@@ -29,7 +29,7 @@ class ClockStep(NamedTuple):
 
 
 async def clock_steps(records: Records, now: datetime) -> tuple[ClockStep, ...]:
-    """Of the last day; one per node."""
+    """Of the last day, oldest first; one per node."""
     page = await records.records(CLOCK_STEP, limit=_MOST)
     live = [each for each in page.items if each.expires is None or each.expires > now]
-    return tuple(ClockStep.from_json(each.body) for each in live)
+    return tuple(sorted((ClockStep.from_json(each.body) for each in live), key=lambda step: step.at))

@@ -113,6 +113,8 @@ class Controls(Finding):
                 if until is not None:
                     self._refuse_to_wake(who, facts)
                 return Change()
+            if until is not None:
+                self.drafting.check_carried(facts.task)
             return control.pause(facts, now, cause=cause, note=note, until=until)
 
         return await self._change(who, task_id, decide, Deed("task.pause", _paused_how))
@@ -124,6 +126,8 @@ class Controls(Finding):
         def decide(facts: Facts) -> Change:
             self._refuse_to_wake(who, facts)
             change = control.resume(facts, now, missed)
+            if change != Change():
+                self.drafting.check_carried(facts.task)
             if change != Change() and facts.task.owner == who.owner:
                 check_schedule(who, facts.task.schedule, now, facts.standing.counted)
             return change
@@ -154,6 +158,7 @@ class Controls(Finding):
 
         def decide(facts: Facts) -> Change:
             self._refuse_to_wake(who, facts)
+            self.drafting.check_carried(facts.task)
             change = control.run_now(facts, now)
             planned[:] = [entry.planned for entry in change.put]
             return change
@@ -178,6 +183,7 @@ class Controls(Finding):
 
         def decide(facts: Facts) -> Change:
             self._refuse_to_wake(who, facts)
+            self.drafting.check_carried(facts.task)
             return editing.backfill(facts, first, last, now, before)
 
         span = {"first": first.isoformat(), "last": last.isoformat()}

@@ -170,6 +170,15 @@ class Drafting:
                 raise
             return target
 
+    def check_carried(self, task: Task) -> None:
+        """Refuses to start a task whose target nothing here runs, as its creation would be refused. What else may be wrong
+        with the target is the node's to say."""
+        try:
+            self._check(task.target, task.payload)
+        except Refusal as refusal:
+            if refusal.code == NOT_CARRIED:
+                raise
+
     def draft(self, who: Principal, wish: Wish, now: datetime, paused: str | None = None) -> Draft:
         owner = who.owner if wish.owner is None else wish.owner
         if owner != who.owner and who.scope is not None:

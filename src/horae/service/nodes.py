@@ -11,6 +11,7 @@ from ..clock import Clock
 from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..ports.agreed import agreed_lease
+from ..ports.clock_steps import ClockStep, clock_steps
 from ..ports.records import Records
 from ..ports.store import Book, Node
 from .audit import Audit
@@ -28,11 +29,13 @@ class NodeState(StrEnum):
 
 
 class NodeSeen(NamedTuple):
-    """`ago` is how long its last renewal lies back."""
+    """`ago` is how long its last renewal lies back, `clock_step` the last time within a day that the clock of its host was
+    set back."""
 
     node: Node
     state: NodeState
     ago: timedelta
+    clock_step: ClockStep | None = None
 
 
 class Keeping(Book, Records, Protocol):
@@ -53,7 +56,11 @@ class Nodes:
         who.must(Scope.ADMIN)
         lease = await agreed_lease(self._store)
         now = self._clock.now()
-        return tuple(_seen(node, now - node.renewed, lease, is_gone) for node in await self._store.nodes())
+        steps = {step.host: step for step in await clock_steps(self._store, now)}
+        return tuple(
+            _seen(node, now - node.renewed, lease, is_gone)._replace(clock_step=steps.get(node.host))
+            for node in await self._store.nodes()
+        )
 
     async def drain(self, who: Principal, name: str, *, draining: bool = True) -> Node:
         """Let a node claim nothing more, or take that back; a part of its id from the beginning is enough."""

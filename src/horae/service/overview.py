@@ -17,7 +17,9 @@ from ..model.run import LIVE, Run
 from ..model.tally import NO_HOUR, OUTCOME, STATE, Counts, Lateness, hour_of, lateness_in
 from ..model.task import PauseCause, TaskState
 from ..ports.agreed import agreed_lease
+from ..ports.clock_steps import ClockStep, clock_steps
 from ..ports.records import Records
+from ..ports.settlement_delays import SettlementDelay, settlement_delay
 from ..ports.store import Book, Node, RunFilter, TaskFilter, Waiting
 from .rights import refuse_agent
 
@@ -65,6 +67,10 @@ class Overview(NamedTuple):
     nodes: tuple[Node, ...]
     alive: bool
     """Whether some node lives, for those too who may not see which."""
+    settlement_delay: SettlementDelay = SettlementDelay()
+    """How long after the end of a run this end was recorded, in the last five minutes."""
+    clock_steps: tuple[ClockStep, ...] = ()
+    """Of the last day; for admins."""
 
     @property
     def on_time(self) -> float | None:
@@ -109,6 +115,8 @@ class Overviews:
             await book.lanes() if scope is None else (),
             nodes if scope is None else (),
             any(now - node.renewed <= lease for node in nodes),
+            await settlement_delay(book, scope, now),
+            await clock_steps(book, now) if scope is None else (),
         )
 
     async def _those(

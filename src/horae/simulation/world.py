@@ -108,6 +108,7 @@ class World:
             own_thread=False,
             fine_timer=False,
             follow_clock=False,
+            report_delays=False,
         )
         return Node(f"n{number}", store, self.clock, settings, weather, surroundings, self.history, self._dice["names"])
 

@@ -150,7 +150,9 @@ class TimeTravel:
         Nothing is forgotten either: a test asks what happened in a year.
         """
         terms = settings.terms._replace(lease=_FOR_EVER)
-        waking = replace(settings, own_thread=False, fine_timer=False, terms=terms, look_every=_FOR_EVER)
+        waking = replace(
+            settings, own_thread=False, fine_timer=False, terms=terms, look_every=_FOR_EVER, report_delays=False
+        )
         return replace(waking, keep_for=_FOR_EVER, keep_runs=_ANY_NUMBER, upkeep_every=_FOR_EVER)
 
     def home(self) -> str:

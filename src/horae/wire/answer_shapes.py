@@ -183,8 +183,9 @@ ANSWERS: Final[dict[str, Schema]] = {
                     "id": _TEXT,
                     "state": {"enum": ["live", "draining", "silent"]},
                     "renewed_ago_ms": {"type": "number"},
+                    "clock_step": {"anyOf": [_all_of(at=_TEXT, by_ms={"type": "number"}), {"type": "null"}]},
                 },
-                "required": ["id", "state", "renewed_ago_ms"],
+                "required": ["id", "state", "renewed_ago_ms", "clock_step"],
             },
         },
         next_cursor={"type": "null"},
@@ -301,6 +302,7 @@ ANSWERS: Final[dict[str, Schema]] = {
         status={"enum": ["ready", "not ready"]},
         version=_TEXT,
         parts=_all_of(store=_YES_NO, writes=_YES_NO, engine=_YES_NO, clock=_YES_NO, on_time=_YES_NO),
+        clock_steps={"type": "array", "items": _all_of(at=_TEXT, by_ms={"type": "number"})},
         problem={"anyOf": [_all_of(code=_TEXT, detail=_TEXT, hint=_TEXT), {"type": "null"}]},
     ),
 }

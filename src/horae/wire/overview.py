@@ -14,6 +14,8 @@ from ..model.lane import LaneUse
 from ..model.policy import policies_for
 from ..model.tally import Lateness
 from ..model.task import Standing, Target, Task, TaskState
+from ..ports.clock_steps import ClockStep
+from ..ports.settlement_delays import WINDOW, SettlementDelay
 from ..ports.store import Node, Waiting
 from ..schedule import Now
 from ..service.bulk import BulkReport
@@ -36,6 +38,7 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
             "lateness_p50_ms": milliseconds(late.p50),
             "lateness_p99_ms": milliseconds(late.p99),
         },
+        "settlement_delay": _delay_json(overview.settlement_delay),
         "waiting": overview.waiting._asdict(),
         "running": [run_json(run, language=language) for run in overview.running],
         "next": [
@@ -60,6 +63,7 @@ def overview_json(overview: Overview, language: Language = "en") -> dict[str, An
         "lanes": [lane_json(lane) for lane in overview.lanes],
         "nodes": [node_json(node) for node in overview.nodes],
         "alive": overview.alive,
+        "clock_steps": [{"host": step.host, **clock_step_json(step)} for step in overview.clock_steps],
     }
 
 
@@ -84,7 +88,34 @@ def read_overview(said: Mapping[str, Any]) -> Overview:
         tuple(read_lane(each) for each in said["lanes"]),
         tuple(read_node(each) for each in said["nodes"]),
         said.get("alive", bool(said["nodes"])),
+        _read_delay(said.get("settlement_delay")),
+        tuple(_read_step(each["host"], each) for each in said.get("clock_steps", ())),
     )
+
+
+def clock_step_json(step: ClockStep) -> dict[str, Any]:
+    return {"at": utc(step.at), "by_ms": milliseconds(step.by)}
+
+
+def _read_step(host: str, said: Mapping[str, Any]) -> ClockStep:
+    return ClockStep(host, instant(said["at"]), length(said["by_ms"]))
+
+
+def _delay_json(delay: SettlementDelay) -> dict[str, Any]:
+    return {
+        "window_ms": milliseconds(WINDOW),
+        "counted": delay.counted,
+        "p50_ms": milliseconds(delay.p50),
+        "p99_ms": milliseconds(delay.p99),
+        "max_ms": milliseconds(delay.longest),
+    }
+
+
+def _read_delay(said: Mapping[str, Any] | None) -> SettlementDelay:
+    """None: the server is older than this field."""
+    if said is None or not said["counted"]:
+        return SettlementDelay()
+    return SettlementDelay(said["counted"], *(length(said[name]) for name in ("p50_ms", "p99_ms", "max_ms")))
 
 
 def _upcoming(said: Mapping[str, Any]) -> Facts:
@@ -130,7 +161,12 @@ def node_json(node: Node) -> dict[str, Any]:
 
 
 def node_seen_json(seen: NodeSeen) -> dict[str, Any]:
-    return {**node_json(seen.node), "renewed_ago_ms": milliseconds(seen.ago), "state": seen.state.value}
+    return {
+        **node_json(seen.node),
+        "renewed_ago_ms": milliseconds(seen.ago),
+        "state": seen.state.value,
+        "clock_step": None if seen.clock_step is None else clock_step_json(seen.clock_step),
+    }
 
 
 def read_node(said: Mapping[str, Any]) -> Node:
@@ -149,7 +185,9 @@ def read_node(said: Mapping[str, Any]) -> Node:
 
 
 def read_node_seen(said: Mapping[str, Any]) -> NodeSeen:
-    return NodeSeen(read_node(said), NodeState(said["state"]), length(said["renewed_ago_ms"]))
+    node, step = read_node(said), said.get("clock_step")
+    state, ago = NodeState(said["state"]), length(said["renewed_ago_ms"])
+    return NodeSeen(node, state, ago, None if step is None else _read_step(node.host, step))
 
 
 def event_json(numbered: Numbered) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""`horae doctor` tells of a node whose wall clock was set back."""
+"""`horae doctor`, `status`, `nodes`, the overview and readiness show a clock that was set back."""
 
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -22,9 +23,9 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
     made.end()
 
 
-async def record_step(app: Horae, kept: timedelta) -> None:
+async def record_step(app: Horae, kept: timedelta, host: str = "clockwork") -> None:
     now = app.clock.now()
-    step = ClockStep("clockwork", now, timedelta(hours=1))
+    step = ClockStep(host, now, timedelta(hours=1))
     record = Record(CLOCK_STEP, "nod_1", "", json.dumps(step.as_json()), expires=now + kept)
     await app.store.put_record(record, replacing=None)
 
@@ -37,6 +38,10 @@ async def record_old_step(app: Horae) -> None:
     await record_step(app, -timedelta(seconds=1))
 
 
+async def record_step_of_this_machine(app: Horae) -> None:
+    await record_step(app, timedelta(days=1), platform.node())
+
+
 def test_doctor_tells_of_a_clock_that_was_set_back(deployment: Deployment) -> None:
     deployment.inside(record_recent_step)
     assert "The clock of clockwork was set back by 3600 s at " in deployment.horae("doctor").stdout
@@ -46,3 +51,31 @@ def test_doctor_tells_of_a_clock_that_was_set_back(deployment: Deployment) -> No
 def test_doctor_forgets_a_step_after_a_day(deployment: Deployment) -> None:
     deployment.inside(record_old_step)
     assert "set back" not in deployment.horae("doctor").stdout
+
+
+def test_status_and_nodes_show_a_clock_that_was_set_back(deployment: Deployment) -> None:
+    deployment.inside(record_step_of_this_machine)
+    deployment.up().ready()
+    for command in ("status", "nodes"):
+        said = deployment.ok(command)
+        assert f"The clock of {platform.node()} was set back by 3600 s at " in " ".join(said.split()), command
+        assert "的时钟在" in deployment.ok(command, "--lang", "zh"), command
+    (node,) = deployment.answer("nodes")
+    assert node["clock_step"]["by_ms"] == 3_600_000
+    status = deployment.answer("status")
+    assert (status["ok"], status["problems"]) == (True, []), "the engine has dealt with it"
+    (step,) = status["overview"]["clock_steps"]
+    assert (step["host"], step["by_ms"]) == (platform.node(), 3_600_000)
+
+
+def test_status_and_nodes_show_no_old_step_and_no_step_of_another_host(deployment: Deployment) -> None:
+    deployment.inside(record_recent_step)
+    deployment.up().ready()
+    assert "The clock of clockwork" in deployment.ok("status")
+    assert "set back" not in deployment.ok("nodes")
+    (node,) = deployment.answer("nodes")
+    assert node["clock_step"] is None
+    other = Deployment(deployment.folder / "other")
+    other.folder.mkdir()
+    other.inside(record_old_step)
+    assert other.answer("overview")["clock_steps"] == []

@@ -1,7 +1,9 @@
-"""Lateness of a run that was taken over or retried: counted from the instant at which its occurrence was due."""
+"""Lateness of a run that was taken over or retried, counted from the instant at which its occurrence was due; and the
+settlement delay beside it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -73,3 +75,19 @@ def test_lateness_counts_from_the_planned_instant(
     assert f"{late:.3f} s after it was due" in said
     assert english in " ".join(said.split())
     assert chinese in deployment.ok("why", run["id"], "--lang", "zh")
+
+
+@pytest.mark.parametrize("command", ["overview", "status"])
+def test_settlement_delay_is_shown_beside_lateness(deployment: Deployment, command: str) -> None:
+    deployment.ok("add", "every 1s", "--say", "tick")
+    assert "  Saved  nothing" in deployment.horae(command).stdout
+    up = deployment.up("--verbose").ready()
+    up.expect("succeeded")
+    while not (found := deployment.answer("overview"))["settlement_delay"]["counted"]:
+        up.expect("succeeded")
+    delay = found["settlement_delay"]
+    assert delay["window_ms"] == 300_000
+    assert 0 <= delay["p50_ms"] <= delay["p99_ms"] <= delay["max_ms"] < 60_000
+    english = next(line for line in deployment.ok(command).splitlines() if line.strip().startswith("Saved"))
+    assert re.search(r"p50 \S+ · p99 \S+ · max \S+ after the run ended \(\d+ in 5 min\)", english)
+    assert "运行结束后 p50" in deployment.ok(command, "--lang", "zh")

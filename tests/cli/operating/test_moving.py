@@ -222,3 +222,17 @@ def test_a_rehearsed_import_ends_as_the_real_one_does(cli: Cli, text: str) -> No
     tried, done = cli(*arguments, "--dry-run"), cli(*arguments)
     assert tried.code == done.code != 0
     assert tried.problem["code"] == done.problem["code"] == "nothing_taken_over"
+
+
+def test_import_prints_the_ids_that_are_stored(deployment: Deployment, elsewhere: Deployment) -> None:
+    deployment.add(name="one", when="every 1h", say="1", key="one")
+    deployment.add(name="two", when="every 2h", say="2")
+    text = deployment.ok("export")
+    new = elsewhere.answer("import", "-", said=text)
+    stored = {task["name"]: task["id"] for task in elsewhere.answer("ls")}
+    assert [each["change"] for each in new["tasks"]] == ["new", "new"]
+    assert {each["name"]: each["id"] for each in new["tasks"]} == stored
+    deployment.ok("edit", "two", "--when", "every 3h")
+    again = elsewhere.answer("import", "-", said=deployment.ok("export"))
+    assert sorted(each["change"] for each in again["tasks"]) == ["changed", "same"]
+    assert {each["name"]: each["id"] for each in again["tasks"]} == stored

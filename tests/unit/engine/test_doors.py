@@ -172,7 +172,8 @@ def test_in_company_it_asks_within_the_poll_ceiling_and_hardly_more_often() -> N
         before = pair.store.count("admit")
         await clock.pause(600)
         each = (pair.store.count("admit") - before) / 2
-        assert 600 * SECOND / CEILING <= each <= 600 * SECOND / (CEILING - TERMS.renewal)
+        # A stretch of 600 s may hold one more than 600 s divided by the least distance.
+        assert 600 * SECOND / CEILING <= each <= 600 * SECOND / (CEILING - TERMS.renewal) + 1
         await pair.stop()
 
     virtually(scene)

@@ -127,6 +127,7 @@ class _Stage:
             keep_runs=100,
             upkeep_every=_DAY,
             look_every=_FOR_EVER,
+            report_delays=False,
             fine_timer=False,
             own_thread=False,
         )

@@ -1,0 +1,70 @@
+"""`horae add` uses the default zone of the task's owner before the zone of the process, and the receipt says which and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cli.driving import Cli
+from tests.cli.remote.served import ServedCli
+
+
+def no_zone(receipt: Any) -> list[str]:
+    return [each["message"] for each in receipt["warnings"] if each["code"] == "no_zone"]
+
+
+def test_zone_of_the_owner_counts_before_that_of_the_process(cli: Cli) -> None:
+    cli("owner", "set", "local", "--zone", "Asia/Shanghai")
+    made = cli("add", "every day at 9am", "--say", "x", "--name", "daily", "--json").json
+    assert (made["task"]["zone"], made["fires"][0]["at_local"][11:16]) == ("Asia/Shanghai", "09:00")
+    (warning,) = no_zone(made)
+    assert "Asia/Shanghai" in warning
+    assert "it is yours" in warning
+    chinese = cli("add", "每天早上9点", "--say", "x", "--name", "zh", "--lang", "zh", "--json").json
+    assert "这是你的默认时区" in no_zone(chinese)[0]
+
+
+def test_zone_of_another_owner_counts_for_their_tasks(cli: Cli) -> None:
+    cli("owner", "set", "local", "--zone", "Asia/Shanghai")
+    cli("owner", "set", "bob", "--zone", "America/New_York")
+    made = cli("add", "every day at 9am", "--say", "x", "--owner", "bob", "--dry-run", "--json").json
+    assert made["task"]["zone"] == "America/New_York"
+    (warning,) = no_zone(made)
+    assert "it is the default zone of bob" in warning
+
+
+@pytest.mark.parametrize(
+    ("schedule", "zone"),
+    [(["every day at 9am", "--zone", "Europe/Berlin"], "Europe/Berlin"), (["every day at 9am Tokyo"], "Asia/Tokyo")],
+)
+def test_zone_that_is_named_counts_before_that_of_the_owner(cli: Cli, schedule: list[str], zone: str) -> None:
+    cli("owner", "set", "local", "--zone", "Asia/Shanghai")
+    made = cli("add", *schedule, "--say", "x", "--json").json
+    assert (made["task"]["zone"], no_zone(made)) == (zone, [])
+
+
+def test_owner_without_a_zone_gets_that_of_the_process(cli: Cli) -> None:
+    cli("owner", "set", "local", "--note", "no zone")
+    made = cli("add", "every day at 9am", "--say", "x", "--json").json
+    assert made["task"]["zone"] == "UTC"
+    (warning,) = no_zone(made)
+    assert "yours" not in warning
+
+
+def test_time_of_today_is_read_in_the_zone_of_the_owner(cli: Cli) -> None:
+    """What is over in one zone may be still to come in another."""
+    cli("owner", "set", "local", "--zone", "Pacific/Kiritimati")
+    east = cli("add", "every day at 23:59", "--say", "x", "--json").json
+    assert east["fires"][0]["at"][11:16] == "09:59"
+
+
+def test_at_a_server_it_is_the_zone_of_the_token_owner(cli: Cli) -> None:
+    served = ServedCli(cli.directory)
+    try:
+        served("owner", "set", "local", "--zone", "Asia/Shanghai")
+        made = served("add", "every day at 9am", "--say", "x", "--json").json
+    finally:
+        served.stop()
+    assert made["task"]["zone"] == "Asia/Shanghai"
+    assert any("it is yours" in each for each in no_zone(made))

@@ -1,0 +1,149 @@
+"""Settlement delay: from the end of a run to the commit that records it, kept for some minutes and shown by the overview."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+from horae.engine.delay_reporter import EVERY_SECONDS
+from horae.model.principal import Principal
+from horae.model.tally import EVERYBODY
+from horae.ports.settlement_delays import (
+    MOST_OWNERS,
+    SETTLEMENT_DELAY,
+    WINDOW,
+    DelayWindow,
+    SettlementDelay,
+    settlement_delay,
+    summed_up,
+)
+from horae.schedule import Every
+from horae.service.overview import Overview, Overviews
+from horae.simulation.virtual import VirtualClock
+from horae.stores.memory import MemoryStore
+from horae.testing.factories import NOON
+from tests.unit.engine.stage import Door, Obedient, Slow, add, an_engine, as_store, virtually
+
+SECOND = timedelta(seconds=1)
+NEIGHBOUR = Principal("neighbour")
+STRANGER = Principal("stranger")
+ADMIN = Principal("root", admin=True)
+
+
+async def beside_a_crowd(clock: VirtualClock) -> dict[str, Overview]:
+    """A one-second task beside another owner's 2,000, on a store that takes 0.3 s for 256 settlements."""
+    store = MemoryStore()
+    await add(store, Every(interval=SECOND), NOON, owner="neighbour")
+    for _ in range(2_000):
+        await add(store, NOON + 2 * SECOND, NOON, owner="crowd")
+    engine = an_engine(Slow(store, clock, "settle", 0.3), Obedient(), clock, capacity=4_096)
+    await engine.start()
+    await clock.pause(30)
+    overviews = Overviews(as_store(store), clock)
+    seen = {who.owner: await overviews.now(who) for who in (NEIGHBOUR, STRANGER, ADMIN)}
+    await engine.stop()
+    return seen
+
+
+def test_overview_shows_the_settlement_delay_of_each_owner_apart() -> None:
+    seen = virtually(beside_a_crowd)
+    own, everybody = seen["neighbour"].settlement_delay, seen["root"].settlement_delay
+    assert 20 <= own.counted <= 31
+    assert everybody.counted == own.counted + 2_000
+    assert own.p50 is not None
+    assert 0.3 * SECOND <= own.p50 <= 0.4 * SECOND
+    assert own.longest is not None
+    assert everybody.longest is not None
+    assert own.longest < SECOND < everybody.longest
+    assert seen["stranger"].settlement_delay == SettlementDelay()
+
+
+async def report_on_stop(clock: VirtualClock) -> SettlementDelay:
+    store = MemoryStore()
+    await add(store, NOON + SECOND, NOON)
+    engine = an_engine(store, Obedient(), clock)
+    await engine.start()
+    await clock.pause(1.1)
+    await engine.stop()
+    return await settlement_delay(as_store(store), None, clock.now())
+
+
+def test_node_that_stops_reports_its_last_settlements() -> None:
+    assert virtually(report_on_stop).counted == 1
+
+
+async def writes_of_two_nodes(clock: VirtualClock) -> tuple[int, int, int, SettlementDelay, SettlementDelay]:
+    store = Door()
+    await add(store, Every(interval=SECOND), NOON, owner="neighbour")
+    engine = an_engine(store, Obedient(), clock)
+    await engine.start()
+    store.fail_before("put_record", times=2)
+    await clock.pause(100)
+    busy = store.count("put_record")
+    await engine.stop()
+    idle = an_engine(store, Obedient(), clock)
+    other = an_engine(store, Obedient(), clock)
+    await idle.start()
+    await other.start()
+    before = store.count("put_record")
+    await clock.pause(60)
+    both = store.count("put_record") - before
+    await idle.stop()
+    await other.stop()
+    found = await settlement_delay(as_store(store), "neighbour", clock.now())
+    clock.step(WINDOW + 60 * SECOND)
+    return busy, both, found.counted, found, await settlement_delay(as_store(store), None, clock.now())
+
+
+def test_reports_of_nodes_are_added_up_and_expire() -> None:
+    busy, both, counted, found, later = virtually(writes_of_two_nodes)
+    assert busy <= 100 / EVERY_SECONDS + 4
+    assert both <= 2 * (60 / EVERY_SECONDS + 1)
+    assert counted >= 150
+    assert found.p99 is not None
+    assert later == SettlementDelay()
+
+
+async def no_runs(clock: VirtualClock) -> int:
+    store = Door()
+    engine = an_engine(store, Obedient(), clock)
+    await engine.start()
+    await clock.pause(600)
+    await engine.stop()
+    return [record.kind for record, *_ in store.arguments("put_record")].count(SETTLEMENT_DELAY)
+
+
+def test_idle_node_writes_no_report() -> None:
+    assert virtually(no_runs) == 0
+
+
+def test_percentiles_never_exceed_the_longest_delay() -> None:
+    window = DelayWindow()
+    window.add([("ada", NOON)] * 3, NOON + timedelta(milliseconds=9))
+    read = DelayWindow.from_json(json.dumps(window.as_json()))
+    nine = timedelta(milliseconds=9)
+    assert summed_up(read.of("ada", NOON)) == SettlementDelay(3, nine, nine, nine)
+
+
+def test_clock_that_was_set_back_makes_no_delay_negative() -> None:
+    window = DelayWindow()
+    window.add([("ada", NOON + SECOND)], NOON)
+    zero = timedelta(0)
+    assert summed_up(window.of("ada", NOON)) == SettlementDelay(1, zero, zero, zero)
+
+
+def test_owners_beyond_the_limit_count_for_everybody_alone() -> None:
+    window = DelayWindow()
+    window.add([(f"owner{number}", NOON) for number in range(MOST_OWNERS + 5)], NOON + SECOND)
+    assert summed_up(window.of(EVERYBODY, NOON)).counted == MOST_OWNERS + 5
+    assert summed_up(window.of(f"owner{MOST_OWNERS - 1}", NOON)).counted == 1
+    assert summed_up(window.of(f"owner{MOST_OWNERS}", NOON)).counted == 0
+
+
+def test_minutes_before_the_window_are_forgotten() -> None:
+    window = DelayWindow()
+    minutes = [NOON + number * timedelta(minutes=1) for number in range(20)]
+    for at in minutes:
+        window.add([("ada", at)], at)
+    assert len(window.as_json()) == 5
+    assert summed_up(window.of("ada", minutes[-1])).counted == 5

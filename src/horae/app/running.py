@@ -88,6 +88,8 @@ class Running:
         self._kinds: Kinds | None = None
         self._engine: Engine | None = None
         self._announcer: Announcer | None = None
+        self.on_engine_start: Callable[[], None] = lambda: None
+        """Called when the node takes part, before it runs its first task."""
         self._announced: str | None = None
         """The node whose functions are announced in the store."""
         self._functions: FunctionTarget | None = None
@@ -247,6 +249,7 @@ class Running:
         # Before the engine runs anything: a task that ends its process right away must find a node that was ready.
         await self._announce(self._engine)
         await self._engine.start()
+        self.on_engine_start()
         self._wakeup.listen(self._engine.ring)
 
     def _is_gone(self, home: str) -> bool:

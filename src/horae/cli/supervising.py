@@ -16,6 +16,8 @@ LONGEST_PAUSE: Final = 10.0
 LONGEST_START: Final = 60.0
 """Who is to run for so many seconds begins to count when it is ready, or after so long."""
 HEALTHY_AFTER: Final = 60.0
+BEGUN: Final = b"begun"
+"""From here on the worker may run tasks: an end before it is a refusal to start, an end after it may be a task's doing."""
 READY: Final = b"ready"
 BEAT: Final = b"."
 """What a worker that is well says again and again, where it was asked to."""
@@ -43,6 +45,7 @@ class Death(NamedTuple):
 class _Life(NamedTuple):
     pid: int
     code: int
+    had_begun: bool
     was_ready: bool
     lived: float
 
@@ -88,7 +91,7 @@ class Supervisor:
             life = await self._live(number)
             if self._asked.is_set():
                 return self._ended(life)
-            if not was_ready and not life.was_ready and life.code > 0:
+            if not was_ready and not life.had_begun and life.code > 0:
                 # It refused to begin, and has said why.
                 return life.code
             if life.was_ready and life.code == STORE_LOST:
@@ -142,22 +145,27 @@ class Supervisor:
             hearing = asyncio.ensure_future(self._hear(ours))
             code = await self._worker.wait()
             # Whatever it said lies in the line, and the line has an end now.
-            was_ready = await hearing
+            had_begun, was_ready = await hearing
             await self._hear_no_more()
-        return _Life(self._worker.pid, code, was_ready, self._clock.steady() - began)
+        return _Life(self._worker.pid, code, had_begun, was_ready, self._clock.steady() - began)
 
-    async def _hear(self, line: socket.socket) -> bool:
-        """Whether it was ready, as soon as it says so, or when it is gone."""
+    async def _hear(self, line: socket.socket) -> tuple[bool, bool]:
+        """Whether it had begun and was ready, as soon as it is ready, or when it is gone."""
         line.setblocking(False)
         loop = asyncio.get_running_loop()
+        had_begun = False
         with suppress(ConnectionError):
-            if await loop.sock_recv(line, len(READY)) == READY:
+            said = await loop.sock_recv(line, len(BEGUN))
+            if said == BEGUN:
+                had_begun = True
+                said = await loop.sock_recv(line, len(READY))
+            if said == READY:
                 if self._seconds is not None:
                     loop.call_later(self._seconds, self._time_is_up)
                 self._signs("ready")
                 self._beats = asyncio.ensure_future(self._hear_beats(line))
-                return True
-        return False
+                return True, True
+        return had_begun, False
 
     async def _hear_beats(self, line: socket.socket) -> None:
         with suppress(ConnectionError):

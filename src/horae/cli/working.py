@@ -31,7 +31,7 @@ from .same_file import SameFile, stop_when_lost
 from .serving import api_within
 from .session import MEMORY, settings_of
 from .shown_store import flag_for, is_found
-from .supervising import DRAINED, STORE_LOST
+from .supervising import BEGUN, DRAINED, STORE_LOST
 from .words import Words
 from .work_order import WorkOrder
 
@@ -49,6 +49,8 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
     observer = make_observer("engine" if order.door is None else "both", app.clock)
     sight = looking_of(observer, settings)
     app.observe(observer)
+    if line is not None:
+        app.on_engine_start = partial(line.sendall, BEGUN)
     following = Following(app, out, verbose=order.verbose)
     opened = app.clock.now()
     async with app, _looked_at(order, app, sight), api_within(order, app, sight):

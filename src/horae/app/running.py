@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -246,8 +247,8 @@ class Running:
         self._engine = self._make_engine(await self._open_targets(self._functions))
         self._engine.on_settled = self._settled
         self._engine.dispatcher.on_stranded = self._stranded
-        # Before the engine runs anything: a task that ends its process right away must find a node that was ready.
-        await self._announce(self._engine)
+        # Announced before it runs anything: a task may end its process right away.
+        self._engine.on_joined = partial(self._announce, self._engine)
         await self._engine.start()
         self.on_engine_start()
         self._wakeup.listen(self._engine.ring)

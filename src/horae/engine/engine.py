@@ -96,6 +96,8 @@ class Engine:
         self.janitor = Janitor(store, store, clock, settings)
         self._admission = Admission(store, clock, settings, is_gone)
         self.keeper: Keeper | None = None
+        self.on_joined: Callable[[], Awaitable[None]] = _nothing
+        """Awaited when this node holds its lease, before it claims anything."""
         self.drained = asyncio.Event()
         """Somebody wants this node to go, and there is nothing left for which it would have to stay."""
         self.runner.on_room = self.alarm.rouse
@@ -138,6 +140,7 @@ class Engine:
             self.drained.clear()
             self.scribe.start()
             keeper = await self._take_part()
+            await self.on_joined()
             actors = {
                 "dispatcher": self.dispatcher.run,
                 "settler": self.settler.run,
@@ -356,3 +359,7 @@ class Engine:
 
 def _direct(action: Callable[..., Any], *arguments: object) -> None:
     action(*arguments)
+
+
+async def _nothing() -> None:
+    return None

@@ -31,7 +31,7 @@ def finished() -> None:
 """
 
 
-AT_ONCE: Final = RetryPolicy(attempts=2, backoff=timedelta(0))
+IN_A_SECOND: Final = RetryPolicy(attempts=2, backoff=timedelta(seconds=1), jitter="none")
 
 
 def stopped(up: Up) -> int:
@@ -47,7 +47,7 @@ def test_a_failure_is_one_line_and_a_retry_that_succeeds_is_one_too(deployment: 
     app = jobs(deployment)
     up = deployment.up(app).ready()
     deployment.inside(
-        lambda app: app.schedule({"kind": "function", "name": "flaky"}, "now", name="flaky", retry=AT_ONCE)
+        lambda app: app.schedule({"kind": "function", "name": "flaky"}, "now", name="flaky", retry=IN_A_SECOND)
     )
     failed = up.expect("✕ flaky")
     assert "failed (attempt 1): ValueError: once is enough · tried again at" in failed

@@ -23,7 +23,7 @@ from .lease import Lease
 from .runner import Runner
 from .settler import AWAY
 
-LONGEST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 0.5
 """Seconds between two attempts to claim while the store fails: what is due starts soon after it answers again."""
 ALONE_SECONDS: Final = 60.0
 """How often a node that is alone looks at its doors."""

@@ -15,7 +15,7 @@ from ..store_retry import StoreRetry
 from .alarm import Alarm
 
 HANDFUL: Final = 256
-LONGEST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 0.5
 
 
 class Releaser:

@@ -24,7 +24,7 @@ from .alarm import Alarm
 from .fair_queue import FairQueue, Queued
 
 HANDFUL: Final = 256
-LONGEST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 0.5
 AWAY: Final = (StoreUnavailable, StoreFull, StoreDamaged)
 """The same may succeed later. Any other error of a store is about what it was given, and will come again."""
 LOG: Final = logging.getLogger("horae")

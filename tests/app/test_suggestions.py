@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -39,12 +40,21 @@ def hint_of(refusal: pytest.ExceptionInfo[Refusal]) -> str:
     ("options", "hint"),
     [
         ({"max_retries": 3}, "retries=3"),
-        ({"cron": "0 9 * * *"}, '@app.task("every 5m")'),
-        ({"tz": "Europe/Berlin"}, "zone="),
-        ({"queue": "mail"}, "lane="),
-        ({"misfire_grace_time": 60}, "missed="),
-        ({"retry_delay_seconds": 3}, "RetryPolicy("),
-        ({"soft_time_limit": 30}, "timeout="),
+        ({"max_retries": 5}, "retries=5"),
+        ({"max_attempts": 5}, "retries=4"),
+        ({"max_retries": None}, "retries=3"),
+        ({"cron": "0 9 * * *"}, '@app.task("0 9 * * *")'),
+        ({"cron": object()}, '@app.task("every 5m")'),
+        ({"minutes": 15}, '@app.task("every 15m")'),
+        ({"eta": datetime(2027, 1, 2, 9, 30)}, 'schedule(f, "2027-01-02 09:30", …)'),
+        ({"countdown": 90}, 'schedule(f, "in 1m30s", …)'),
+        ({"queue": 'a"b'}, 'lane="mail"'),
+        ({"tz": "Asia/Tokyo"}, 'zone="Asia/Tokyo"'),
+        ({"queue": "bulk"}, 'lane="bulk"'),
+        ({"misfire_grace_time": 60}, 'missed="latest within 1m"'),
+        ({"retry_delay_seconds": 3}, "RetryPolicy(backoff=timedelta(seconds=3))"),
+        ({"soft_time_limit": 30}, 'timeout="30s"'),
+        ({"job_id": "order-9"}, 'key="order-9"'),
         ({"guarantees": "at_most_once"}, "guarantee=…"),
         ({"Priorty": 3}, "priority=…"),
     ],
@@ -74,6 +84,47 @@ async def _edit(app: Horae, options: dict[str, Any]) -> None:
     async with app:
         call: Any = (await app.schedule("work", "in 1h")).edit
         await call(**options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "hint"),
+    [
+        ((), {"eta": datetime(2027, 1, 2, 9, 30)}, '_work.later("2027-01-02 09:30", …)'),
+        ((), {"countdown": 10}, '_work.later("in 10s", …)'),
+        (("in 1h",), {"countdown": 10}, '_work.later("in 10s", …)'),
+        (("in 1h",), {"max_retries": 7}, "retries=7"),
+        (("in 1h",), {"user": 7, "retries": 2}, 'app.schedule(_work, "in 10s", {…}, retries=2)'),
+        (("in 1h",), {"usr": 7}, "user"),
+    ],
+)
+def test_option_among_the_arguments_of_a_delayed_call_is_answered(
+    arguments: tuple[Any, ...], options: dict[str, Any], hint: str
+) -> None:
+    with pytest.raises(InvalidTask) as refusal:
+        asyncio.run(_later(arguments, options))
+    assert hint in hint_of(refusal)
+
+
+async def _later(arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+    app = Horae("memory://", zone="UTC")
+    work: Any = app.task(name="work")(_work)
+    async with app:
+        await work.later(*arguments, **options)
+
+
+async def _any(**given: Any) -> dict[str, Any]:
+    return given
+
+
+async def _later_with_any() -> Any:
+    app = Horae("memory://", zone="UTC")
+    work = app.task(name="any")(_any)
+    async with app:
+        return (await (await work.later("in 1ms", eta=5, retries=2)).wait("10s")).result
+
+
+def test_function_that_takes_any_argument_gets_those_names_too() -> None:
+    assert asyncio.run(_later_with_any()) == {"eta": 5, "retries": 2}
 
 
 def test_schedule_without_a_moment_but_with_a_cron_option_is_answered() -> None:

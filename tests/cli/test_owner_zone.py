@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from horae.clock import SystemClock
 from tests.cli.driving import Cli
 from tests.cli.remote.served import ServedCli
 
@@ -68,3 +69,37 @@ def test_at_a_server_it_is_the_zone_of_the_token_owner(cli: Cli) -> None:
         served.stop()
     assert made["task"]["zone"] == "Asia/Shanghai"
     assert any("it is yours" in each for each in no_zone(made))
+
+
+JOBS = """
+from horae import Horae
+
+app = Horae(zone="Asia/Tokyo")
+
+@app.task("every 1s")
+def tick() -> None: ...
+"""
+
+
+def shown_offset(line: str) -> int:
+    """Minutes between a time of day in a log line and UTC now, to the quarter of an hour."""
+    hour, minute = int(line[:2]), int(line[3:5])
+    now = SystemClock().now()
+    return round(((hour - now.hour) * 60 + minute - now.minute) / 15) * 15 % (24 * 60)
+
+
+@pytest.mark.parametrize(("owned", "offset"), [(None, "-03:00"), ("Asia/Kathmandu", "+05:45")])
+def test_log_of_a_node_and_lists_are_in_the_zone_of_the_person(cli: Cli, owned: str | None, offset: str) -> None:
+    """The zone of the app is for its schedules."""
+    (cli.directory / "jobs.py").write_text(JOBS)
+    if owned is not None:
+        cli("owner", "set", "local", "--zone", owned)
+    here = {"HORAE_ZONE": "America/Sao_Paulo"}
+    up = cli.process("up", "jobs.py", "--seconds", "1.5", "-v", **here)
+    (first, *_) = [line for line in up.out.splitlines() if "✓ jobs.tick" in line]
+    minutes = (int(offset[1:3]) * 60 + int(offset[4:])) * (-1 if offset[0] == "-" else 1)
+    assert shown_offset(first) == minutes % (24 * 60)
+    (scheduler,) = [line for line in up.out.splitlines() if "jobs.tick" in line and "next" in line]
+    assert offset in scheduler
+    assert f"times in {owned or here['HORAE_ZONE']}" in cli("ls", **here).err
+    assert offset in cli("runs", **here).out

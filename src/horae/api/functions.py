@@ -8,7 +8,6 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..service.function_refusals import refuse
 from ..web.answers import answer
 from ..web.caller import Who
 from ..web.guarded import resource
@@ -30,7 +29,4 @@ async def list_functions(request: Request, who: Who) -> Response:
     **told("get_function", "One function: its arguments, and what its tasks start from", "Function", problems=(404,)),
 )
 async def get_function(request: Request, who: Who, name: Annotated[str, Path(max_length=200)]) -> Response:
-    for each in await house_of(request).service.functions.all(who):
-        if each.registration.name == name:
-            return answer(function_json(each))
-    raise refuse("no_such_function", name=name)
+    return answer(function_json(await house_of(request).service.functions.get(who, name)))

@@ -31,7 +31,7 @@ class Chosen(TypedDict, total=False):
 def options_of(chosen: Chosen) -> Options:
     unknown = sorted(chosen.keys() - set(Options._fields))
     if unknown:
-        suggested = suggest_option(unknown[0], (*Options._fields, *_OTHERS))
+        suggested = suggest_option(unknown[0], dict(chosen)[unknown[0]], (*Options._fields, *_OTHERS))
         if suggested is not None:
             raise suggested
         raise refuse("unknown_policy", name=unknown[0])

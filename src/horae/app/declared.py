@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
 
+from ..errors import InvalidTask
 from ..model.refusals import refuse
 from ..schedule import Schedule
 from ..schedule.describe import sentence
+from ..service.function_records import FormerName
 from ..service.wishes import NO_OPTIONS, Delay, Options, When, read_delay
-from .suggestions import FUNCTION_NAMES, refuse_attribute
+from .module_names import former_identities, function_name, module_identity, qualified_name
+from .suggestions import FUNCTION_NAMES, OPTIONS, refuse_attribute, suggest_call
 
 if TYPE_CHECKING:
     from .handle import TaskHandle
     from .horae import Horae
 
-SCRIPT_MARK: Final = "__horae_script__"
-"""A module that has this is a script that somebody runs for its app."""
-
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def _suggest_moment(call: C) -> C:
+    """`f.later(countdown=10)` without a moment is answered with how to say it."""
+
+    @functools.wraps(call)
+    async def later(self: TaskFunction[Any, Any], *args: Any, **kwargs: Any) -> Any:
+        if not args and "when" not in kwargs:
+            for name, value in kwargs.items():
+                if name not in self._app.argument_names(self) and name.lower() in OPTIONS:
+                    raise suggest_call(self._shown_name, name, value) or TypeError(name)
+        return await call(self, *args, **kwargs)
+
+    return cast("C", later)
 
 
 class Declaration(NamedTuple):
@@ -37,6 +50,8 @@ class Declaration(NamedTuple):
 
 
 class TaskFunction(Generic[P, R]):
+    __wrapped__: Callable[P, R]
+
     def __init__(self, call: Callable[P, R], declaration: Declaration, app: Horae) -> None:
         self.declaration = declaration
         self._call = call
@@ -49,22 +64,36 @@ class TaskFunction(Generic[P, R]):
 
     @property
     def module(self) -> str:
-        return module_of(self._call)
+        return module_identity(self._call)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._call(*args, **kwargs)
 
+    @_suggest_moment
     async def later(self, when: When | Delay, *args: Any, **kwargs: Any) -> TaskHandle:
         """A task that calls it then, with these arguments: `await remind.later("in 20m", user=7)`.
 
         A number of seconds, a `timedelta` and text such as `5s` are delays from now.
         """
         moment = read_delay(when, self.declaration.zone or self._app.zone, self._app.clock.now())
-        return await self._app.schedule(self, moment, self._payload(args, kwargs))
+        return await self._scheduled(moment, args, kwargs)
 
     async def now(self, *args: Any, **kwargs: Any) -> TaskHandle:
         """A task that calls it at once, durably: it is on the disk before this returns."""
-        return await self._app.schedule(self, "now", self._payload(args, kwargs))
+        return await self._scheduled("now", args, kwargs)
+
+    async def _scheduled(self, when: When, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskHandle:
+        try:
+            return await self._app.schedule(self, when, self._payload(args, kwargs))
+        except InvalidTask as refusal:
+            name = str(refusal.facts.get("argument"))
+            if refusal.code != "unknown_argument" or name not in kwargs:
+                raise
+            raise suggest_call(self._shown_name, name, kwargs[name]) or refusal from None
+
+    @property
+    def _shown_name(self) -> str:
+        return str(self.__dict__.get("__name__", "f"))
 
     def _payload(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, as a payload has them; the context is not among them."""
@@ -82,15 +111,18 @@ class TaskFunction(Generic[P, R]):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            called = self.__dict__.get("__name__", "f")
-            refuse_attribute(self, "A task function", name, FUNCTION_NAMES, called)
+            refuse_attribute(self, "A task function", name, FUNCTION_NAMES, self.__dict__.get("__name__", "f"))
 
 
-def module_of(call: Callable[..., Any]) -> str:
-    """Where a function is written; a script is known by its file, since many are called `main.py`."""
-    module = getattr(call, "__module__", None) or "?"
-    script = sys.modules.get(module)
-    if module == "__main__" or hasattr(script, SCRIPT_MARK):
-        file = getattr(script, "__file__", None)
-        return module if file is None else str(Path(file).resolve())
-    return module
+def former_name(declared: TaskFunction[Any, Any]) -> FormerName | None:
+    """The name without its module, which earlier versions gave to functions of scripts; None where one was chosen."""
+    call = declared.__wrapped__
+    bare = qualified_name(call)
+    if declared.name == bare or declared.name != function_name(call):
+        return None
+    return FormerName(bare, declared.name, (declared.module, *former_modules(declared)))
+
+
+def former_modules(declared: TaskFunction[Any, Any]) -> tuple[str, ...]:
+    """Other identities that earlier versions noted for its module, depending on how it was loaded."""
+    return former_identities(declared.__wrapped__)

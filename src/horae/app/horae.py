@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
@@ -25,8 +24,8 @@ from ..ports.store import RunFilter, TaskFilter
 from ..runtime.house import callback_key
 from ..runtime.stores import masked
 from ..service.code import CODE_KEY
-from ..service.function_records import Defaults, Registration
-from ..service.functions import Catalogue, nearest_function
+from ..service.function_records import Defaults, FormerName, Registration
+from ..service.functions import Catalogue, complete_name, nearest_function
 from ..service.lanes import MOST_IN_LANE
 from ..service.moments import asked_stretch
 from ..service.runs import answered
@@ -36,11 +35,12 @@ from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
 from .blocking import BlockingHorae
 from .chosen import Chosen, options_of
-from .declared import SCRIPT_MARK, Declaration, TaskFunction
+from .declared import Declaration, TaskFunction, former_modules, former_name
 from .handle import RunHandle, TaskHandle
 from .interpreter import interpreter
 from .listeners import Handler
 from .listing import Listing, RunListing
+from .module_names import function_name
 from .running import Running
 from .signatures import signature_of
 from .suggestions import APP_NAMES, OPTIONS, refuse_attribute, suggesting
@@ -99,7 +99,7 @@ class Horae(Running):
         runs_at = None if bare else read_interval(when)
 
         def declare(call: Callable[P, R]) -> TaskFunction[P, R]:
-            called = _name_of(call) if name is None else name
+            called = function_name(call) if name is None else name
             return self._declare(call, Declaration(called, runs_at, zone, lane, chosen, labels), isolate)
 
         return declare(when) if bare else declare
@@ -338,16 +338,33 @@ class Horae(Running):
         return run_id(entry.task_id, entry.origin, entry.planned, entry.attempt)
 
     async def _declare_all(self) -> None:
-        await self.service.functions.register(self.who, self._registrations())
+        former = self._former_names()
+        await self.service.functions.register(self.who, self._registrations(), former.values())
+        for alias, name in (await self.service.functions.load()).aliases.items():
+            self.registry.add_alias(alias, name)
         modules: dict[str, list[str]] = {}
+        former_modules_of: dict[str, tuple[str, ...]] = {}
         for declared in self._declared.values():
             names = modules.setdefault(declared.module, [])
+            former_modules_of[declared.module] = former_modules(declared)
             if declared.declaration.when is not None:
                 names.append(declared.name)
+                if declared.name in former:
+                    await self.service.code.rename(self.who, former[declared.name])
                 await self._keep(declared.name, self._declared_wish(declared))
         if modules:
             others = [node for node in await self.store.nodes() if not self._is_gone(node.home)]
-            await self.service.code.started(self.who, modules, alone=not others)
+            alone = not others
+            await self.service.code.started(self.who, modules, alone=alone, former_modules=former_modules_of)
+
+    def _former_names(self) -> dict[str, FormerName]:
+        """By present name: what an earlier version may have called the functions, where that is unambiguous."""
+        found: dict[str, list[FormerName]] = {}
+        for declared in self._declared.values():
+            former = former_name(declared)
+            if former is not None and former.name not in self._declared:
+                found.setdefault(former.name, []).append(former)
+        return {each[0].current: each[0] for each in found.values() if len(each) == 1}
 
     def _wish(
         self,
@@ -364,7 +381,7 @@ class Horae(Running):
             return whole if catalogue is None else catalogue.resolve(whole).wish
         if not isinstance(target, str | TaskFunction):
             raise refuse("unknown_function", name=getattr(target, "__name__", target))
-        name = target if isinstance(target, str) else target.name
+        name = self._whole_name(target, catalogue) if isinstance(target, str) else target.name
         function = self.registry.find(name)
         declared = self._declared.get(name)
         if function is None or declared is None:
@@ -385,6 +402,13 @@ class Horae(Running):
             name, when, _target_for(name), text, owner, None, said.zone, said.lane, said.labels, merged, resolved=True
         )
 
+    def _whole_name(self, name: str, catalogue: Catalogue | None) -> str:
+        """The registered name: one without its module is enough where it is unique."""
+        if name in self._declared:
+            return name
+        found = None if catalogue is None else catalogue.whole_name(name)
+        return found or complete_name(name, self._declared) or name
+
     def _unknown(self, name: str, catalogue: Catalogue | None) -> Refusal:
         """The refusal, with the name that was probably meant."""
         refusal = refuse("unknown_function", name=name)
@@ -401,7 +425,7 @@ class Horae(Running):
 
     async def _catalogue_for(self, target: object) -> Catalogue | None:
         """Read only for a name that this app does not declare itself."""
-        is_local = not isinstance(target, str) or self.registry.find(target) is not None
+        is_local = not isinstance(target, str) or target in self._declared
         return None if is_local else await self.service.functions.load(fresh=True)
 
     def _registrations(self) -> list[Registration]:
@@ -447,13 +471,6 @@ def _target_for(name: str) -> Where:
     if found is None:
         found = _TARGETS[name] = Where("function", function_spec(name))
     return found
-
-
-def _name_of(call: Callable[..., Any]) -> str:
-    """The same whether a file is run as a script or by `horae up`: what is written in it needs no module."""
-    module = getattr(call, "__module__", None) or "?"
-    name = getattr(call, "__qualname__", None) or type(call).__qualname__
-    return name if module == "__main__" or hasattr(sys.modules.get(module), SCRIPT_MARK) else f"{module}.{name}"
 
 
 def _difference(before: Declaration, after: Declaration) -> str:

@@ -12,10 +12,13 @@ from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from ..errors import Refusal
+from ..service.wishes import Options
 from .refusals import refuse
+from .suggested_values import write_moment, write_with_value
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_SHOWN: Final = 30
 
 
 class Way(NamedTuple):
@@ -74,6 +77,9 @@ OPTIONS: Final[dict[str, Way]] = {
     **_named("isolation process thread in_process", _same('isolate="process"')),
 }
 """Options of a task."""
+
+SCHEDULE_OPTIONS: Final = frozenset({*Options._fields, "key", "owner", "zone", "lane", "labels", "using"})
+"""Keywords of `app.schedule`."""
 
 APP_OPTIONS: Final[dict[str, Way]] = {
     **_named("tz timezone time_zone", _same('zone="Europe/Berlin"')),
@@ -138,10 +144,16 @@ RUN_NAMES: Final[dict[str, Way]] = {
 """Attributes of a run handle."""
 
 
-def suggest_option(name: str, known: Iterable[str], ways: dict[str, Way] = OPTIONS) -> Refusal | None:
-    """The refusal of an unknown option whose meaning is known or whose spelling is near; None for any other name."""
+def suggest_option(name: str, value: object, known: Iterable[str], ways: dict[str, Way] = OPTIONS) -> Refusal | None:
+    """The refusal of an unknown option whose meaning is known or whose spelling is near; None for any other name.
+
+    The suggestion has the caller's own value where it can be carried over.
+    """
     way = ways.get(name.lower())
-    if way is None:
+    own = write_with_value(name, value) if way is not None else None
+    if own is not None:
+        way = _same(own)
+    elif way is None:
         near = get_close_matches(name.lower(), list(known), 1)
         way = _same(f"{near[0]}=…") if near else None
     return None if way is None else refuse("unknown_option", name=name, way=way.en, way_zh=way.zh)
@@ -157,7 +169,7 @@ def suggesting(ways: dict[str, Way]) -> Callable[[Callable[P, R]], Callable[P, R
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
             if not known.issuperset(kwargs):
                 for name in kwargs.keys() - known:
-                    refusal = suggest_option(name, (), ways)
+                    refusal = suggest_option(name, kwargs[name], (), ways)
                     if refusal is not None:
                         raise refusal
             return call(*args, **kwargs)
@@ -172,6 +184,20 @@ def suggesting(ways: dict[str, Way]) -> Callable[[Callable[P, R]], Callable[P, R
         return awaited  # type: ignore[return-value]
 
     return decorate
+
+
+def suggest_call(function: str, name: str, value: object) -> Refusal | None:
+    """The refusal of `f.later(…, retries=2)` or `f.later(eta=…)`: their keywords are arguments of the function."""
+    if name in SCHEDULE_OPTIONS:
+        shown = repr(value)
+        shown = shown if len(shown) <= _SHOWN else "…"
+        way = _same(f'app.schedule({function}, "in 10s", {{…}}, {name}={shown})')
+        return refuse("unknown_option", name=name, way=way.en, way_zh=way.zh)
+    moment = write_moment(name, value)
+    if moment is None:
+        return suggest_option(name, value, ())
+    way = _same(f"{function}.later({moment}, …)")
+    return refuse("unknown_option", name=name, way=way.en, way_zh=way.zh)
 
 
 def refuse_attribute(owner: object, shown: str, name: str, ways: dict[str, Way], call: str) -> NoReturn:

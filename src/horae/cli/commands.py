@@ -90,7 +90,11 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
             "lanes": Command("standing", Words("List lanes and who is in them.", "列出通道及其占用。")),
             "lane": Command("standing", Words("Set how many runs of a lane go on at once.", "设置通道的并发上限。")),
             "nodes": Command(
-                "nodes", Words("List the processes that run tasks, or let one go.", "列出运行任务的进程,或让其离开。")
+                "nodes",
+                Words(
+                    "List the processes that run tasks, show one, or let one go.",
+                    "列出运行任务的进程,查看其中一个,或让其离开。",
+                ),
             ),
             "token": Command("tokens", Words("Make, list or revoke tokens.", "创建、列出或作废令牌。")),
             "owner": Command(

@@ -31,6 +31,7 @@ from ..runtime.sealed import sealing_of
 from ..runtime.stores import make_store, make_wakeup
 from ..runtime.usual_quotas import usual_quotas
 from ..service.advisories import Advisory
+from ..service.assumed_zone import own_zone
 from ..service.edits import Edited, Edits
 from ..service.functions import Resolved
 from ..service.gate import Gate, digest_of
@@ -168,6 +169,8 @@ async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable
     try:
         await store.open()
         desk = Desk(url, store, await with_policy(store, settings))
+        # Moments are read and shown in the zone of the person; the zone of this process is for those who have none.
+        desk.zone = await own_zone(desk.service, desk.who) or desk.zone
         try:
             return await work(desk)
         except NotFound as refusal:

@@ -40,7 +40,14 @@ class Fix(NamedTuple):
 def fixes_for(why: Why) -> tuple[Fix, ...]:
     """The most likely one first; none where nothing is wrong, and none that would be refused."""
     refused = _REFUSED.get(why.facts.standing.state, frozenset())
-    return tuple(fix for fix in _for(why.facts, why.explanation, why.at) if fix.verb not in refused)
+    fixes = (*_for_function(why), *_for(why.facts, why.explanation, why.at))
+    return tuple(fix for fix in fixes if fix.verb not in refused)
+
+
+def _for_function(why: Why) -> Iterator[Fix]:
+    if why.near_function is not None:
+        name, function = shlex.quote(why.facts.task.name), shlex.quote(why.near_function)
+        yield Fix(f"horae edit {name} --function {function}", FIXES["function"])
 
 
 def _for(facts: Facts, found: Explanation, at: datetime) -> Iterator[Fix]:

@@ -50,6 +50,8 @@ class Following:
 
     def __init__(self, app: Horae, out: Out, *, verbose: bool) -> None:
         self._app = app
+        self.zone = app.zone
+        """Of the times that are shown."""
         self._out = out
         self._wanted = _VERBOSE if verbose else _ALWAYS
         self._names: dict[str, str] = {}
@@ -175,10 +177,10 @@ class Following:
             moment = datetime.fromisoformat(detail or "")
         except ValueError:
             return detail or ""
-        return fires_in(self._app.zone, [moment])[0].local.strftime("%H:%M:%S")
+        return fires_in(self.zone, [moment])[0].local.strftime("%H:%M:%S")
 
     def _line(self, at: datetime, symbol: tuple[str, Style], name: str, rest: tuple[str | Piece, ...]) -> None:
-        time = fires_in(self._app.zone, [at])[0].local.strftime("%H:%M:%S.%f")[:-3]
+        time = fires_in(self.zone, [at])[0].local.strftime("%H:%M:%S.%f")[:-3]
         sign, style = symbol
         cell: Cell = (Piece(time, "dim"), "  ", Piece(sign, style), " ", name, "  ", *rest)
         self._out.line(cell, flush=True)

@@ -43,17 +43,19 @@ class Start(NamedTuple):
     tasks: Mapping[TaskState, int]
     upcoming: Facts | None
     server: ServerCondition | None
+    zone: str
+    """Of times for people."""
 
     @property
     def due(self) -> datetime | None:
         return None if self.upcoming is None else next_due(self.upcoming)
 
 
-async def gather(app: Horae, seconds: float, number: int) -> Start:
+async def gather(app: Horae, seconds: float, number: int, zone: str) -> Start:
     overview = await app.service.overview.now(app.who)
     upcoming = overview.upcoming[0] if overview.upcoming else None
     server = await server_condition(app.url, app.clock)
-    return Start(app, overview.at, seconds, number, overview.tasks, upcoming, server)
+    return Start(app, overview.at, seconds, number, overview.tasks, upcoming, server, zone)
 
 
 def start_json(start: Start) -> dict[str, Any]:
@@ -132,7 +134,7 @@ def _scheduler(out: Out, start: Start) -> list[str]:
     queued = out.told(words.QUEUED, number=start.tasks[TaskState.ACTIVE])
     if start.upcoming is None or start.due is None:
         return [how, queued, out.told(words.NOTHING_NEXT)]
-    (fire,) = fires_in(start.app.zone, [start.due])
+    (fire,) = fires_in(start.zone, [start.due])
     at = fire.local.isoformat(" ", "seconds")
     ahead = fire.relative(start.at, out.language)
     return [how, queued, out.told(words.NEXT, at=at, ahead=ahead, name=start.upcoming.task.name)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ..app import Horae
-from ..app.declared import SCRIPT_MARK
+from ..app.module_names import dotted_name, package_root
 from ..errors import HoraeError
 from .operating_refusals import refuse
 
@@ -29,27 +29,44 @@ def load_app(place: str, store: str | None = None) -> Horae:
 
 
 def _from_file(path: Path) -> ModuleType:
-    """Under the name of the file, with its folder on the path, as `python file.py` would have it."""
+    """Under the name by which it is imported: a file in a package has the package's name before its own."""
     if not path.is_file():
         raise refuse("no_such_file", path=path)
-    name = path.stem
-    if name in sys.modules or not name.isidentifier():
+    name = dotted_name(path)
+    if name in sys.modules or not all(part.isidentifier() for part in name.split(".")):
         raise refuse("module_name_taken", name=name, path=path)
-    absolute = path.resolve()
-    sys.path.insert(0, str(absolute.parent))
-    spec = importlib.util.spec_from_file_location(name, absolute)
-    if spec is None or spec.loader is None:
-        raise refuse("no_such_file", path=path)
-    module = importlib.util.module_from_spec(spec)
-    setattr(module, SCRIPT_MARK, True)
-    sys.modules[name] = module
+    # The file's own folder as well, as `python file.py` would have it.
+    root, folder = str(package_root(path)), str(path.absolute().parent)
+    sys.path.insert(0, root)
+    if folder != root:
+        sys.path.append(folder)
     try:
-        spec.loader.exec_module(module)
+        return _in_package(name, path) if folder != root else _single(name, path)
     except HoraeError:
         raise
     except (Exception, SystemExit) as error:
-        raise refuse("module_failed", place=path, problem=_problem(error, absolute)) from error
+        raise refuse("module_failed", place=path, problem=_problem(error, path.resolve())) from error
+
+
+def _single(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path.resolve())
+    if spec is None or spec.loader is None:
+        raise refuse("no_such_file", path=path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
     return module
+
+
+def _in_package(name: str, path: Path) -> ModuleType:
+    outermost = sys.modules.get(name.partition(".")[0])
+    if outermost is not None and str(package_root(path)) not in {str(Path(each).parent) for each in _places(outermost)}:
+        raise refuse("module_name_taken", name=name, path=path)
+    return importlib.import_module(name)
+
+
+def _places(module: ModuleType) -> list[str]:
+    return list(getattr(module, "__path__", ()))
 
 
 def _by_name(name: str) -> ModuleType:

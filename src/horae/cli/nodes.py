@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import typer
 
 from ..ports.store import Node
-from ..service.nodes import NodeSeen, NodeState
+from ..service.nodes import NodeSeen, NodeState, find_node
 from ..service.wishes import read_duration
 from ..wire.overview import node_seen_json
 from . import words
@@ -26,8 +26,13 @@ from .workplace import Workplace, at_work, is_there
 
 _DRAIN: Final = "drain"
 _BETWEEN_LOOKS: Final = 0.2
-_FITS: Final = (Fit(), Fit(wrap=8), Fit(5), Fit(3), Fit(2), Fit(), Fit(4), Fit())
+_SHOW: Final = "show"
+_FEW: Final = 3
+_FITS: Final = (Fit(), Fit(wrap=8), Fit(5), Fit(3), Fit(2), Fit(), Fit(4), Fit(), Fit(6))
 _STYLES: Final[dict[NodeState, Style]] = {NodeState.LIVE: "good", NodeState.DRAINING: "odd", NodeState.SILENT: "bad"}
+
+
+_DEED_HELP: Final = "show: one node with its functions. drain: claim nothing more, end, and go."
 
 
 class Wish(NamedTuple):
@@ -45,17 +50,20 @@ def register(app: typer.Typer) -> None:
 def nodes(
     out: Out,
     *,
-    deed: str | None = typer.Argument(None, metavar="[drain]", help="drain: claim nothing more, end, and go."),
+    deed: str | None = typer.Argument(None, metavar="[show|drain]", help=_DEED_HELP),
     node: str | None = typer.Argument(None, metavar="[NODE]", help="Its id, or how that begins."),
     host: str | None = typer.Option(None, "--host", metavar="NAME", help="All nodes of this machine."),
     undo: bool = typer.Option(False, "--undo", help="Let it claim again, if it has not gone yet."),
     wait: bool = typer.Option(False, "--wait", "-w", help="Until it is gone."),
     timeout: str | None = typer.Option(None, "--timeout", metavar="5m", help="Wait no longer than this."),
 ) -> None:
-    """List the processes that run tasks, or let one go."""
+    """List the processes that run tasks, show one, or let one go."""
     wish = Wish(node, host, undo)
     if deed is None and wish == Wish(None, None, undo=False) and not wait:
         _list(out)
+        return
+    if deed == _SHOW and node is not None and wish == Wish(node, None, undo=False) and not wait:
+        _show(out, node)
         return
     if deed != _DRAIN or (node is None) is (host is None) or (undo and wait):
         raise refuse("nodes_usage", said=" ".join(each for each in (deed, node, host) if each))
@@ -76,6 +84,23 @@ def _list(out: Out) -> None:
         show_steps(out, {step for each in found if (step := each.clock_step) is not None})
     if not found:
         out.note(words.NO_ENGINE, horae=typed(out))
+
+
+def _show(out: Out, name: str) -> None:
+    found, now, zone = at_work(out, _seen) if is_there(out) else ((), None, "UTC")
+    by_id = {each.node.id: each for each in found}
+    seen = by_id[find_node(by_id, name)]
+    if out.json:
+        out.data(node_seen_json(seen))
+    elif out.quiet:
+        out.ids([seen.node.id])
+    elif now is not None:
+        titles = out.told(words.NODE_TITLES).split("|")[:-1]
+        cells = _table(out, [seen], now, zone)[0][:-1]
+        for title, cell in zip(titles, [seen.node.id, *cells[1:]], strict=True):
+            out.row(title, cell)
+        for number, each in enumerate(seen.functions or ("–",)):
+            out.row(out.told(words.NODE_TITLES).split("|")[-1] if number == 0 else "", each)
 
 
 async def _seen(app: Workplace) -> tuple[tuple[NodeSeen, ...], datetime | None, str]:
@@ -104,7 +129,13 @@ def _row(out: Out, seen: NodeSeen, name: str, since: str, renewed: str) -> list[
         f"{node.load}/{node.capacity}" if node.capacity else str(node.load),
         f"{node.offset.total_seconds():+.3f} s" if node.offset else "0",
         Piece(out.told(words.NODE_STATES[seen.state]), _STYLES[seen.state]),
+        _few(seen.functions),
     ]
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" +{len(names) - _FEW}" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more if names else "–"
 
 
 def _drain(out: Out, wish: Wish, seconds: float | None, *, wait: bool) -> None:

@@ -70,6 +70,9 @@ def show_declared(out: Out, task: Task, declared: Sequence[str]) -> None:
     values = {**shape, **{f"policies.{name}": value for name, value in shape["policies"].items()}}
     lengths = {"timeout": task.policies.timeout, "max_duration": task.policies.max_duration}
     values |= {f"policies.{name}": fine(each) for name, each in lengths.items() if each is not None}
+    if task.policies.guarantee == "at_most_once" and task.policies.retry.attempts != 1:
+        # Nothing is tried again, whatever number was declared.
+        declared = [name for name in declared if name != "policies.retry"]
     told = ", ".join(_field(out.language, name.removeprefix("policies."), values[name]) for name in declared)
     out.row(out.told(words.DECLARED), out.told(words.BY_FUNCTION, fields=told, name=shape["target"]["name"]))
 
@@ -89,13 +92,20 @@ def show_warnings(out: Out, warnings: Sequence[ScheduleWarning | Advisory]) -> N
         out.warn(warning.in_language(out.language))
 
 
-def policies_line(policies: Policies, language: Language) -> str:
+def _retries(policies: Policies, language: Language) -> str:
+    """What happens, whatever number was chosen: `at_most_once` never tries again."""
+    if policies.guarantee == "at_most_once":
+        return words.NO_RETRIES.told(language)
     attempts = policies.retry.attempts
+    return words.RETRIES.told(language, number=words.FOR_EVER if attempts is None else attempts - 1)
+
+
+def policies_line(policies: Policies, language: Language) -> str:
     return words.POLICIES.told(
         language,
         missed=missed_line(policies.missed, language),
         overlap=policies.overlap,
-        retries=words.FOR_EVER if attempts is None else attempts - 1,
+        retries=_retries(policies, language),
         timeout=fine(policies.timeout),
     )
 

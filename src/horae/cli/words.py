@@ -76,9 +76,11 @@ AT_ONCE: Final = Words("at once", "立即")
 NOTHING_LEFT: Final = Words("nothing", "没有")
 ESTIMATE: Final = Words("counted from the end of each run: an estimate", "从每次运行结束时起算,仅为估计")
 POLICIES: Final = Words(
-    "{missed} · overlap {overlap} · retries {retries} · timeout {timeout}",
-    "{missed} · 重叠 {overlap} · 重试 {retries} · 超时 {timeout}",
+    "{missed} · overlap {overlap} · {retries} · timeout {timeout}",
+    "{missed} · 重叠 {overlap} · {retries} · 超时 {timeout}",
 )
+RETRIES: Final = Words("retries {number}", "重试 {number}")
+NO_RETRIES: Final = Words("no retries (at_most_once)", "不重试(at_most_once)")
 MORE_POLICIES: Final = Words(
     "give up after {give_up} · {guarantee} · priority {priority} · duration limit {longest}",
     "连续失败 {give_up} 次后放弃 · {guarantee} · 优先级 {priority} · 总时长上限 {longest}",
@@ -141,7 +143,8 @@ TASK_COLUMNS: Final[dict[str, Words]] = {
 RUN_TITLES: Final = Words("STATE|TASK|PLANNED|LATE|TOOK|TRY|RUN|", "状态|任务|计划时间|延迟|用时|尝试|运行|")
 LANE_TITLES: Final = Words("LANE|LIMIT|TAKEN", "通道|上限|占用")
 NODE_TITLES: Final = Words(
-    "NODE|HOST|VERSION|SINCE|RENEWED|LOAD|CLOCK|STATE", "节点|主机|版本|加入时间|上次续约|负载|时钟偏差|状态"
+    "NODE|HOST|VERSION|SINCE|RENEWED|LOAD|CLOCK|STATE|FUNCTIONS",
+    "节点|主机|版本|加入时间|上次续约|负载|时钟偏差|状态|函数",
 )
 NODE_STATES: Final[dict[str, Words]] = {
     "live": Words("live", "正常"),
@@ -219,6 +222,7 @@ FIXES: Final[dict[str, Words]] = {
     "retry": Words("try it again", "再试一次"),
     "resume": Words("let it go on", "恢复任务"),
     "up": Words("start an engine", "启动引擎"),
+    "function": Words("call that function instead", "改为调用该函数"),
     "queue": Words("let the next one wait instead", "让下一次等待,而不是跳过"),
     "stop": Words("end the run that is going", "结束正在进行的运行"),
     "longer": Words("give it more time", "给它更多时间"),

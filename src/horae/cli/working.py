@@ -18,6 +18,7 @@ from ..engine.settings import EngineSettings
 from ..observe.looking import Looking
 from ..runtime.observing import begin_log, looking_of, make_observer, node_door, tell_of_engine, watched
 from ..runtime.stores import has_secret
+from ..service.assumed_zone import own_zone
 from ..store_retry import keep_going
 from . import operating_words as words
 from .demo_tasks import know_demo, put_demo
@@ -45,7 +46,7 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
     settings = settings_of(order.store)
     begin_log(settings, order.zone)
     app, out = _made(order), order.out
-    begin_log(settings, app.zone, failures=out.json)
+    begin_log(settings, order.zone, failures=out.json)
     observer = make_observer("engine" if order.door is None else "both", app.clock)
     sight = looking_of(observer, settings)
     app.observe(observer)
@@ -56,7 +57,10 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
     async with app, _looked_at(order, app, sight), api_within(order, app, sight):
         file = SameFile(app.url)
         demos = await put_demo(app) if order.demo else 0
-        start = await gather(app, app.clock.steady() - order.began, order.number)
+        zone = following.zone = await _shown_zone(order, app)
+        if zone != order.zone:
+            begin_log(settings, zone, failures=out.json)
+        start = await gather(app, app.clock.steady() - order.began, order.number, zone)
         ready()
         try:
             await _greet(out, order, start, opened, demos)
@@ -81,6 +85,11 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
     if file.lost:
         return STORE_LOST
     return DRAINED if was_drained else 0
+
+
+async def _shown_zone(order: WorkOrder, app: Horae) -> str:
+    """Times for people are in the same zone as in the lists of the command line, whatever the zone of the app is."""
+    return await own_zone(app.service, app.who) or order.zone or app.zone
 
 
 @asynccontextmanager
@@ -165,7 +174,7 @@ async def _greet(out: Out, order: WorkOrder, start: Start, opened: datetime, dem
         out.each({**start_json(start), "outage": gap})
         return
     if outage is not None and account is not None:
-        labelled(out, words.OUTAGE, gap_sentence(out, app.zone, outage, account))
+        labelled(out, words.OUTAGE, gap_sentence(out, start.zone, outage, account))
     if order.number == 0:
         _show_hints(out, order, app, demos)
 

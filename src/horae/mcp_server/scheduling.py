@@ -82,7 +82,7 @@ async def _declared_zone(call: Call, work: dict[str, Any]) -> str | None:
     if "function" not in work:
         return None
     name = function_of(short_target("function", work["function"]))
-    known = (await call.service.functions.load()).functions.get(name or "")
+    known = (await call.service.functions.load()).find(name or "")
     return None if known is None else known.registration.defaults.zone
 
 

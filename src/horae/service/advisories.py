@@ -16,6 +16,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "No node has registered a function '{name}'. Did you mean '{near}'? The task waits until a node has it.",
         "没有节点注册过函数“{name}”。是不是“{near}”?任务会一直等待,直到有节点提供它。",
     ),
+    "function_completed": (
+        "The function '{name}' is registered as '{whole}'.",
+        "函数“{name}”的注册名是“{whole}”。",
+    ),
     "function_not_running": (
         "No running node has the function '{name}'. The task waits until one starts.",
         "没有正在运行的节点提供函数“{name}”。任务会等到这样的节点启动。",

@@ -68,3 +68,8 @@ async def _zone_of_account(service: Service, who: Principal, owner: str) -> str 
         return (await service.accounts.get(who, owner)).zone
     except Refusal:
         return None
+
+
+async def own_zone(service: Service, who: Principal) -> str | None:
+    """The default zone of the caller."""
+    return await _zone_of_account(service, who, who.owner)

@@ -18,17 +18,19 @@ from ..model.principal import Principal, Scope
 from ..model.reason import Reason
 from ..model.refusals import refuse as refuse_task
 from ..model.run import Origin
-from ..model.task import Pause, PauseCause
+from ..model.task import Pause, PauseCause, TaskState
 from ..ports.store import RunFilter
 from .committing import Committing, Condition, Deed, changed_fields
 from .drafting import Drafting
 from .edits import Edited, Edits, Keep, fire_changes
 from .finding import Finding
-from .functions import Functions
+from .function_records import FormerName
+from .functions import Functions, function_of, with_function
 from .grants import SecretGrants
 from .id_prefix import resolve_run, resolve_task
 from .quotas import check_schedule
 from .refusals import refuse
+from .rights import refuse_agent
 from .seats import Keeping
 
 
@@ -68,6 +70,7 @@ class Controls(Finding):
         if not isinstance(edits.target, Keep) or not isinstance(edits.payload, Keep):
             before = (await self.get(who, task_id)).task
             await self._functions.check_edits(before.target, before.payload, edits)
+            edits = await self._functions.complete_edits(before.target, edits)
         now = self._clock.now()
         seen: list[Edited] = []
 
@@ -85,6 +88,25 @@ class Controls(Finding):
         else:
             await self._change(who, task_id, decide, Deed("task.edit", changed_fields))
         return seen[0]
+
+    async def rename_declared(self, who: Principal, task_id: str, key: str, former: FormerName) -> None:
+        """The declared task of a function gets the key, target and name that belong to the function's present name."""
+        refuse_agent(who, "declared functions")
+        who.must(Scope.WRITE)
+        now = self._clock.now()
+
+        def decide(facts: Facts) -> Change:
+            task = facts.task
+            if function_of(task.target) != former.name:
+                return Change()
+            name = former.current if task.name == former.name else task.name
+            wanted = task._replace(key=key, name=name, target=with_function(task.target, former.current))
+            if facts.standing.state is TaskState.CANCELLED:
+                # It stays cancelled under its new key: otherwise the declaration would make it anew.
+                return Change(task=wanted._replace(version=task.version + 1))
+            return editing.edit(facts, wanted, now)
+
+        await self._change(who, task_id, decide, Deed("task.edit", changed_fields))
 
     async def _check_secrets_of_edit(self, who: Principal, task_id: str, edits: Edits) -> None:
         """What an agent made stays the agent's, whoever edits it: it references only what the agent was granted."""

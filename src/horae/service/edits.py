@@ -10,9 +10,11 @@ from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ..lifecycle.plan import Draft, drafted
+from ..model.made_by import agent_of
 from ..model.policy import Missed, Policies, policies_for
 from ..model.task import Standing, Target, Task, past_of
 from ..schedule import Schedule, iterate
+from .function_records import Defaults
 from .wishes import NO_OPTIONS, Options, When, chosen_policies, read_when
 
 _T = TypeVar("_T")
@@ -29,6 +31,26 @@ KEEP: Final = Keep.KEEP
 Kept: TypeAlias = _T | Literal[Keep.KEEP]
 
 
+class Redeclared(NamedTuple):
+    """The declarations of the function that a task had and of the one that it gets."""
+
+    before: Defaults
+    after: Defaults
+
+    def follow(self, task: Task) -> Task:
+        """What is as the former function declared it, or as is usual, becomes what the new one declares; the rest stays."""
+        usual = policies_for(task.schedule)
+        old, new = (chosen_policies(usual, each.options) for each in self)
+        task = task._replace(policies=_followed(task.policies, old, new))
+        labels = self.after.labels or {}
+        if not task.labels or dict(task.labels) == (self.before.labels or {}):
+            task = task._replace(labels=tuple(sorted(labels.items())))
+        # An agent stays in its own lane, which is what limits it.
+        if agent_of(task) is None and task.lane in (None, self.before.lane):
+            task = task._replace(lane=self.after.lane)
+        return task
+
+
 class Edits(NamedTuple):
     name: Kept[str] = KEEP
     when: Kept[When] = KEEP
@@ -41,6 +63,8 @@ class Edits(NamedTuple):
     options: Options = NO_OPTIONS
     granted_lane: str | None = None
     """The lane that the declaration of a function names, where `lane` is taken from there."""
+    redeclared: Redeclared | None = None
+    """Where the task gets another function."""
 
 
 class FireChanges(NamedTuple):
@@ -58,6 +82,7 @@ class Edited(NamedTuple):
 
 def edited_task(task: Task, edits: Edits, zone: str | None, now: datetime) -> Task:
     """The task as the edit wants it, checked part by part like a new one."""
+    task = task if edits.redeclared is None else edits.redeclared.follow(task)
     schedule = task.schedule
     if not isinstance(edits.when, Keep):
         schedule = read_when(edits.when, edits.zone or schedule.zone or zone, now)

@@ -139,20 +139,25 @@ class Finding:
         raise refuse("no_such_task", id=name)
 
     async def _among(self, wanted: TaskFilter) -> list[Facts]:
-        """The first few; of those that have a text somewhere in their name, the ones that begin with it."""
+        """The first few; of those that have a text somewhere in their name, the ones that begin with it.
+
+        Where none does: the ones whose last part it is, so that `report` finds the task of the function `jobs.report`.
+        """
         begins = wanted.text or ""
         if not (wanted.name or wanted.text):
             # Everything begins with nothing, and nobody means that.
             return []
         found: list[Facts] = []
+        ending: list[Facts] = []
         after: str | None = None
         while len(found) < _AMONG:
             page = await self._book.tasks(wanted, after, LARGEST_PAGE if begins else _AMONG)
             found += [each for each in page.items if each.task.name.startswith(begins)]
+            ending += [each for each in page.items if begins and each.task.name.endswith(f".{begins}")][:_AMONG]
             after = page.after
             if after is None:
                 break
-        return found[:_AMONG]
+        return (found or ending)[:_AMONG]
 
 
 def first_due(facts: Facts) -> datetime | None:

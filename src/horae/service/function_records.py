@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from ..errors import Refusal
@@ -15,6 +16,7 @@ from ..schedule.durations import iso_duration
 from .wishes import NEVER, NO_OPTIONS, MissedWish, Options, RetryWish, read_missed_parts
 
 _DIGEST_CHARACTERS: Final = 16
+_PYTHON: Final = ".py"
 
 
 class Argument(NamedTuple):
@@ -42,14 +44,34 @@ class Defaults(NamedTuple):
     options: Options = NO_OPTIONS
 
 
+NO_DEFAULTS: Final = Defaults()
+
+
 class Registration(NamedTuple):
-    """`registered` is the moment from which this declaration counts."""
+    """`registered` is the moment from which this declaration counts. `alias_of`: an earlier name of that function."""
 
     name: str
     module: str
     signature: Signature
     defaults: Defaults
     registered: datetime
+    alias_of: str | None = None
+
+
+class FormerName(NamedTuple):
+    """The name that an earlier version may have given to the function `current`, and the modules it may have noted."""
+
+    name: str
+    current: str
+    modules: tuple[str, ...] = ()
+
+    def is_from(self, module: str) -> bool:
+        """Whether a registration from this module is the same function: the same module, or a file of the same name."""
+        return module in self.modules or _file_name(module) in {*map(_file_name, self.modules)} - {""}
+
+
+def _file_name(module: str) -> str:
+    return PurePath(module).name if module.endswith(_PYTHON) else ""
 
 
 def signature_json(signature: Signature) -> dict[str, Any]:
@@ -99,13 +121,15 @@ def registration_json(registration: Registration) -> dict[str, Any]:
         **signature_json(registration.signature),
         "defaults": defaults_json(registration.defaults),
         "registered": registration.registered.isoformat(),
+        **({} if registration.alias_of is None else {"alias_of": registration.alias_of}),
     }
 
 
 def read_registration(name: str, body: str) -> Registration:
     said = json.loads(body)
     registered = datetime.fromisoformat(said["registered"]).astimezone(UTC)
-    return Registration(name, said["module"], read_signature(said), read_defaults(said["defaults"]), registered)
+    defaults = read_defaults(said["defaults"])
+    return Registration(name, said["module"], read_signature(said), defaults, registered, said.get("alias_of"))
 
 
 def options_json(options: Options) -> dict[str, Any]:

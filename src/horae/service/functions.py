@@ -20,9 +20,11 @@ from ..ports.records import Record, Records
 from ..ports.store import Book
 from ..schedule import Schedule
 from .advisories import Advisory, advise, advise_each
-from .edits import Edits, Keep
+from .edits import Edits, Keep, Redeclared
 from .function_records import (
+    NO_DEFAULTS,
     Defaults,
+    FormerName,
     Registration,
     Signature,
     defaults_json,
@@ -69,28 +71,51 @@ class Resolved(NamedTuple):
 
 
 class Catalogue(NamedTuple):
+    """`aliases`: names of earlier versions, each with the name that its function has now."""
+
     functions: Mapping[str, KnownFunction] = {}
+    aliases: Mapping[str, str] = {}
+
+    def find(self, name: str) -> KnownFunction | None:
+        whole = self.whole_name(name)
+        return None if whole is None else self.functions[whole]
+
+    def whole_name(self, name: str) -> str | None:
+        """The registered name. A name without its module is enough where it is unique."""
+        if name in self.functions:
+            return name
+        alias = self.aliases.get(name)
+        return alias if alias in self.functions else complete_name(name, self.functions)
 
     def resolve(self, wish: Wish) -> Resolved:
         """Raises a refusal when the arguments certainly do not fit."""
         name = function_of(wish.target)
         if name is None or wish.resolved:
             return Resolved(wish)
-        known = self.functions.get(name)
+        known = self.find(name)
         warnings = self.check(wish.target, wish.payload)
         if known is None:
             return Resolved(wish._replace(resolved=True), (), warnings)
         filled, declared = apply_defaults(wish, known.registration.defaults)
-        return Resolved(filled._replace(resolved=True), declared, warnings)
+        return Resolved(filled._replace(resolved=True, target=self.complete(wish.target)), declared, warnings)
+
+    def complete(self, target: Target) -> Target:
+        """The target with the registered name of its function."""
+        name = function_of(target)
+        whole = None if name is None else self.whole_name(name)
+        return target if whole in (None, name) else with_function(target, str(whole))
 
     def check(self, target: Target, payload: str) -> tuple[Advisory, ...]:
-        name = function_of(target)
-        if name is None:
+        said = function_of(target)
+        if said is None:
             return ()
-        known = self.functions.get(name)
-        if known is None:
-            return (self._unknown(name),)
-        found = [] if known.nodes else [advise("function_not_running", name=name)]
+        name = self.whole_name(said)
+        if name is None:
+            return (self._unknown(said),)
+        known = self.functions[name]
+        found = [] if name == said else [advise("function_completed", name=said, whole=name)]
+        if not known.nodes:
+            found.append(advise("function_not_running", name=name))
         try:
             check_arguments(name, known.registration.signature, payload)
         except Refusal as refusal:
@@ -99,6 +124,16 @@ class Catalogue(NamedTuple):
             english, chinese = _problem(name, refusal, "en"), _problem(name, refusal, "zh")
             found.append(advise_each("arguments_unsure", english, chinese))
         return tuple(found)
+
+    def missing(self, target: Target) -> Advisory | None:
+        """What a stored task waits for: a function that no running node has. A node takes only whole names and aliases."""
+        name = function_of(target)
+        if name is None:
+            return None
+        known = self.functions.get(self.aliases.get(name, name))
+        if known is None:
+            return self._unknown(name)
+        return None if known.nodes else advise("function_not_running", name=known.registration.name)
 
     def _unknown(self, name: str) -> Advisory:
         near = self.nearest(name)
@@ -120,27 +155,39 @@ class Functions:
 
     # --- registered ------------------------------------------------------------------------------------------------
 
-    async def register(self, who: Principal, registrations: Sequence[Registration]) -> None:
+    async def register(
+        self, who: Principal, registrations: Sequence[Registration], former: Iterable[FormerName] = ()
+    ) -> None:
         """Keep what the code of this process declares; the newest registration of a name counts.
 
-        A name that its module no longer declares, and that no running node has, is forgotten.
+        A name that its module no longer declares, and that no running node has, is forgotten, unless it is a former name
+        of a function that is declared: then it stays as an alias, because stored tasks have it.
         """
         refuse_agent(who, "declared functions")
         who.must(Scope.ADMIN)
         if not registrations:
             return
         self._read = None
-        known = (await self.load()).functions
+        catalogue = await self.load()
+        known = dict(catalogue.functions)
+        declared = {each.name: each for each in registrations}
         for each in registrations:
             before = known.get(each.name)
             if before is None or not _is_same(before.registration, each):
                 await self._put(each)
                 if before is not None and before.nodes:
                     LOG.warning("running nodes declare the function %s differently: the newest counts", each.name)
-        names, modules = {each.name for each in registrations}, {each.module for each in registrations}
+        modules = {each.module for each in registrations}
+        for was in former:
+            old = known.get(was.name)
+            if old is not None and was.name not in declared and was.is_from(old.registration.module):
+                await self._put(declared[was.current]._replace(name=was.name, alias_of=was.current))
+                del known[was.name]
+            modules.update(was.modules)
         for name, old in known.items():
-            if old.registration.module in modules and name not in names and not old.nodes:
-                await self._forget(name)
+            if old.registration.module in modules and name not in declared and not old.nodes:
+                for forgotten in (name, *(alias for alias, whole in catalogue.aliases.items() if whole == name)):
+                    await self._forget(forgotten)
         self._read = None
 
     async def announce(self, node: str, home: str, registrations: Sequence[Registration]) -> None:
@@ -179,11 +226,29 @@ class Functions:
 
     # --- looked up -------------------------------------------------------------------------------------------------
 
+    async def by_node(self) -> dict[str, tuple[str, ...]]:
+        """The names of the functions that each node has announced, by the id of the node and by its home."""
+        found: dict[str, tuple[str, ...]] = {}
+        for record in await self._all(_OF_NODE):
+            body = json.loads(record.body)
+            names = tuple(sorted(body["functions"]))
+            # A node that lost its lease and came back has another id in the same process.
+            found[record.key] = found[body["home"]] = names
+        return found
+
     async def all(self, who: Principal) -> tuple[KnownFunction, ...]:
         """Every registered function, by name. Functions belong to the deployment, so every owner sees them."""
         who.must(Scope.READ)
         found = (await self.load(fresh=True)).functions
         return tuple(found[name] for name in sorted(found))
+
+    async def get(self, who: Principal, name: str) -> KnownFunction:
+        """One function; its name without the module is enough where that is unique."""
+        who.must(Scope.READ)
+        found = (await self.load(fresh=True)).find(name)
+        if found is None:
+            raise refuse("no_such_function", name=name)
+        return found
 
     async def resolve(self, wish: Wish) -> Resolved:
         """The wish as its function's declaration completes it; nothing is read for other targets."""
@@ -205,6 +270,20 @@ class Functions:
             return ()
         return (await self.load(fresh=True)).check(target, payload)
 
+    async def complete_edits(self, target: Target, edits: Edits) -> Edits:
+        """With the registered name of a new function, and its declaration in place of the former function's."""
+        if isinstance(edits.target, Keep) or function_of(edits.target) is None:
+            return edits
+        catalogue = await self.load()
+        new = catalogue.complete(edits.target)
+        edits = edits._replace(target=new)
+        known = catalogue.find(function_of(new) or "")
+        former = catalogue.find(function_of(target) or "")
+        if known is None or known is former:
+            return edits
+        before = NO_DEFAULTS if former is None else former.registration.defaults
+        return edits._replace(redeclared=Redeclared(before, known.registration.defaults))
+
     async def load(self, *, fresh: bool = False) -> Catalogue:
         now = self._clock.steady()
         if not fresh and self._read is not None and now - self._read[0] < _CACHED:
@@ -218,7 +297,9 @@ class Functions:
         if not registrations:
             return Catalogue()
         running = await self._running()
-        return Catalogue({each.name: _known(each, running) for each in registrations})
+        functions = {each.name: _known(each, running) for each in registrations if each.alias_of is None}
+        aliases = {each.name: each.alias_of for each in registrations if each.alias_of is not None}
+        return Catalogue(functions, aliases)
 
     async def _running(self) -> list[dict[str, list[str]]]:
         """The functions of each node that holds a lease and is not draining."""
@@ -280,6 +361,17 @@ def nearest_function(name: str, known: Sequence[str]) -> str | None:
     last = name.rpartition(".")[2]
     same = [each for each in known if each.rpartition(".")[2] == last]
     return next(iter(same or get_close_matches(name, known, 1)), None)
+
+
+def complete_name(name: str, known: Iterable[str]) -> str | None:
+    """The one name that is this one with a module before it; None where there is none or several."""
+    found = [each for each in known if each.endswith(f".{name}")]
+    return found[0] if len(found) == 1 else None
+
+
+def with_function(target: Target, name: str) -> Target:
+    spec = {**json.loads(target.spec), "name": name}
+    return target._replace(spec=json.dumps(spec, ensure_ascii=False, separators=(",", ":")))
 
 
 def function_of(target: Target) -> str | None:

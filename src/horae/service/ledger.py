@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from ..clock import Clock
-from ..lifecycle.explain import Explanation, explain
+from ..lifecycle.explain import Explanation, Verdict, explain
 from ..lifecycle.pile import MICROSECOND
 from ..model.change import Facts
 from ..model.entry import Stand
@@ -20,7 +20,9 @@ from ..model.run import Run
 from ..model.task import past_of
 from ..ports.store import Book, RunFilter
 from ..schedule import iterate
+from ..typography import full_width
 from .checks import check_id
+from .functions import Functions, function_of
 from .id_prefix import resolve_task
 from .moments import Stretch, asked_stretch
 from .outages import Outage, Outages
@@ -31,20 +33,28 @@ _NOTHING_MORE: Final = timedelta(0)
 _CLOCK: Final = re.compile(r"(?:^|[T\s])\d{1,2}:\d{2}(:\d{2})?")
 _DUE_AND_NOT_BEGUN: Final = frozenset({Stand.TIMED, Stand.READY, Stand.PARKED})
 _MOST_PLANNED: Final = 100_000
+_NOT_BEGUN: Final = frozenset({Verdict.PENDING, Verdict.WAITING, Verdict.OVERDUE})
 _NOTHING_RAN: Final = frozenset({Reason.MISSED_SKIPPED, Reason.MERGED, Reason.STALE})
 
 
 class Why(NamedTuple):
-    """The answer for one instant of a task; `outage` is the stretch without any engine that it fell into."""
+    """The answer for one instant of a task; `outage` is the stretch without any engine that it fell into.
+
+    `near_function` is the registered name that was probably meant, where the function of the task is not known.
+    """
 
     facts: Facts
     at: datetime
     explanation: Explanation
     outage: Outage | None = None
+    near_function: str | None = None
 
 
 class Ledger:
-    def __init__(self, book: Book, clock: Clock, outages: Outages | None = None) -> None:
+    def __init__(
+        self, book: Book, clock: Clock, outages: Outages | None = None, functions: Functions | None = None
+    ) -> None:
+        self._functions = functions
         self._book = book
         self._clock = clock
         self._outages = outages
@@ -64,7 +74,23 @@ class Ledger:
             instant = await self._within(who, facts, stretch, now, _meant(at))
         rows = await self._book.runs(RunFilter(who.scope, facts.task.id, since=instant, until=instant), limit=_ROWS)
         found = explain(facts, rows.items, instant, now)
-        return Why(facts, instant, found, await self._outage(found, instant))
+        why = Why(facts, instant, found, await self._outage(found, instant))
+        return await self._with_function(why) if found.verdict in _NOT_BEGUN else why
+
+    async def _with_function(self, why: Why) -> Why:
+        """Adds the function that no running node has, and the name that was probably meant."""
+        target = why.facts.task.target
+        if self._functions is None or function_of(target) is None:
+            return why
+        catalogue = await self._functions.load(fresh=True)
+        missing = catalogue.missing(target)
+        if missing is None:
+            return why
+        told = why.explanation
+        english = f"{told.english} {missing.in_language('en')}"
+        chinese = f"{told.chinese}{full_width(missing.in_language('zh'))}"
+        near = catalogue.nearest(function_of(target) or "") if missing.code == "function_unknown" else None
+        return why._replace(explanation=told._replace(english=english, chinese=chinese), near_function=near)
 
     async def _facts(self, who: Principal, task_id: str) -> Facts:
         who.must(Scope.READ)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
@@ -16,6 +16,7 @@ from ..ports.records import Records
 from ..ports.store import Book, Node
 from .audit import Audit
 from .checks import check_id
+from .functions import Functions
 
 _FEW: Final = 5
 
@@ -30,12 +31,13 @@ class NodeState(StrEnum):
 
 class NodeSeen(NamedTuple):
     """`ago` is how long its last renewal lies back, `clock_step` the last time within a day that the clock of its host was
-    set back."""
+    set back, `functions` the names of those that it has."""
 
     node: Node
     state: NodeState
     ago: timedelta
     clock_step: ClockStep | None = None
+    functions: tuple[str, ...] = ()
 
 
 class Keeping(Book, Records, Protocol):
@@ -50,6 +52,7 @@ class Nodes:
         self._clock = clock
         self._told = told
         self._audit = Audit(store, clock)
+        self._functions = Functions(store, clock)
 
     async def all(self, who: Principal, is_gone: Callable[[str], bool] = lambda _home: False) -> tuple[NodeSeen, ...]:
         """Every node that holds a lease, by id; `is_gone` may know of a process that it is certainly dead."""
@@ -57,8 +60,11 @@ class Nodes:
         lease = await agreed_lease(self._store)
         now = self._clock.now()
         steps = {step.host: step for step in await clock_steps(self._store, now)}
+        functions = await self._functions.by_node()
         return tuple(
-            _seen(node, now - node.renewed, lease, is_gone)._replace(clock_step=steps.get(node.host))
+            _seen(node, now - node.renewed, lease, is_gone)._replace(
+                clock_step=steps.get(node.host), functions=functions.get(node.id) or functions.get(node.home, ())
+            )
             for node in await self._store.nodes()
         )
 
@@ -89,14 +95,20 @@ class Nodes:
         return tuple(node._replace(draining=draining) for node in told)
 
     async def _named(self, name: str) -> Node:
-        check_id(name, "no_such_node")
-        found = [node for node in await self._store.nodes() if name and node.id.startswith(name)]
-        exact = [node for node in found if node.id == name] or found
-        if not exact:
-            raise refuse("no_such_node", id=name)
-        if len(exact) > 1:
-            raise refuse("several_nodes", name=name, found=", ".join(node.id for node in exact[:_FEW]))
-        return exact[0]
+        nodes = {node.id: node for node in await self._store.nodes()}
+        return nodes[find_node(nodes, name)]
+
+
+def find_node(ids: Iterable[str], name: str) -> str:
+    """The one id that is this name or begins with it."""
+    check_id(name, "no_such_node")
+    found = [each for each in ids if name and each.startswith(name)]
+    exact = [each for each in found if each == name] or found
+    if not exact:
+        raise refuse("no_such_node", id=name)
+    if len(exact) > 1:
+        raise refuse("several_nodes", name=name, found=", ".join(exact[:_FEW]))
+    return exact[0]
 
 
 def _seen(node: Node, ago: timedelta, lease: timedelta, is_gone: Callable[[str], bool]) -> NodeSeen:

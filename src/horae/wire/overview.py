@@ -166,6 +166,7 @@ def node_seen_json(seen: NodeSeen) -> dict[str, Any]:
         "renewed_ago_ms": milliseconds(seen.ago),
         "state": seen.state.value,
         "clock_step": None if seen.clock_step is None else clock_step_json(seen.clock_step),
+        "functions": list(seen.functions),
     }
 
 
@@ -187,7 +188,8 @@ def read_node(said: Mapping[str, Any]) -> Node:
 def read_node_seen(said: Mapping[str, Any]) -> NodeSeen:
     node, step = read_node(said), said.get("clock_step")
     state, ago = NodeState(said["state"]), length(said["renewed_ago_ms"])
-    return NodeSeen(node, state, ago, None if step is None else _read_step(node.host, step))
+    functions = tuple(said.get("functions", ()))
+    return NodeSeen(node, state, ago, None if step is None else _read_step(node.host, step), functions)
 
 
 def event_json(numbered: Numbered) -> dict[str, Any]:

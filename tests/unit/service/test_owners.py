@@ -28,6 +28,7 @@ from horae.service.daily import Daily
 from horae.service.edits import Edits
 from horae.service.feed import Events
 from horae.service.fire_rights import FireRights
+from horae.service.function_records import FormerName
 from horae.service.functions import Functions
 from horae.service.key_budget import KeyBudget
 from horae.service.lanes import Lanes
@@ -106,6 +107,9 @@ def _wish(**fields: Any) -> Wish:
 BY_TASK: Final[dict[tuple[type, str], Ask]] = {
     (Tasks, "get"): lambda house, ask: house.tasks.get(BOB, ask),
     (Tasks, "named"): lambda house, ask: house.tasks.named(BOB, ask),
+    (Tasks, "rename_declared"): lambda house, ask: house.tasks.rename_declared(
+        BOB, ask, "code:x", FormerName("water", "garden.water")
+    ),
     (Tasks, "edit"): lambda house, ask: house.tasks.edit(BOB, ask, Edits(name="mine")),
     (Tasks, "pause"): lambda house, ask: house.tasks.pause(BOB, ask),
     (Tasks, "resume"): lambda house, ask: house.tasks.resume(BOB, ask),
@@ -183,6 +187,7 @@ LISTS: Final[dict[tuple[type, str], Callable[[House], Awaitable[object]]]] = {
     (Bulk, "each"): _bulk,
     (Operations, "page"): lambda house: house.service.operations.page(BOB),
     (Code, "started"): lambda house: house.service.code.started(BOB, {"garden": []}),
+    (Code, "rename"): lambda house: house.service.code.rename(BOB, FormerName("water", "garden.water")),
     (Code, "found_again"): lambda house: house.service.code.found_again(BOB, "water"),
     (SecretBox, "names"): lambda house: house.service.secrets.names(BOB),
     (Lanes, "all"): lambda house: house.service.lanes.all(BOB),
@@ -266,8 +271,11 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Functions, "announce"): "test_functions_belong_to_the_deployment",
     (Functions, "withdraw"): "test_functions_belong_to_the_deployment",
     (Functions, "all"): "test_functions_belong_to_the_deployment",
+    (Functions, "get"): "test_functions_belong_to_the_deployment",
     (Functions, "load"): "test_functions_belong_to_the_deployment",
     (Functions, "resolve"): "test_functions_belong_to_the_deployment",
+    (Functions, "complete_edits"): "test_functions_belong_to_the_deployment",
+    (Functions, "by_node"): "test_functions_belong_to_the_deployment",
     (Functions, "check_edits"): "test_functions_belong_to_the_deployment",
 }
 """What no row of the tables above fits; the test that looks at it."""
@@ -621,10 +629,12 @@ async def _registered_functions() -> None:
     functions = house.service.functions
     for who in (ADA, BOB):
         assert [each.registration.name for each in await functions.all(who)] == ["mail", "report"]
+        assert (await functions.get(who, "mail")).registration.name == "mail"
         with pytest.raises(Refusal) as refused:
             await functions.register(who, [])
         assert refused.value.code == "not_allowed"
     await functions.announce("nod_1", "home", [])
+    assert await functions.by_node() == {"nod_1": (), "home": ()}
     await functions.withdraw("nod_1")
     for word in ("ada", "roses", "secret words"):
         assert word not in repr(await functions.load(fresh=True))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import pytest
 
-from horae.errors import NotAllowed, Refusal
+from horae.errors import NotAllowed, NotFound, Refusal
 from horae.model.outcome import Failed
 from horae.model.principal import LOCAL, SCOPES_OF, Principal, Role, Scope
 from horae.model.run import Run
@@ -21,6 +22,7 @@ from horae.service.bulk import Bulk
 from horae.service.code import Code
 from horae.service.edits import Edits
 from horae.service.feed import Events
+from horae.service.function_records import FormerName
 from horae.service.functions import Functions
 from horae.service.lanes import Lanes
 from horae.service.ledger import Ledger
@@ -79,9 +81,18 @@ async def _each(house: House, who: Principal) -> Any:
     return await house.service.bulk.each(who, TaskFilter(), lambda task: house.tasks.get(who, task.id))
 
 
+async def _function(house: House, who: Principal) -> None:
+    """The right is checked first: without it the answer is a refusal, not that the function is unknown."""
+    with suppress(NotFound):
+        await house.service.functions.get(who, "x")
+
+
 CALLS: Final[dict[tuple[type, str], Call]] = {
     (Tasks, "get"): _tasks(Scope.READ, lambda tasks, who, task: tasks.get(who, task)),
     (Tasks, "named"): _tasks(Scope.READ, lambda tasks, who, task: tasks.named(who, task)),
+    (Tasks, "rename_declared"): _tasks(
+        Scope.WRITE, lambda tasks, who, task: tasks.rename_declared(who, task, "code:x", FormerName("y", "x"))
+    ),
     (Tasks, "edit"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.edit(who, task, Edits(name="other"))),
     (Tasks, "pause"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.pause(who, task)),
     (Tasks, "resume"): _tasks(Scope.WRITE, lambda tasks, who, task: tasks.resume(who, task)),
@@ -179,6 +190,10 @@ CALLS: Final[dict[tuple[type, str], Call]] = {
         Scope.ADMIN, lambda house, who, _: house.service.functions.register(who, []), owned=False
     ),
     (Functions, "all"): Call(Scope.READ, lambda house, who, _: house.service.functions.all(who), owned=False),
+    (Functions, "get"): Call(Scope.READ, lambda house, who, _: _function(house, who), owned=False),
+    (Code, "rename"): Call(
+        Scope.WRITE, lambda house, who, _: house.service.code.rename(who, FormerName("x", "jobs.x")), owned=False
+    ),
     (Code, "started"): Call(Scope.WRITE, lambda house, who, _: house.service.code.started(who, {}), owned=False),
     (Code, "found_again"): Call(
         Scope.WRITE, lambda house, who, _: house.service.code.found_again(who, "x"), owned=False
@@ -233,6 +248,8 @@ UNASKED: Final = frozenset(
         "load",
         "resolve",
         "check_edits",
+        "complete_edits",
+        "by_node",
         "announcer",
         "announced",
         "reach",

@@ -64,6 +64,7 @@ def _is_generator(call: Callable[..., Any]) -> bool:
 class Registry:
     def __init__(self) -> None:
         self._functions: dict[str, Function] = {}
+        self._aliases: dict[str, str] = {}
 
     def register(self, name: str, call: Callable[..., Any], isolate: Isolation | None = None) -> Function:
         """A name means one function for as long as the process lives; the same again is no news."""
@@ -76,15 +77,21 @@ class Registry:
         function = self._functions[name] = describe_function(name, call, isolate)
         return function
 
+    def add_alias(self, alias: str, name: str) -> None:
+        """An earlier name of a function, which stored tasks still have. A function of that name comes first."""
+        if name in self._functions:
+            self._aliases[alias] = name
+
     def find(self, name: str) -> Function | None:
-        return self._functions.get(name)
+        return self._functions.get(name) or self._functions.get(self._aliases.get(name, ""))
 
     @property
     def size(self) -> int:
-        return len(self._functions)
+        return len(self._functions) + len(self._aliases)
 
     def names(self) -> tuple[str, ...]:
-        return tuple(sorted(self._functions))
+        """With the earlier names."""
+        return tuple(sorted({*self._functions, *self._aliases}))
 
 
 def function_spec(name: str) -> str:

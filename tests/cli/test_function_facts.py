@@ -74,7 +74,8 @@ async def _look_at_nodes(cli: Cli) -> None:
     shown = await asyncio.to_thread(cli, "nodes", "show", node["id"][:12])
     assert node["id"] in shown.out
     assert [line.split()[-1] for line in shown.out.splitlines()[-2:]] == ["mail", "report"]
-    assert (await asyncio.to_thread(cli, "nodes", "show", node["id"], "--json")).json["functions"] == ["mail", "report"]
+    (again,) = (await asyncio.to_thread(cli, "nodes", "show", node["id"], "--json")).json
+    assert again["functions"] == ["mail", "report"]
     assert (await asyncio.to_thread(cli, "nodes", "show", "nod_x")).code == 3
     assert (await asyncio.to_thread(cli, "nodes", "show")).code == 2
 

@@ -172,5 +172,5 @@ def test_nodes_are_listed(cli: Cli) -> None:
     assert node["id"].startswith("nod_")
     assert node["id"] in cli("nodes").out
     (seen,) = cli("overview", "--json").json["nodes"]
-    assert seen.keys() == node.keys() - {"state", "renewed_ago_ms", "clock_step"}
+    assert seen.keys() == node.keys() - {"state", "renewed_ago_ms", "clock_step", "functions"}
     assert all(seen[each] == node[each] for each in seen if each != "renewed")

@@ -126,6 +126,7 @@ def test_runs_lines_nodes_and_streams_of_a_real_engine(cli: Cli) -> None:
     check("run", cli("run", "embed", "--wait", "--json").json)
     check("lines", cli("logs", "embed", "--json").json)
     check("nodes", cli("nodes", "--json").json)
+    check("nodes", cli("nodes", "show", "nod_", "--json").json)
     check("nodes-drain", cli("nodes", "drain", "nod_", "--json").json)
     check("nodes-drain", cli("nodes", "drain", "nod_", "--undo", "--json").json)
     check("overview", cli("overview", "--json").json)

@@ -53,8 +53,8 @@ def _backoff(value: Any) -> str | None:
 def write_moment(name: str, value: object) -> str | None:
     """The moment that `countdown=10` or `eta=…` means, as text in quotes."""
     if name in _DELAYS.split():
-        length = _length(value)
-        return None if length is None else f'"in {length}"'
+        interval = _length(value)
+        return None if interval is None else f'"in {interval}"'
     if name not in _MOMENTS.split():
         return None
     if isinstance(value, datetime):
@@ -74,8 +74,8 @@ def _moment(value: Any) -> str | None:
 
 def _schedule(value: Any) -> str | None:
     if isinstance(value, timedelta):
-        length = _length(value)
-        value = None if length is None else f"every {length}"
+        interval = _length(value)
+        value = None if interval is None else f"every {interval}"
     text = _text(value)
     return None if text is None else f"@app.task({text}) or app.schedule(f, {text})"
 

@@ -91,7 +91,7 @@ def _show(out: Out, name: str) -> None:
     by_id = {each.node.id: each for each in found}
     seen = by_id[find_node(by_id, name)]
     if out.json:
-        out.data(node_seen_json(seen))
+        out.data([node_seen_json(seen)])
     elif out.quiet:
         out.ids([seen.node.id])
     elif now is not None:

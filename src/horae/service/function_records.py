@@ -65,9 +65,14 @@ class FormerName(NamedTuple):
     current: str
     modules: tuple[str, ...] = ()
 
-    def is_from(self, module: str) -> bool:
-        """Whether a registration from this module is the same function: the same module, or a file of the same name."""
-        return module in self.modules or _file_name(module) in {*map(_file_name, self.modules)} - {""}
+    def is_from(self, module: str, *, running: bool) -> bool:
+        """Whether a registration from this module is the same function.
+
+        It is where the module is the same. A file of the same name elsewhere is taken for an earlier place of this one,
+        unless nodes are running with it.
+        """
+        same_file = _file_name(module) in {*map(_file_name, self.modules)} - {""}
+        return module in self.modules or (same_file and not running)
 
 
 def _file_name(module: str) -> str:

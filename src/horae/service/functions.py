@@ -179,8 +179,7 @@ class Functions:
                     LOG.warning("running nodes declare the function %s differently: the newest counts", each.name)
         modules = {each.module for each in registrations}
         for was in former:
-            old = known.get(was.name)
-            if old is not None and was.name not in declared and was.is_from(old.registration.module):
+            if was.name not in declared and _is_former(was, known.get(was.name)):
                 await self._put(declared[was.current]._replace(name=was.name, alias_of=was.current))
                 del known[was.name]
             modules.update(was.modules)
@@ -334,6 +333,10 @@ def _known(registration: Registration, running: Iterable[Mapping[str, list[str]]
         all(each[0] == signature for each in having),
         all(each[1] == defaults for each in having),
     )
+
+
+def _is_former(was: FormerName, old: KnownFunction | None) -> bool:
+    return old is not None and was.is_from(old.registration.module, running=bool(old.nodes))
 
 
 def _signature_digest(registration: Registration) -> str:

@@ -49,7 +49,9 @@ def test_what_says_nothing_changes_nothing() -> None:
     task = whole(policies=policies_for(Every(interval=HOUR), {"priority": 7}), version=9)
     assert edited(task) == task
     assert all(
-        value is KEEP for name, value in Edits()._asdict().items() if name not in ("zone", "options", "granted_lane")
+        value is KEEP
+        for name, value in Edits()._asdict().items()
+        if name not in ("zone", "options", "granted_lane", "redeclared")
     )
 
 

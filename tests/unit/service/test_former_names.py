@@ -1,0 +1,63 @@
+"""Earlier names of functions: which registration is the same function, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import pytest
+
+from horae.model.principal import LOCAL
+from horae.service.function_records import NO_DEFAULTS, FormerName, Registration, Signature
+from horae.service.functions import Catalogue
+from horae.testing.factories import NOON
+
+from .stage import House
+
+JOBS: Final = "/srv/new/jobs.py"
+FORMER: Final = FormerName("report", "jobs.report", (JOBS, "jobs"))
+
+
+def registration(name: str, module: str) -> Registration:
+    return Registration(name, module, Signature(), NO_DEFAULTS, NOON)
+
+
+async def _registered(module: str) -> Catalogue:
+    functions = House().service.functions
+    await functions.register(LOCAL, [registration("report", module)])
+    await functions.register(LOCAL, [registration("jobs.report", JOBS)], [FORMER])
+    await functions.register(LOCAL, [registration("jobs.report", JOBS)], [FORMER])
+    return await functions.load(fresh=True)
+
+
+@pytest.mark.parametrize("module", [JOBS, "jobs", "/srv/old/jobs.py"])
+def test_registration_of_the_same_module_becomes_an_alias(module: str) -> None:
+    catalogue = asyncio.run(_registered(module))
+    assert catalogue.aliases == {"report": "jobs.report"}
+    assert list(catalogue.functions) == ["jobs.report"]
+    assert catalogue.whole_name("report") == "jobs.report"
+
+
+@pytest.mark.parametrize("module", ["/srv/new/night.py", "night", "__main__"])
+def test_registration_of_another_module_stays_what_it_is(module: str) -> None:
+    catalogue = asyncio.run(_registered(module))
+    assert catalogue.aliases == {}
+    assert sorted(catalogue.functions) == ["jobs.report", "report"]
+    assert catalogue.whole_name("report") == "report"
+
+
+@pytest.mark.parametrize(("module", "same"), [(JOBS, True), ("/srv/old/jobs.py", False)])
+def test_file_of_the_same_name_is_another_one_while_nodes_run_with_it(module: str, *, same: bool) -> None:
+    assert FORMER.is_from(module, running=True) is same
+
+
+async def _forgotten() -> Catalogue:
+    functions = House().service.functions
+    await functions.register(LOCAL, [registration("report", JOBS)])
+    await functions.register(LOCAL, [registration("jobs.report", JOBS)], [FORMER])
+    await functions.register(LOCAL, [registration("jobs.other", JOBS)])
+    return await functions.load(fresh=True)
+
+
+def test_alias_goes_with_its_function() -> None:
+    assert asyncio.run(_forgotten()) == Catalogue({"jobs.other": asyncio.run(_forgotten()).functions["jobs.other"]})

@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 
 from ..lifecycle.explain import Explanation, Verdict
 from ..model.change import Facts
+from ..model.made_by import agent_of
 from ..model.reason import Reason
 from ..model.run import Run, RunState
-from ..model.task import TaskState
+from ..model.task import PauseCause, TaskState
 from ..service.ledger import Why
 from ..wire.tasks import waiting_for
 from .words import FIXES, Words
@@ -39,8 +40,32 @@ class Fix(NamedTuple):
 
 def fixes_for(why: Why) -> tuple[Fix, ...]:
     """The most likely one first; none where nothing is wrong, and none that would be refused."""
+    closed = pause_fixes(why.facts)
+    if closed:
+        return closed
     refused = _REFUSED.get(why.facts.standing.state, frozenset())
     return tuple(fix for fix in _for(why.facts, why.explanation, why.at) if fix.verb not in refused)
+
+
+def pause_fixes(facts: Facts) -> tuple[Fix, ...]:
+    """What ends a pause that `resume` does not end: an approval, or the restart of an agent."""
+    pause, task = facts.standing.pause, facts.task
+    maker = agent_of(task)
+    if pause is None or maker is None:
+        return ()
+    agent, owner = shlex.quote(maker), shlex.quote(task.owner)
+    match pause.cause:
+        case PauseCause.AWAITING_APPROVAL:
+            return (Fix(f"horae approve {task.id}", FIXES["approve"]),)
+        case PauseCause.AGENT_STOPPED:
+            return (Fix(f"horae agent restart {agent} --owner {owner}", FIXES["restart_agent"]),)
+        case PauseCause.OWNER_REVOKED:
+            return (
+                Fix(f"horae token make {agent} --agent {agent} --owner {owner}", FIXES["new_token"]),
+                Fix(f"horae agent restart {agent} --owner {owner}", FIXES["restart_agent"]),
+            )
+        case _:
+            return ()
 
 
 def _for(facts: Facts, found: Explanation, at: datetime) -> Iterator[Fix]:

@@ -218,6 +218,9 @@ FIXES: Final[dict[str, Words]] = {
     "look": Words("see what it said", "查看它的输出"),
     "retry": Words("try it again", "再试一次"),
     "resume": Words("let it go on", "恢复任务"),
+    "approve": Words("its owner or an admin lets it run as it is", "由其所有者或管理员批准按现状运行"),
+    "restart_agent": Words("its owner or an admin lets the agent go on", "由其所有者或管理员恢复该智能体"),
+    "new_token": Words("give the agent a token again", "重新为该智能体创建令牌"),
     "up": Words("start an engine", "启动引擎"),
     "queue": Words("let the next one wait instead", "让下一次等待,而不是跳过"),
     "stop": Words("end the run that is going", "结束正在进行的运行"),
@@ -258,6 +261,12 @@ WATCHING_FROM: Final = Words(
 )
 WATCHING: Final = Words("Ctrl-C or q ends it", "按 Ctrl-C 或 q 结束")
 STATES: Final[dict[str, Words]] = {state: Words(state, chinese) for state, chinese in CHINESE.items()}
+PAUSE_CAUSES: Final[dict[str, Words]] = {
+    "awaiting_approval": Words("needs approval", "待批准"),
+    "agent_stopped": Words("agent stopped", "智能体已停止"),
+    "owner_revoked": Words("rights revoked", "权限已撤销"),
+}
+"""Short notes of a list for pauses that nobody asked for; `show` and `why` have the whole sentence."""
 NEEDS: Final[dict[str, Words]] = {
     "failed": Words("has given up", "已放弃"),
     "failing": Words("fails again and again", "连续失败"),

@@ -11,6 +11,7 @@ from ..choices import Language
 from ..model.change import Facts
 from ..model.delivery import reached_no_listener
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
+from ..model.made_by import agent_of
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
 from ..model.run import Run, RunState
@@ -94,8 +95,27 @@ class Explanation(NamedTuple):
         return self.english if language == "en" else self.chinese
 
 
-_REASONS: Final = {PauseCause.OWNER_REVOKED: Reason.OWNER_REVOKED, PauseCause.QUOTA: Reason.QUOTA}
+_REASONS: Final = {
+    PauseCause.OWNER_REVOKED: Reason.OWNER_REVOKED,
+    PauseCause.QUOTA: Reason.QUOTA,
+    PauseCause.AWAITING_APPROVAL: Reason.AWAITING_APPROVAL,
+}
 """Pauses that nobody asked for: why they came about."""
+_REMEDIES: Final[dict[PauseCause, tuple[str, str]]] = {
+    PauseCause.AWAITING_APPROVAL: (
+        "Either of them approves it: horae approve {id}",
+        "由二者之一批准：horae approve {id}",
+    ),
+    PauseCause.AGENT_STOPPED: (
+        "Its agent '{agent}' was stopped. Its owner or an admin lets it go on: horae agent restart {agent} --owner {owner}",
+        "其智能体“{agent}”已被停止。由其所有者或管理员恢复：horae agent restart {agent} --owner {owner}",
+    ),
+    PauseCause.OWNER_REVOKED: (
+        "After a new token, its owner or an admin lets it go on: horae agent restart {agent} --owner {owner}",
+        "创建新令牌后，由其所有者或管理员恢复：horae agent restart {agent} --owner {owner}",
+    ),
+}
+"""Pauses of an agent's task that `resume` does not end: which command does, and who may run it."""
 
 
 def explain(facts: Facts, runs: Sequence[Run], at: datetime, now: datetime) -> Explanation:
@@ -236,13 +256,18 @@ def _lasts(pause: Pause, at: datetime) -> bool:
 
 
 def _paused(facts: Facts, pause: Pause) -> Explanation:
-    note = f" ({pause.note})" if pause.note else ""
+    agent = agent_of(facts.task)
+    remedy = None if agent is None else _REMEDIES.get(pause.cause)
+    # The note of such a pause repeats its cause, in English alone.
+    note = f" ({pause.note})" if pause.note and remedy is None else ""
     answer = _told(Verdict.PAUSED, _both(_when(facts, pause.since) + note), reason=Reason.PAUSED)
     reason = _REASONS.get(pause.cause)
-    if reason is None:
+    if reason is not None:
+        answer = _with(answer._replace(reason=reason), (sentence(reason), sentence(reason, "zh")))
+    if remedy is None:
         return answer
-    english, chinese = (sentence(reason, language) for language in ("en", "zh"))
-    return answer._replace(english=f"{answer.english} {english}", chinese=f"{answer.chinese}{chinese}", reason=reason)
+    names = {"id": facts.task.id, "agent": agent, "owner": facts.task.owner}
+    return _with(answer, (remedy[0].format(**names), remedy[1].format(**names)))
 
 
 def _when(facts: Facts, at: datetime) -> str:

@@ -97,7 +97,10 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "执行它的节点正在停止,或与存储失去了联系,已将其交还。它会立即重新运行,除非它已经开始且其保证为 at_most_once。",
     ),
     Reason.GATE_CLOSED: ("The target looked and said that there was nothing to do.", "目标查看后表示这次无事可做。"),
-    Reason.AWAITING_APPROVAL: ("The task waits for somebody's approval.", "任务正在等待批准。"),
+    Reason.AWAITING_APPROVAL: (
+        "The task waits for the approval of its owner or an admin.",
+        "任务正在等待其所有者或管理员批准。",
+    ),
 }
 
 

@@ -48,8 +48,10 @@ def fixes_for(why: Why) -> tuple[Fix, ...]:
 
 
 def pause_fixes(facts: Facts) -> tuple[Fix, ...]:
-    """What ends a pause that `resume` does not end: an approval, or the restart of an agent."""
+    """What lets a task go on that `resume` does not: an approval, the restart of an agent, the rights of its owner."""
     pause, task = facts.standing.pause, facts.task
+    if pause is None and facts.barred is Reason.OWNER_REVOKED and facts.standing.state is TaskState.ACTIVE:
+        return (Fix(f"horae owner show {shlex.quote(task.owner)}", FIXES["owner"]),)
     maker = agent_of(task)
     if pause is None or maker is None:
         return ()
@@ -93,6 +95,8 @@ def _for(facts: Facts, found: Explanation, at: datetime) -> Iterator[Fix]:
 
 
 def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
+    if found.reason is Reason.OWNER_REVOKED:
+        yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
     if found.reason in _MADE_UP_FOR:
         yield Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
     if found.reason in (Reason.MISSED_SKIPPED, Reason.STALE):

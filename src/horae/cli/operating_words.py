@@ -316,6 +316,14 @@ TASKS_FAILED_FIX: Final = Words("horae why TASK, then horae resume TASK", "horae
 TASKS_ORPHANED: Final = Words(
     "{number} tasks lost the code that declared them: {names}", "{number} 个任务失去了声明它们的代码:{names}"
 )
+OWNERS_BARRED: Final = Words(
+    "{number} owners have active tasks that do not fire, because they are revoked or viewers: {names}",
+    "{number} 个所有者已停用或为查看者,其活动任务不会触发:{names}",
+)
+OWNERS_BARRED_FIX: Final = Words(
+    "horae owner restore NAME, or horae owner set NAME --role member",
+    "horae owner restore 名称,或 horae owner set 名称 --role member",
+)
 TASKS_ORPHANED_FIX: Final = Words("horae up FILE.py, or horae rm TASK", "horae up 文件.py,或 horae rm 任务")
 KEY_FINE: Final = Words(
     "Secrets: {number} sealed, key {path} is yours alone", "机密:{number} 个,密钥 {path} 仅本人可读"

@@ -102,6 +102,8 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
         return Piece(f"{state}{colon}{note}" if note else state, "odd")
     if standing.state is TaskState.FAILED:
         return Piece(state, "bad")
+    if standing.state is TaskState.ACTIVE and facts.barred is not None and facts.barred.value in words.BARRED:
+        return Piece(words.BARRED[facts.barred.value].told(language), "bad")
     if standing.state is TaskState.ACTIVE and standing.failures:
         return Piece(words.FAILING.told(language, number=standing.failures), "bad")
     return Piece(state, "" if standing.state is TaskState.ACTIVE else "dim")

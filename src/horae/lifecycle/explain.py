@@ -79,6 +79,13 @@ _WAITS: Final[dict[Stand, tuple[str, str]]] = {
 }
 
 
+_WILL_BE_SKIPPED: Final = ("It will be skipped unless that changes.", "若无变化，届时会被跳过。")
+_SEE_OWNER: Final = (
+    "An admin sees what is missing: horae owner show {owner}",
+    "管理员可查看：horae owner show {owner}",
+)
+
+
 class Explanation(NamedTuple):
     """`runs` are the rows that the answer rests on, oldest attempt first."""
 
@@ -207,10 +214,21 @@ def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime) -> Expl
     if pause is not None and entry.stand is Stand.ASLEEP and _lasts(pause, at):
         return _paused(facts, pause)
     if at > now or entry.due > now:
-        return _told(Verdict.PENDING, _both(_when(facts, max(at, entry.due))))
+        return _barred(facts, _told(Verdict.PENDING, _both(_when(facts, max(at, entry.due)))))
     if entry.stand in CLAIMABLE:
-        return _told(Verdict.OVERDUE)
+        return _barred(facts, _told(Verdict.OVERDUE))
     return _told(Verdict.WAITING, _waits_for(entry))
+
+
+def _barred(facts: Facts, answer: Explanation) -> Explanation:
+    """What is to come is skipped when it is due, as long as the owner or the agent may run nothing."""
+    if facts.barred is None:
+        return answer
+    why = _with(answer._replace(reason=facts.barred), _WILL_BE_SKIPPED)
+    why = _with(why, (sentence(facts.barred), sentence(facts.barred, "zh")))
+    english, chinese = _SEE_OWNER
+    owner = facts.task.owner
+    return _with(why, (english.format(owner=owner), chinese.format(owner=owner)))
 
 
 def _waits_for(entry: Entry) -> tuple[str, str]:
@@ -240,7 +258,7 @@ def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
         if _leads_to(entry, at):
             return _from_entry(facts, entry, at, now)
     if at > now:
-        return _told(Verdict.PENDING, _both(_when(facts, at)))
+        return _barred(facts, _told(Verdict.PENDING, _both(_when(facts, at))))
     return _told(Verdict.FORGOTTEN)
 
 

@@ -69,8 +69,8 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "创建它的智能体已用完当天的运行次数。",
     ),
     Reason.OWNER_REVOKED: (
-        "The rights of its owner, or of the agent that made it, had been revoked.",
-        "其所有者或创建它的智能体的权限已被撤销。",
+        "Its owner was revoked or is a viewer, or the agent that made it has lost its last token.",
+        "其所有者已被停用或只是查看者(viewer),或创建它的智能体已失去最后一个令牌。",
     ),
     Reason.TARGET_UNKNOWN: ("Its target is not known to this deployment.", "此部署中没有它的目标。"),
     Reason.TARGET_NOT_ALLOWED: (

@@ -339,6 +339,20 @@ def test_pause_of_an_agents_task_names_the_command_that_ends_it(cause: PauseCaus
         assert "a note" not in text
 
 
+@pytest.mark.parametrize("reason", [Reason.OWNER_REVOKED, Reason.QUOTA, Reason.AGENT_QUOTA])
+@pytest.mark.parametrize(
+    ("at", "verdict"), [(hour(13), Verdict.OVERDUE), (hour(14), Verdict.PENDING), (hour(40), Verdict.PENDING)]
+)
+def test_occurrence_of_a_barred_owner_is_announced_as_skipped(at: datetime, verdict: Verdict, reason: Reason) -> None:
+    world = World().at(hour(13.5))
+    facts = world.facts._replace(barred=reason)
+    found = explain(facts, (), at, hour(13.5))
+    assert (found.verdict, found.reason) == (verdict, reason)
+    assert sentence(reason) in found.english
+    assert found.english.endswith(f"horae owner show {facts.task.owner}")
+    assert sentence(reason, "zh") in found.chinese
+
+
 def test_event_that_no_listener_received_is_told() -> None:
     world = World().claim_at(hour(13))
     world.settle(Succeeded('{"delivered": 0, "to": {}}'))

@@ -58,6 +58,9 @@ SHOWN_ONCE: Final = Words(
     "This is the token {id} of {owner}. It is shown this once; keep it where nobody else can read it.",
     "这是 {owner} 的令牌 {id}。它只显示这一次;请保存在他人无法读取的地方。",
 )
+TOKEN_WRITTEN: Final = Words(
+    "The token {id} of {owner} is in {path}; only you can read it.", "{owner} 的令牌 {id} 已写入 {path}，仅你可读。"
+)
 TOKEN_REVOKED: Final = Words(
     "{name} ({id}) opens nothing any more; everywhere within a second.", "{name}({id})已作废,一秒内处处生效。"
 )

@@ -152,7 +152,10 @@ SECRET_SET: Final = Words(
     '{name} is kept; tasks use it as {{"secret": "{name}"}}', '{name} 已保存;任务中写作 {{"secret": "{name}"}}'
 )
 SECRET_GONE: Final = Words("{name} is removed", "{name} 已删除")
-NO_SECRETS: Final = Words("no secrets yet; try: horae secret set NAME", "还没有机密;可以试试:horae secret set 名称")
+NO_SECRETS: Final = Words(
+    "no secrets yet; try: horae secret set NAME{owner_option}",
+    "还没有机密;可以试试:horae secret set 名称{owner_option}",
+)
 REMOVE_SECRET: Final = Words(
     "Remove the secret {name}; tasks that use it will fail", "删除机密 {name};使用它的任务会失败"
 )

@@ -214,9 +214,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "too_many_grants": Entry(
         TooMuch,
         "The secret '{name}' is granted to {most} agents already, and no more can be kept.",
-        "Take one back first: horae secret revoke {name} --agent AGENT",
+        "Take one back first: horae secret revoke {name} --agent AGENT --owner {owner}",
         "机密“{name}”已授权给 {most} 个智能体，不能再增加。",
-        "请先收回一个：horae secret revoke {name} --agent 智能体",
+        "请先收回一个：horae secret revoke {name} --agent 智能体 --owner {owner}",
     ),
     "agent_revoked": Entry(
         NotAllowed,

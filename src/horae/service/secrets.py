@@ -119,7 +119,7 @@ class SecretBox:
             if not granted and agent not in agents:
                 raise _no_such_grant(name, agent, sorted(agents))
             if granted and len(agents) >= MOST_GRANTS:
-                raise refuse_account("too_many_grants", name=name, most=MOST_GRANTS)
+                raise refuse_account("too_many_grants", name=name, owner=known.owner, most=MOST_GRANTS)
             wanted = sorted(agents | {agent} if granted else agents - {agent})
             changed = known._replace(body=json.dumps({**json.loads(known.body), "agents": wanted}))
             action = "secret.grant" if granted else "secret.revoke"

@@ -30,6 +30,7 @@ from .words import (
     NO_NEXT_SHORT,
     NO_TASKS,
     NO_ZONE,
+    NONE_YET,
     TASK,
     TASK_ROW,
     TASKS,
@@ -46,7 +47,9 @@ async def list_tasks(call: Call, said: Said) -> Told:
     page = await call.service.tasks.page(call.who, wanted, said.get("cursor"), said.get("limit", _USUAL))
     rows = [task_row(call, each, next_due(each)) for each in page.items]
     if not rows:
-        return Told({"tasks": [], "next_cursor": page.after}, NO_TASKS.told(call.language))
+        return Told(
+            {"tasks": [], "next_cursor": page.after}, (NO_TASKS if page.after is None else NONE_YET).told(call.language)
+        )
     head = (TASKS if page.after is None else MORE_TASKS).told(call.language, number=len(rows))
     lines = [_row_line(call, each) for each in page.items]
     return Told({"tasks": rows, "next_cursor": page.after}, listed(head, lines, call.language))

@@ -65,7 +65,7 @@ RUN_STATES: Final = {
 }
 PAUSE_CAUSES: Final = {
     PauseCause.REQUESTED: "Somebody asked for it.",
-    PauseCause.AWAITING_APPROVAL: "It waits for somebody's approval.",
+    PauseCause.AWAITING_APPROVAL: "It waits for the approval of its owner or an admin.",
     PauseCause.AGENT_STOPPED: "It was stopped together with its agent.",
     PauseCause.ORPHANED: "The code that declared it no longer does.",
     PauseCause.OWNER_REVOKED: "The last token of the agent that made it was revoked.",

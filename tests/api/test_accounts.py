@@ -164,6 +164,22 @@ def test_what_an_agent_made_can_be_stopped_and_approved_by_its_owner() -> None:
     within(check)
 
 
+async def _unknown_agents(api: Api) -> None:
+    for path in ("/v1/agents/robbot/stop", "/v1/agents/robbot/restart"):
+        for query in ("", "?dry_run=true"):
+            refused = await api.post(path + query)
+            assert (refused.status, refused.code) == (404, "no_such_agent"), path
+    assert (await api.get("/v1/agents/robbot")).code == "no_such_agent"
+    assert (await api.get("/v1/agents/robot")).status == 200
+    assert (await api.post("/v1/agents/robot/stop", who="bob")).code == "no_such_agent"
+    assert (await api.post("/v1/agents/robot/stop", who="admin")).code == "no_such_agent"
+    assert (await api.post("/v1/agents/robot/stop?owner=ada", who="admin")).status == 200
+
+
+def test_unknown_agents_are_not_found_also_in_a_rehearsal() -> None:
+    within(_unknown_agents)
+
+
 def test_lanes_and_nodes_are_told_and_set() -> None:
     async def check(api: Api) -> None:
         assert (await api.put("/v1/lanes/mail", {"limit": 3})).json == {"name": "ada/mail", "limit": 3, "taken": 0}

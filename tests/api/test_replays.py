@@ -118,6 +118,7 @@ async def _every_declared_route(api: Api) -> None:
     path = f"/v1/tasks/{task['id']}"
     hook = (await api.post("/v1/webhooks", {"url": "https://example.org/hook"})).json["id"]
     admin: dict[str, Any] = {"who": "admin"}
+    await api.post("/v1/tokens", {"name": "robot", "agent": "robot"})
     for route, body, more in (
         (f"{path}/run", {}, {}),
         (f"{path}/skip", {"number": 1}, {}),

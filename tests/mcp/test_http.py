@@ -135,6 +135,9 @@ def test_what_an_agent_wants_outside_waits_for_a_person_and_an_edit_closes_it_ag
             task_id = made["task"]["id"]
             assert await its.refused("resume_task", id=task_id) == "awaiting_approval"
             assert await its.refused("run_task_now", id=task_id) == "awaiting_approval"
+            why = await its("explain_task", id=task_id)
+            assert (why["reason"], why["sentence"].endswith(f"horae approve {task_id}")) == ("awaiting_approval", True)
+            assert [each["tool"] for each in why["suggested_calls"]] == ["get_task"]
             task = (await door.service.tasks.get(ada, task_id)).task
             assert made["approval_digest"] == digest_of(task)
             await door.service.approvals.approve(ada, task_id, made["approval_digest"])

@@ -51,6 +51,20 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "无法读取 {path} 中的令牌:{problem}。",
         "HORAE_TOKEN_FILE 应指向只有一行令牌的文件。",
     ),
+    "token_file_exists": Entry(
+        BadUsage,
+        "{path} exists already. No token was made.",
+        "Name a new file: nothing is overwritten.",
+        "{path} 已经存在。没有创建令牌。",
+        "请指定新文件:不会覆盖已有文件。",
+    ),
+    "token_file_unwritable": Entry(
+        NotAllowed,
+        "{path} cannot be made: {problem}. No token was made.",
+        "Name a new file in a folder that you may write to.",
+        "无法创建 {path}:{problem}。没有创建令牌。",
+        "请指定可写文件夹中的新文件。",
+    ),
     "only_here": Entry(
         BadUsage,
         "'{command}' works on this machine, not at a server ({server}).",

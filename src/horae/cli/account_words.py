@@ -58,6 +58,9 @@ SHOWN_ONCE: Final = Words(
     "This is the token {id} of {owner}. It is shown this once; keep it where nobody else can read it.",
     "这是 {owner} 的令牌 {id}。它只显示这一次;请保存在他人无法读取的地方。",
 )
+TOKEN_WRITTEN: Final = Words(
+    "The token {id} of {owner} is in {path}; only you can read it.", "{owner} 的令牌 {id} 已写入 {path}，仅你可读。"
+)
 TOKEN_REVOKED: Final = Words(
     "{name} ({id}) opens nothing any more; everywhere within a second.", "{name}({id})已作废,一秒内处处生效。"
 )
@@ -74,9 +77,12 @@ OWNER: Final = Words("OWNER", "所有者")
 OWNER_TITLES: Final = Words("NAME|ROLE|ZONE|CREATED|STATE|NOTE", "名称|角色|时区|创建|状态|备注")
 OWNER_STATES: Final = {
     "active": Words("active", "正常"),
-    "revoked": Words("revoked", "已停用"),
+    "revoked": Words("revoked: its tasks do not fire", "已停用:其任务不会触发"),
+    "viewer": Words("viewer: its tasks do not fire", "查看者:其任务不会触发"),
     "exhausted": Words("used up its runs of today", "今日运行次数已用完"),
 }
+RESTORE_FIX: Final = Words("an admin lets it go on", "由管理员恢复")
+ROLE_FIX: Final = Words("an admin lets its tasks fire again", "由管理员使其任务重新触发")
 NO_OWNERS: Final = Words("No owners yet: horae owner add NAME", "还没有所有者:horae owner add 名称")
 OWNER_SET: Final = Words("{name} is set (version {version}).", "{name} 已设置(版本 {version})。")
 OWNER_ADDED: Final = Words("{name} is added.", "已添加 {name}。")

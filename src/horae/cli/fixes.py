@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 
 from ..lifecycle.explain import Explanation, Verdict
 from ..model.change import Facts
+from ..model.made_by import agent_of
 from ..model.reason import Reason
 from ..model.run import Run, RunState
-from ..model.task import TaskState
+from ..model.task import PauseCause, TaskState
 from ..service.ledger import Why
 from ..wire.tasks import waiting_for
 from .words import FIXES, Words
@@ -39,6 +40,9 @@ class Fix(NamedTuple):
 
 def fixes_for(why: Why) -> tuple[Fix, ...]:
     """The most likely one first; none where nothing is wrong, and none that would be refused."""
+    closed = pause_fixes(why.facts)
+    if closed:
+        return closed
     refused = _REFUSED.get(why.facts.standing.state, frozenset())
     fixes = (*_for_function(why), *_for(why.facts, why.explanation, why.at))
     return tuple(fix for fix in fixes if fix.verb not in refused)
@@ -48,6 +52,29 @@ def _for_function(why: Why) -> Iterator[Fix]:
     if why.near_function is not None:
         name, function = shlex.quote(why.facts.task.name), shlex.quote(why.near_function)
         yield Fix(f"horae edit {name} --function {function}", FIXES["function"])
+
+
+def pause_fixes(facts: Facts) -> tuple[Fix, ...]:
+    """What lets a task go on that `resume` does not: an approval, the restart of an agent, the rights of its owner."""
+    pause, task = facts.standing.pause, facts.task
+    if pause is None and facts.barred is Reason.OWNER_REVOKED and facts.standing.state is TaskState.ACTIVE:
+        return (Fix(f"horae owner show {shlex.quote(task.owner)}", FIXES["owner"]),)
+    maker = agent_of(task)
+    if pause is None or maker is None:
+        return ()
+    agent, owner = shlex.quote(maker), shlex.quote(task.owner)
+    match pause.cause:
+        case PauseCause.AWAITING_APPROVAL:
+            return (Fix(f"horae approve {task.id}", FIXES["approve"]),)
+        case PauseCause.AGENT_STOPPED:
+            return (Fix(f"horae agent restart {agent} --owner {owner}", FIXES["restart_agent"]),)
+        case PauseCause.OWNER_REVOKED:
+            return (
+                Fix(f"horae token make {agent} --agent {agent} --owner {owner}", FIXES["new_token"]),
+                Fix(f"horae agent restart {agent} --owner {owner}", FIXES["restart_agent"]),
+            )
+        case _:
+            return ()
 
 
 def _for(facts: Facts, found: Explanation, at: datetime) -> Iterator[Fix]:
@@ -75,6 +102,8 @@ def _for(facts: Facts, found: Explanation, at: datetime) -> Iterator[Fix]:
 
 
 def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
+    if found.reason is Reason.OWNER_REVOKED:
+        yield Fix(f"horae owner show {shlex.quote(facts.task.owner)}", FIXES["owner"])
     if found.reason in _MADE_UP_FOR:
         yield Fix(f"horae run {name} --as-of {_instant(at)}", FIXES["run_as_of"])
     if found.reason in (Reason.MISSED_SKIPPED, Reason.STALE):

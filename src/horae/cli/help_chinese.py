@@ -217,6 +217,7 @@ OPTIONS: Final[dict[str, str]] = {
     ),
     "'in 30 days', 2027-01-01.": "'in 30 days'、2027-01-01。",
     "For an agent: its own tasks, with limits.": "用于智能体：只能管理自己的任务，并受限制。",
+    "Write it to a new file that only you can read, and show nothing.": "写入仅你可读的新文件，不显示令牌。",
     "Its id; or its name, if only one has it.": "令牌的标识；或唯一的名称。",
     "admin, member or viewer. Default for a new one: member.": "admin、member 或 viewer。新建时默认：member。",
     "Where its schedules name none; '' for none.": "计划未注明时区时使用；'' 表示没有。",

@@ -198,7 +198,7 @@ def _rows(out: Out, listed: Listed) -> list[dict[str, Cell]]:
             "when": when_cell(facts.task.schedule, listed.zone, language),
             "last": last_cell(listed.last.get(facts.task.id), listed.missed[facts.task.id], listed.now, language),
             "next": following,
-            "state": state_cell(facts, "en" if out.plain else language),
+            "state": state_cell(facts, "en" if out.plain else language, whole=not out.on_terminal),
             "id": Piece(ids[facts.task.id], "dim"),
         }
         for facts, following in zip(listed.tasks, coming, strict=True)

@@ -148,16 +148,16 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "secret_as_argument": Entry(
         BadUsage,
         "The value of a secret is not given on the command line, where others can read it.",
-        "Type it when asked, or use --from-file FILE, or pipe it in: ... | horae secret set {name} -",
+        "Type it when asked, or use --from-file FILE, or pipe it in: ... | horae secret set {name}{owner_option} -",
         "机密的值不能写在命令行上,其他人可以看到。",
-        "请在提示时输入,或使用 --from-file 文件,或用管道传入:... | horae secret set {name} -",
+        "请在提示时输入,或使用 --from-file 文件,或用管道传入:... | horae secret set {name}{owner_option} -",
     ),
     "no_secret_value": Entry(
         BadUsage,
         "There is no terminal to ask for the value on.",
-        "Use --from-file FILE, or pipe it in: ... | horae secret set {name} -",
+        "Use --from-file FILE, or pipe it in: ... | horae secret set {name}{owner_option} -",
         "没有可以询问机密值的终端。",
-        "请使用 --from-file 文件,或用管道传入:... | horae secret set {name} -",
+        "请使用 --from-file 文件,或用管道传入:... | horae secret set {name}{owner_option} -",
     ),
     "unreadable_file": Entry(
         InvalidTask,

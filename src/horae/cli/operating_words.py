@@ -152,7 +152,10 @@ SECRET_SET: Final = Words(
     '{name} is kept; tasks use it as {{"secret": "{name}"}}', '{name} 已保存;任务中写作 {{"secret": "{name}"}}'
 )
 SECRET_GONE: Final = Words("{name} is removed", "{name} 已删除")
-NO_SECRETS: Final = Words("no secrets yet; try: horae secret set NAME", "还没有机密;可以试试:horae secret set 名称")
+NO_SECRETS: Final = Words(
+    "no secrets yet; try: horae secret set NAME{owner_option}",
+    "还没有机密;可以试试:horae secret set 名称{owner_option}",
+)
 REMOVE_SECRET: Final = Words(
     "Remove the secret {name}; tasks that use it will fail", "删除机密 {name};使用它的任务会失败"
 )
@@ -315,6 +318,14 @@ TASKS_FAILED: Final = Words("{number} tasks have given up: {names}", "{number} �
 TASKS_FAILED_FIX: Final = Words("horae why TASK, then horae resume TASK", "horae why 任务,再 horae resume 任务")
 TASKS_ORPHANED: Final = Words(
     "{number} tasks lost the code that declared them: {names}", "{number} 个任务失去了声明它们的代码:{names}"
+)
+OWNERS_BARRED: Final = Words(
+    "{number} owners have active tasks that do not fire, because they are revoked or viewers: {names}",
+    "{number} 个所有者已停用或为查看者,其活动任务不会触发:{names}",
+)
+OWNERS_BARRED_FIX: Final = Words(
+    "horae owner restore NAME, or horae owner set NAME --role member",
+    "horae owner restore 名称,或 horae owner set 名称 --role member",
 )
 TASKS_ORPHANED_FIX: Final = Words("horae up FILE.py, or horae rm TASK", "horae up 文件.py,或 horae rm 任务")
 KEY_FINE: Final = Words(

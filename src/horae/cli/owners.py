@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -24,7 +25,7 @@ from .out import Out
 from .pieces import Cell, Piece
 from .signs import NOTHING, fine, full_time, time_cells
 from .table import Fit
-from .words import TIMES_IN, Words
+from .words import FIX, TIMES_IN, Words
 from .workplace import Workplace, at_work, is_there
 
 _NAME = typer.Argument(..., metavar="NAME")
@@ -82,6 +83,8 @@ def _row(out: Out, owner: Owner, made: str) -> list[Cell]:
 def _state(out: Out, owner: Owner) -> Piece:
     if owner.revoked is not None:
         return Piece(out.told(words.OWNER_STATES["revoked"]), "bad")
+    if owner.role is Role.VIEWER:
+        return Piece(out.told(words.OWNER_STATES["viewer"]), "odd")
     if owner.exhausted is not None:
         return Piece(out.told(words.OWNER_STATES["exhausted"]), "odd")
     return Piece(out.told(words.OWNER_STATES["active"]))
@@ -108,9 +111,22 @@ def _tell(out: Out, owner: Owner, zone: str) -> None:
     out.row(out.told(words.ZONE), owner.zone or NOTHING)
     show_quotas(out, owner.quotas, dict(owner.chosen))
     out.row(out.told(words.STATE), _state(out, owner))
+    for fix, does in _remedies(owner):
+        out.row(out.told(FIX), (fix, "   ", Piece(out.told(does), "dim")))
     out.row(out.told(words.MADE), full_time(owner.created, zone, out.language))
     if owner.note:
         out.row(out.told(words.NOTE), owner.note)
+
+
+def _remedies(owner: Owner) -> list[tuple[str, Words]]:
+    """The commands with which an admin lets the tasks of the owner fire again."""
+    name = shlex.quote(owner.name)
+    found: list[tuple[str, Words]] = []
+    if owner.revoked is not None:
+        found.append((f"horae owner restore {name}", words.RESTORE_FIX))
+    if owner.role is Role.VIEWER:
+        found.append((f"horae owner set {name} --role member", words.ROLE_FIX))
+    return found
 
 
 def show_quotas(out: Out, quotas: Quotas, chosen: Mapping[str, Limit]) -> None:

@@ -207,6 +207,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "没有说明要排空哪些节点,或是否要排空:“{said}”。",
         "horae nodes;horae nodes show 节点;horae nodes drain 节点;horae nodes drain --host 主机名;可加 --undo 或 --wait。",
     ),
+    "awaited_run_skipped": Entry(
+        AwaitedRunFailed,
+        "The run {id} was skipped. {because}",
+        "See why, and what helps: horae why {id}",
+        "运行 {id} 被跳过。{because_zh}",
+        "查看原因和处理办法：horae why {id}",
+    ),
     "awaited_run_failed": Entry(
         AwaitedRunFailed,
         "The run {id} ended as {state}. {error}",

@@ -14,6 +14,7 @@ from ..model.change import Facts
 from ..model.entry import Entry, EntryKind
 from ..model.ids import run_id
 from ..model.page import Page
+from ..model.reason import sentence
 from ..model.run import Origin, Run, RunState
 from ..model.states import state_word
 from ..model.task import Task, past_of
@@ -166,6 +167,11 @@ def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
         took = "–" if ended.started is None or ended.ended is None else fine(ended.ended - ended.started)
         out.line((sign_of(ended), f" {out.told(words.ENDED, state=state_word(ended.state, out.language), took=took)}"))
         show_whole(out, "", ended.error or "", "bad")
+    if ended.state is RunState.SKIPPED:
+        because, because_zh = (
+            ("", "") if ended.reason is None else (sentence(ended.reason), sentence(ended.reason, "zh"))
+        )
+        raise refuse("awaited_run_skipped", id=ended.id, because=because, because_zh=because_zh)
     if ended.state is not RunState.SUCCEEDED:
         raise refuse("awaited_run_failed", id=ended.id, state=ended.state.value, error=first_line(ended.error or ""))
 

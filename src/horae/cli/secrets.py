@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -45,8 +46,8 @@ def set_secret(
     from .workplace import at_work  # noqa: PLC0415 - `--help` does without
 
     if source not in (None, [], ["-"]):
-        raise refuse("secret_as_argument", name=name)
-    value = _value(out, name, from_file, piped=source == ["-"])
+        raise refuse("secret_as_argument", name=name, owner_option=_owner_option(owner))
+    value = _value(out, name, from_file, owner, piped=source == ["-"])
     kept = at_work(out, lambda app: _set(app, name, value, owner), create=True)
     if out.json:
         out.data(_shape(kept))
@@ -69,7 +70,7 @@ def list_secrets(out: Out, owner: str | None = _OWNER) -> None:
         ]
         out.table([out.told(title) for title in words.SECRET_TITLES], rows)
     else:
-        out.note(words.NO_SECRETS)
+        out.note(words.NO_SECRETS, owner_option=_owner_option(owner))
 
 
 def remove(out: Out, name: str = _NAME, owner: str | None = _OWNER) -> None:
@@ -165,7 +166,12 @@ def _shape(secret: SecretName) -> dict[str, Any]:
     return {**shape, "agents": list(secret.agents)}
 
 
-def _value(out: Out, name: str, file: Path | None, *, piped: bool) -> str:
+def _owner_option(owner: str | None) -> str:
+    """The option as a hint repeats it: a command without it would be about another owner."""
+    return "" if owner is None else f" --owner {shlex.quote(owner)}"
+
+
+def _value(out: Out, name: str, file: Path | None, owner: str | None, *, piped: bool) -> str:
     """One newline at the end is the editor's or the pipe's, not the secret's."""
     if file is not None:
         try:
@@ -175,7 +181,7 @@ def _value(out: Out, name: str, file: Path | None, *, piped: bool) -> str:
     if piped:
         return sys.stdin.read().removesuffix("\n").removesuffix("\r")
     if not out.asks:
-        raise refuse("no_secret_value", name=name)
+        raise refuse("no_secret_value", name=name, owner_option=_owner_option(owner))
     from getpass import getpass  # noqa: PLC0415 - only where somebody types
 
     # It asks when nothing is echoed any more; whatever is typed before that is thrown away.

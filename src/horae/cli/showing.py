@@ -16,6 +16,7 @@ from ..wire.review import review_of
 from ..wire.runs import run_json
 from ..wire.tasks import task_json, waiting_for
 from . import words
+from .fixes import pause_fixes
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
@@ -92,10 +93,15 @@ def _tell(out: Out, shown: Shown) -> None:
     out.row(out.told(words.DOES), escape_hidden(target_line(task.target)))
     out.row(out.told(words.LATE), policies_line(task.policies, out.language))
     out.row("", more_policies_line(task.policies, out.language))
-    state: list[str | Piece] = [_one(state_cell(facts, out.language)), out.told(words.VERSION, version=task.version)]
+    state: list[str | Piece] = [
+        _one(state_cell(facts, out.language, whole=True)),
+        out.told(words.VERSION, version=task.version),
+    ]
     out.row(out.told(words.STATE), state)
     for line in _standing_lines(out, shown, zone):
         out.row("", line)
+    for fix in pause_fixes(facts):
+        out.row(out.told(words.FIX), (fix.command, "   ", Piece(fix.does.told(out.language), "dim")))
     made = full_time(task.created, zone, out.language)
     out.row(out.told(words.OWNER), f"{task.owner} · {out.told(words.CREATED)} {made}")
     for label, value in ((words.KEY, task.key), (words.LANE, task.lane)):
@@ -134,7 +140,7 @@ def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
             if pause.until
             else ""
         )
-        note = f" ({pause.note})" if pause.note else ""
+        note = f" ({pause.note})" if pause.note and pause.cause.value not in words.PAUSE_CAUSES else ""
         since = full_time(pause.since, zone, out.language)
         found.append(out.told(words.PAUSED_SINCE, since=since, until=until, note=note))
     if standing.skips_left:

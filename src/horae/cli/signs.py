@@ -15,6 +15,7 @@ from ..model.task import TaskState
 from ..schedule.describe import core_sentence
 from ..schedule.preview import fires_in, in_words
 from ..schedule.value import Schedule
+from ..truncation import truncate
 from ..wire.tasks import next_due
 from . import words
 from .out import Out
@@ -86,15 +87,23 @@ def first_line(text: str) -> str:
     return text.strip().partition("\n")[0].rstrip()
 
 
-def state_cell(facts: Facts, language: Language) -> Cell:
+_LONGEST_NOTE: Final = 24
+
+
+def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell:
+    """The state with its note; without `whole` the note is cut, and `horae show` has all of it."""
     standing = facts.standing
     state = state_word(standing.state, language)
     if standing.pause is not None:
-        note = first_line(standing.pause.note)
+        short = words.PAUSE_CAUSES.get(standing.pause.cause.value)
+        note = first_line(standing.pause.note) if short is None else short.told(language)
+        note = note if whole else truncate(note, _LONGEST_NOTE)
         colon = ": " if language == "en" else "："
         return Piece(f"{state}{colon}{note}" if note else state, "odd")
     if standing.state is TaskState.FAILED:
         return Piece(state, "bad")
+    if standing.state is TaskState.ACTIVE and facts.barred is not None and facts.barred.value in words.BARRED:
+        return Piece(words.BARRED[facts.barred.value].told(language), "bad")
     if standing.state is TaskState.ACTIVE and standing.failures:
         return Piece(words.FAILING.told(language, number=standing.failures), "bad")
     return Piece(state, "" if standing.state is TaskState.ACTIVE else "dim")

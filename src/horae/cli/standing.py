@@ -8,7 +8,7 @@ import typer
 
 from ..model.lane import LaneUse
 from ..model.run import Run
-from ..service.overview import Overview
+from ..service.overview import Need, NeedKind, Overview
 from ..wire.overview import lane_json, overview_json
 from ..wire.tasks import next_due
 from . import words
@@ -123,14 +123,15 @@ def need_lines(out: Out, found: Overview) -> list[Cell]:
         [
             Piece("! ", "odd"),
             f"{need.facts.task.name}: {out.told(words.NEEDS[need.kind.value])}  ",
-            _command_for(need.facts.task.id),
+            _command_for(need),
         ]
         for need in found.needs
     ]
 
 
-def _command_for(task_id: str) -> Piece:
-    return Piece(f"horae why {task_id}", "dim")
+def _command_for(need: Need) -> Piece:
+    command = "approve" if need.kind is NeedKind.AWAITING_APPROVAL else "why"
+    return Piece(f"horae {command} {need.facts.task.id}", "dim")
 
 
 def lanes(out: Out) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import typer
 
-from ..service.overview import Overview
+from ..service.overview import NeedKind, Overview
 from ..version import __version__
 from ..wire.overview import overview_json
 from ..wire.problems import Exit
@@ -68,7 +68,8 @@ async def _look(app: Workplace) -> _Seen:
 
 def _problems(seen: _Seen) -> list[tuple[str, int]]:
     """Each with how many there are. What came due a moment ago is no problem: `needs` leaves it half a minute."""
-    kinds = Counter(need.kind.value for need in seen.found.needs)
+    # An admin who takes rights away does so on purpose: it is shown, and is no failure of the deployment.
+    kinds = Counter(need.kind.value for need in seen.found.needs if need.kind is not NeedKind.OWNER_REVOKED)
     return [*([] if seen.is_up else [(_NO_NODE, 1)]), *sorted(kinds.items())]
 
 

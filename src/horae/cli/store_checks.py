@@ -10,6 +10,7 @@ from typing import Any, Final
 from ..app import Horae
 from ..engine.home import is_gone
 from ..engine.janitor import ZONE_DATA
+from ..model.account import loses_right_to_run
 from ..model.page import LARGEST_PAGE
 from ..model.principal import LOCAL_OWNER
 from ..model.task import PauseCause, TaskState
@@ -211,7 +212,22 @@ async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:
     if lost:
         facts: dict[str, Any] = {"number": len(lost), "names": _few(lost)}
         found.append(check("orphaned", "warning", words.TASKS_ORPHANED, words.TASKS_ORPHANED_FIX, **facts))
+    barred = await _barred_owners(app)
+    if barred:
+        facts = {"number": len(barred), "names": _few(barred)}
+        found.append(check("owners", "warning", words.OWNERS_BARRED, words.OWNERS_BARRED_FIX, **facts))
     return found or [check("tasks", "ok", words.TASKS_FINE, number=sum(overview.tasks.values()))]
+
+
+async def _barred_owners(app: Horae) -> list[str]:
+    """Owners that have active tasks and may run nothing; of the accounts the first page is looked at."""
+    accounts = (await app.service.accounts.page(app.who, limit=LARGEST_PAGE)).items
+    active = frozenset({TaskState.ACTIVE})
+    return [
+        owner.name
+        for owner in accounts
+        if loses_right_to_run(owner) and (await app.store.tasks(TaskFilter(owner.name, active), limit=1)).items
+    ]
 
 
 def _orphaned(cause: PauseCause) -> bool:

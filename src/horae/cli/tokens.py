@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import typer
@@ -15,6 +18,7 @@ from ..service.moments import coming_moment
 from ..service.refusals import refuse as refuse_account
 from ..wire.accounts import token_json
 from . import account_words as words
+from .account_refusals import refuse
 from .again import offer_more
 from .families import AFTER, LIMIT, limit_said, new_family
 from .frame import command
@@ -53,6 +57,9 @@ def make(
     ),
     expires: str | None = typer.Option(None, "--expires", metavar="MOMENT", help="'in 30 days', 2027-01-01."),
     agent: str | None = typer.Option(None, "--agent", metavar="NAME", help="For an agent: its own tasks, with limits."),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", metavar="FILE", help="Write it to a new file that only you can read, and show nothing."
+    ),
 ) -> None:
     """Make a token; it is shown this once."""
     scopes = _scopes(scope)
@@ -61,12 +68,42 @@ def make(
         end = None if expires is None else coming_moment(expires, app.zone, app.clock.now())
         return await app.service.tokens.make(app.who, owner=owner, name=name, scopes=scopes, expires=end, agent=agent)
 
+    if output is not None:
+        _tell_written(out, _written(output, lambda: at_work(out, work, create=True)), output)
+        return
     token, text = at_work(out, work, create=True)
     if out.json:
-        out.data({**token_json(token), "text": text})
+        out.data({**token_json(token), "text": text, "file": None})
         return
     out.note(words.SHOWN_ONCE, id=token.id, owner=token.owner)
     out.line(text)
+
+
+def _written(path: Path, make_token: Callable[[], tuple[Token, str]]) -> Token:
+    """The file is made first, for its owner alone: no token is made that cannot be kept."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise refuse("token_file_exists", path=path) from None
+    except OSError as error:
+        raise refuse("token_file_unwritable", path=path, problem=error.strerror or type(error).__name__) from None
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        try:
+            token, text = make_token()
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        file.write(f"{text}\n")
+    return token
+
+
+def _tell_written(out: Out, token: Token, path: Path) -> None:
+    if out.json:
+        out.data({**token_json(token), "text": None, "file": str(path)})
+    elif out.quiet:
+        out.ids([token.id])
+    else:
+        out.line(("✓ ", out.told(words.TOKEN_WRITTEN, id=token.id, owner=token.owner, path=path)))
 
 
 def _scopes(said: list[str] | None) -> list[Scope] | None:

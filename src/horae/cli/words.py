@@ -106,6 +106,7 @@ WAITS_FOR: Final[dict[str, Words]] = {
     "lane": Words("for a seat in the lane {name}", "等待通道 {name} 的空位"),
     "node": Words("for a node that can run {name}", "等待能够运行 {name} 的节点"),
     "run": Words("for an earlier run of the task to end", "等待该任务较早的运行结束"),
+    "owner": Words("for the rights of its owner or agent ({name})", "等待其所有者或智能体恢复权限({name})"),
 }
 
 # --- what was done to a task -------------------------------------------------------------------------------------------
@@ -221,6 +222,10 @@ FIXES: Final[dict[str, Words]] = {
     "look": Words("see what it said", "查看它的输出"),
     "retry": Words("try it again", "再试一次"),
     "resume": Words("let it go on", "恢复任务"),
+    "approve": Words("its owner or an admin lets it run as it is", "由其所有者或管理员批准按现状运行"),
+    "restart_agent": Words("its owner or an admin lets the agent go on", "由其所有者或管理员恢复该智能体"),
+    "owner": Words("an admin sees why nothing of this owner runs", "管理员可查看该所有者为何不能运行"),
+    "new_token": Words("give the agent a token again", "重新为该智能体创建令牌"),
     "up": Words("start an engine", "启动引擎"),
     "function": Words("call that function instead", "改为调用该函数"),
     "queue": Words("let the next one wait instead", "让下一次等待,而不是跳过"),
@@ -262,6 +267,18 @@ WATCHING_FROM: Final = Words(
 )
 WATCHING: Final = Words("Ctrl-C or q ends it", "按 Ctrl-C 或 q 结束")
 STATES: Final[dict[str, Words]] = {state: Words(state, chinese) for state, chinese in CHINESE.items()}
+PAUSE_CAUSES: Final[dict[str, Words]] = {
+    "awaiting_approval": Words("needs approval", "待批准"),
+    "agent_stopped": Words("agent stopped", "智能体已停止"),
+    "owner_revoked": Words("rights revoked", "权限已撤销"),
+}
+"""Short notes of a list for pauses that nobody asked for; `show` and `why` have the whole sentence."""
+BARRED: Final[dict[str, Words]] = {
+    "owner_revoked": Words("does not fire: owner revoked or viewer", "不会触发:所有者已停用或为查看者"),
+    "quota": Words("does not fire today: quota of its owner", "今日不再触发:所有者配额已用完"),
+    "agent_quota": Words("does not fire today: quota of its agent", "今日不再触发:智能体配额已用完"),
+}
+"""Short notes for active tasks of which nothing starts."""
 NEEDS: Final[dict[str, Words]] = {
     "failed": Words("has given up", "已放弃"),
     "failing": Words("fails again and again", "连续失败"),
@@ -269,4 +286,5 @@ NEEDS: Final[dict[str, Words]] = {
     "awaiting_approval": Words("waits for approval", "等待批准"),
     "stranded": Words("due, and no node can run it", "已到期,但没有节点能运行"),
     "overdue": Words("due, and nobody has claimed it", "已到期,但无人领取"),
+    "owner_revoked": Words("does not fire: owner revoked or viewer", "不会触发:所有者已停用或为查看者"),
 }

@@ -11,6 +11,7 @@ from ..choices import Language
 from ..model.change import Facts
 from ..model.delivery import reached_no_listener
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
+from ..model.made_by import agent_of
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
 from ..model.run import Run, RunState
@@ -78,6 +79,13 @@ _WAITS: Final[dict[Stand, tuple[str, str]]] = {
 }
 
 
+_WILL_BE_SKIPPED: Final = ("It will be skipped unless that changes.", "若无变化，届时会被跳过。")
+_SEE_OWNER: Final = (
+    "An admin sees what is missing: horae owner show {owner}",
+    "管理员可查看：horae owner show {owner}",
+)
+
+
 class Explanation(NamedTuple):
     """`runs` are the rows that the answer rests on, oldest attempt first."""
 
@@ -94,8 +102,27 @@ class Explanation(NamedTuple):
         return self.english if language == "en" else self.chinese
 
 
-_REASONS: Final = {PauseCause.OWNER_REVOKED: Reason.OWNER_REVOKED, PauseCause.QUOTA: Reason.QUOTA}
+_REASONS: Final = {
+    PauseCause.OWNER_REVOKED: Reason.OWNER_REVOKED,
+    PauseCause.QUOTA: Reason.QUOTA,
+    PauseCause.AWAITING_APPROVAL: Reason.AWAITING_APPROVAL,
+}
 """Pauses that nobody asked for: why they came about."""
+_REMEDIES: Final[dict[PauseCause, tuple[str, str]]] = {
+    PauseCause.AWAITING_APPROVAL: (
+        "Either of them approves it: horae approve {id}",
+        "由二者之一批准：horae approve {id}",
+    ),
+    PauseCause.AGENT_STOPPED: (
+        "Its agent '{agent}' was stopped. Its owner or an admin lets it go on: horae agent restart {agent} --owner {owner}",
+        "其智能体“{agent}”已被停止。由其所有者或管理员恢复：horae agent restart {agent} --owner {owner}",
+    ),
+    PauseCause.OWNER_REVOKED: (
+        "After a new token, its owner or an admin lets it go on: horae agent restart {agent} --owner {owner}",
+        "创建新令牌后，由其所有者或管理员恢复：horae agent restart {agent} --owner {owner}",
+    ),
+}
+"""Pauses of an agent's task that `resume` does not end: which command does, and who may run it."""
 
 
 def explain(facts: Facts, runs: Sequence[Run], at: datetime, now: datetime) -> Explanation:
@@ -187,10 +214,21 @@ def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime) -> Expl
     if pause is not None and entry.stand is Stand.ASLEEP and _lasts(pause, at):
         return _paused(facts, pause)
     if at > now or entry.due > now:
-        return _told(Verdict.PENDING, _both(_when(facts, max(at, entry.due))))
+        return _barred(facts, _told(Verdict.PENDING, _both(_when(facts, max(at, entry.due)))))
     if entry.stand in CLAIMABLE:
-        return _told(Verdict.OVERDUE)
+        return _barred(facts, _told(Verdict.OVERDUE))
     return _told(Verdict.WAITING, _waits_for(entry))
+
+
+def _barred(facts: Facts, answer: Explanation) -> Explanation:
+    """What is to come is skipped when it is due, as long as the owner or the agent may run nothing."""
+    if facts.barred is None:
+        return answer
+    why = _with(answer._replace(reason=facts.barred), _WILL_BE_SKIPPED)
+    why = _with(why, (sentence(facts.barred), sentence(facts.barred, "zh")))
+    english, chinese = _SEE_OWNER
+    owner = facts.task.owner
+    return _with(why, (english.format(owner=owner), chinese.format(owner=owner)))
 
 
 def _waits_for(entry: Entry) -> tuple[str, str]:
@@ -220,7 +258,7 @@ def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
         if _leads_to(entry, at):
             return _from_entry(facts, entry, at, now)
     if at > now:
-        return _told(Verdict.PENDING, _both(_when(facts, at)))
+        return _barred(facts, _told(Verdict.PENDING, _both(_when(facts, at))))
     return _told(Verdict.FORGOTTEN)
 
 
@@ -236,13 +274,18 @@ def _lasts(pause: Pause, at: datetime) -> bool:
 
 
 def _paused(facts: Facts, pause: Pause) -> Explanation:
-    note = f" ({pause.note})" if pause.note else ""
+    agent = agent_of(facts.task)
+    remedy = None if agent is None else _REMEDIES.get(pause.cause)
+    # The note of such a pause repeats its cause, in English alone.
+    note = f" ({pause.note})" if pause.note and remedy is None else ""
     answer = _told(Verdict.PAUSED, _both(_when(facts, pause.since) + note), reason=Reason.PAUSED)
     reason = _REASONS.get(pause.cause)
-    if reason is None:
+    if reason is not None:
+        answer = _with(answer._replace(reason=reason), (sentence(reason), sentence(reason, "zh")))
+    if remedy is None:
         return answer
-    english, chinese = (sentence(reason, language) for language in ("en", "zh"))
-    return answer._replace(english=f"{answer.english} {english}", chinese=f"{answer.chinese}{chinese}", reason=reason)
+    names = {"id": facts.task.id, "agent": agent, "owner": facts.task.owner}
+    return _with(answer, (remedy[0].format(**names), remedy[1].format(**names)))
 
 
 def _when(facts: Facts, at: datetime) -> str:

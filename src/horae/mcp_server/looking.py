@@ -7,7 +7,7 @@ from typing import Any, Final
 from ..model.change import Facts
 from ..model.principal import Quotas
 from ..model.run import Run
-from ..model.task import GOING, TaskState
+from ..model.task import GOING, PauseCause, TaskState
 from ..ports.store import TaskFilter
 from ..schedule.durations import iso_duration
 from ..service.ledger import Why
@@ -30,6 +30,7 @@ from .words import (
     NO_NEXT_SHORT,
     NO_TASKS,
     NO_ZONE,
+    NONE_YET,
     TASK,
     TASK_ROW,
     TASKS,
@@ -46,7 +47,9 @@ async def list_tasks(call: Call, said: Said) -> Told:
     page = await call.service.tasks.page(call.who, wanted, said.get("cursor"), said.get("limit", _USUAL))
     rows = [task_row(call, each, next_due(each)) for each in page.items]
     if not rows:
-        return Told({"tasks": [], "next_cursor": page.after}, NO_TASKS.told(call.language))
+        return Told(
+            {"tasks": [], "next_cursor": page.after}, (NO_TASKS if page.after is None else NONE_YET).told(call.language)
+        )
     head = (TASKS if page.after is None else MORE_TASKS).told(call.language, number=len(rows))
     lines = [_row_line(call, each) for each in page.items]
     return Told({"tasks": rows, "next_cursor": page.after}, listed(head, lines, call.language))
@@ -94,6 +97,9 @@ _HELPS: Final[dict[str, tuple[str, ...]]] = {
     "over": ("get_task",),
 }
 """Which calls help after which verdict."""
+_OWNERS_TO_END: Final = frozenset(
+    {PauseCause.AWAITING_APPROVAL, PauseCause.AGENT_STOPPED, PauseCause.OWNER_REVOKED, PauseCause.QUOTA}
+)
 
 
 async def explain_task(call: Call, said: Said) -> Told:
@@ -108,7 +114,10 @@ async def explain_task(call: Call, said: Said) -> Told:
 
 
 def _suggested(why: Why) -> list[dict[str, Any]]:
-    names = _HELPS.get(why.explanation.verdict.value, ())
+    pause = why.facts.standing.pause
+    # No tool of an agent ends a pause that is its owner's to end: the sentence says what its owner does.
+    kept = pause is not None and pause.cause in _OWNERS_TO_END
+    names = ("get_task",) if kept else _HELPS.get(why.explanation.verdict.value, ())
     argument = {"list_runs": "task"}
     return [
         {"tool": name, "arguments": {} if name == "whoami" else {argument.get(name, "id"): why.facts.task.id}}

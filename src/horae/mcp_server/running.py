@@ -16,7 +16,7 @@ from ..wire.runs import line_json, result_of, run_json
 from .arguments import needed
 from .call import Call, Said, Told
 from .lines import brief, listed
-from .words import BECAUSE, ERROR, LINES, MORE_RUNS, NO_RUNS, RESULT, RUN, RUN_ROW, RUNS
+from .words import BECAUSE, ERROR, LINES, MORE_RUNS, NO_RUNS, NONE_YET, RESULT, RUN, RUN_ROW, RUNS
 
 _USUAL: Final = 20
 _SHOWN: Final = 200
@@ -32,7 +32,7 @@ async def list_runs(call: Call, said: Said) -> Told:
     rows = [_row(call, each, name, zone) for each in page.items]
     data = {"runs": rows, "next_cursor": page.after}
     if not rows:
-        return Told(data, NO_RUNS.told(call.language))
+        return Told(data, (NO_RUNS if page.after is None else NONE_YET).told(call.language))
     head = (RUNS if page.after is None else MORE_RUNS).told(call.language, number=len(rows))
     return Told(data, listed(head, [_row_line(call, each, zone) for each in page.items], call.language))
 

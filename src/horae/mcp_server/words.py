@@ -95,6 +95,7 @@ RUNS: Final = Words("Runs ({number}), newest first:", "{number} 次运行,最新
 MORE_RUNS: Final = Words(
     "Runs ({number}, and more behind next_cursor), newest first:", "{number} 次运行,最新的在前,其余见 next_cursor:"
 )
+NONE_YET: Final = Words("None so far; more behind next_cursor.", "暂无符合条件的;其余见 next_cursor。")
 NO_RUNS: Final = Words("No run fits.", "没有符合条件的运行。")
 RUN: Final = Words("{id} of '{task}' is {state}", "{id}(任务“{task}”)状态 {state}")
 RUN_ROW: Final = Words("{id} {state}, planned {planned}", "{id} {state},计划于 {planned}")

@@ -91,6 +91,8 @@ class Principal(NamedTuple):
     zone: str | None = None
     quotas: Quotas = NO_QUOTAS
     request: str = ""
+    role: Role | None = None
+    """The role of the owner, for whoever comes with a token."""
 
     @property
     def scope(self) -> str | None:
@@ -100,7 +102,32 @@ class Principal(NamedTuple):
     def must(self, scope: Scope) -> None:
         """Refuses whoever lacks this right."""
         if scope not in self.scopes or (scope is Scope.ADMIN and self.scope is not None):
-            raise refuse("not_allowed", scope=scope.value)
+            english, chinese = _remedy(self, scope)
+            raise refuse("not_allowed", scope=scope.value, remedy=english, remedy_zh=chinese)
+
+
+def _remedy(who: Principal, scope: Scope) -> tuple[str, str]:
+    """What helps whoever lacks a scope: another token only where the role of its owner may have that scope."""
+    if who.role is None or scope in SCOPES_OF[who.role]:
+        english, chinese = _OTHER_TOKEN
+    else:
+        english, chinese = _ADMINS_ONLY if scope is Scope.ADMIN else _OTHER_ROLE
+    facts = {"owner": who.owner, "role": who.role, "scope": scope.value}
+    return english.format(**facts), chinese.format(**facts)
+
+
+_OTHER_TOKEN: Final = (
+    "An admin makes a token with that scope: horae token make NAME --owner {owner} --scope {scope}",
+    "管理员可创建具有该权限的令牌：horae token make 名称 --owner {owner} --scope {scope}",
+)
+_ADMINS_ONLY: Final = (
+    "'{owner}' is a {role}: no token of it can have that scope. Ask an admin to do it for you.",
+    "“{owner}”的角色是 {role}，其令牌不能有该权限。请联系管理员代为操作。",
+)
+_OTHER_ROLE: Final = (
+    "'{owner}' is a {role}: no token of it can have that scope. An admin changes the role: horae owner set {owner} --role member",
+    "“{owner}”的角色是 {role}，其令牌不能有该权限。管理员可更改角色：horae owner set {owner} --role member",
+)
 
 
 LOCAL_OWNER: Final = "local"

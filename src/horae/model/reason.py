@@ -69,8 +69,8 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "创建它的智能体已用完当天的运行次数。",
     ),
     Reason.OWNER_REVOKED: (
-        "The rights of its owner, or of the agent that made it, had been revoked.",
-        "其所有者或创建它的智能体的权限已被撤销。",
+        "Its owner was revoked or is a viewer, or the agent that made it has lost its last token.",
+        "其所有者已被停用或只是查看者(viewer),或创建它的智能体已失去最后一个令牌。",
     ),
     Reason.TARGET_UNKNOWN: ("Its target is not known to this deployment.", "此部署中没有它的目标。"),
     Reason.TARGET_NOT_ALLOWED: (
@@ -97,7 +97,10 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
         "执行它的节点正在停止,或与存储失去了联系,已将其交还。它会立即重新运行,除非它已经开始且其保证为 at_most_once。",
     ),
     Reason.GATE_CLOSED: ("The target looked and said that there was nothing to do.", "目标查看后表示这次无事可做。"),
-    Reason.AWAITING_APPROVAL: ("The task waits for somebody's approval.", "任务正在等待批准。"),
+    Reason.AWAITING_APPROVAL: (
+        "The task waits for the approval of its owner or an admin.",
+        "任务正在等待其所有者或管理员批准。",
+    ),
 }
 
 

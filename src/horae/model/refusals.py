@@ -185,9 +185,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "not_allowed": Entry(
         NotAllowed,
         "This token may not do that: it lacks '{scope}'.",
-        "Ask an admin for a token with that scope.",
+        "{remedy}",
         "此令牌无权执行该操作:缺少“{scope}”。",
-        "请向管理员申请具有该权限的令牌。",
+        "{remedy_zh}",
     ),
     "foreign_owner": Entry(
         NotFound,

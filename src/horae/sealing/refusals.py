@@ -25,9 +25,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "too_many_secrets": Entry(
         Conflict,
         "'{owner}' already has {most} secrets, and no more are kept.",
-        "Remove some that nothing uses any more: horae secret rm NAME.",
+        "Remove some that nothing uses any more: horae secret rm NAME --owner {owner}",
         "“{owner}”已有 {most} 个机密,不能再增加。",
-        "请删除不再使用的机密:horae secret rm 名称。",
+        "请删除不再使用的机密:horae secret rm 名称 --owner {owner}",
     ),
     "no_such_secret": Entry(
         NotFound,
@@ -46,9 +46,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "secret_sealed_otherwise": Entry(
         Conflict,
         "The secret '{name}' cannot be opened with the key from {origin}: another key sealed it, or it was changed.",
-        "Bring back the key file that was used then, or set the secret again: horae secret set {name}.",
+        "Bring back the key file that was used then, or set the secret again: horae secret set {name} --owner {owner}",
         "无法用来自 {origin} 的密钥打开机密“{name}”:它是用另一个密钥封存的,或已被改动。",
-        "请恢复当时的密钥文件,或重新设置:horae secret set {name}。",
+        "请恢复当时的密钥文件,或重新设置:horae secret set {name} --owner {owner}",
     ),
     "key_length": Entry(
         Conflict,

@@ -27,6 +27,7 @@ from ..model.record import Writing
 from ..model.refusals import refuse as refuse_task
 from .accounts import Accounts, Keeping, nothing_to_do, read_limits
 from .audit import Audit
+from .known_agents import SHOW, check_agent
 from .lanes import MOST_IN_LANE
 from .races import unless_changed
 from .refusals import refuse
@@ -58,7 +59,10 @@ class Agents:
         """One agent as it stands; under `*`, what was chosen for all agents of the owner."""
         refuse_agent(who, "agents")
         who.must(Scope.READ)
-        return await self._read(self._whose(who, agent, owner), agent)
+        whose = self._whose(who, agent, owner)
+        if agent != ALL_AGENTS:
+            await check_agent(self._store, who, whose, agent, SHOW)
+        return await self._read(whose, agent)
 
     async def put(self, who: Principal, agent: str, quotas: Mapping[str, Any], owner: str | None = None) -> Agent:
         """Of the limits those that are named change: a number, a duration, None for no limit, or `usual`."""

@@ -22,6 +22,7 @@ from .committing import Committing, Deed
 from .gate import STRICT, Gate, followed, with_approval
 from .gate import digest_of as digest_of  # noqa: PLC0414 - whoever approves needs the digest too
 from .grants import SecretGrants
+from .known_agents import RESTART, STOP, check_agent
 from .quotas import check_schedule
 from .refusals import refuse
 from .rights import refuse_agent, seen_by
@@ -99,6 +100,7 @@ class Approvals:
             raise refuse("no_such_owner", name=whose)
         if not is_agent_name(agent):
             raise refuse("bad_agent_name", name=agent, most=AGENT_CHARACTERS)
+        await check_agent(self._store, who, whose, agent, STOP if stopped else RESTART)
         if not stopped and json.loads((await seat_of(self._store, whose, agent))[0].body).get("revoked"):
             raise refuse("agent_revoked", agent=agent, owner=whose)
         action = "agent.stop" if stopped else "agent.restart"

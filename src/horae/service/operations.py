@@ -39,6 +39,8 @@ _AT_ONCE: Final = 4
 """So many of all owners go on at the same time; the others wait for their turn."""
 _GRACE: Final = 5.0
 """Seconds in which the task that is under way may end."""
+_PAGES_AHEAD: Final = 50
+"""At most so many pages are read for one page of a guest."""
 _TRIES: Final = 20
 _RUNS: Final = ("run", "skip")
 
@@ -110,15 +112,28 @@ class Operations:
         return await self._found(who, name)
 
     async def page(self, who: Principal, after: str | None = None, limit: int = 100) -> Page[Operation]:
-        """Newest first. A guest may be given fewer than fit on a page: it goes on where that one ends."""
+        """Newest first. A guest is given its own alone, as many as were asked for where there are so many."""
         who.must(Scope.READ)
         check_page(after, limit)
         try:
-            page = await self._records.records(OPERATION, who.scope, after, limit, newest=True)
+            return await self._visible_page(who, after, limit)
         except (ValueError, OverflowError):
             raise refuse_task("bad_page", value=after, wanted="after", most=LARGEST_PAGE) from None
-        found = (self._read(record) for record in page.items)
-        return Page(tuple(each for each in found if _sees(who, each)), page.after)
+
+    async def _visible_page(self, who: Principal, after: str | None, limit: int) -> Page[Operation]:
+        """Pages of records are read until the answer is full; beyond `_PAGES_AHEAD` the cursor leads on."""
+        own: tuple[Operation, ...] = ()
+        for _ in range(_PAGES_AHEAD):
+            page = await self._records.records(OPERATION, who.scope, after, limit, newest=True)
+            room = limit - len(own)
+            found = [number for number, record in enumerate(page.items) if _sees(who, self._read(record))]
+            if len(found) > room or (len(found) == room and found[-1] != len(page.items) - 1):
+                page = await self._records.records(OPERATION, who.scope, after, found[room - 1] + 1, newest=True)
+            own += tuple(each for each in map(self._read, page.items) if _sees(who, each))
+            after = page.after
+            if after is None or len(own) >= limit:
+                break
+        return Page(own, after)
 
     async def cancel(self, who: Principal, name: str) -> Operation:
         """It ends after the task that is under way, wherever it is carried; what was done stays done."""

@@ -12,6 +12,7 @@ from ..model.change import Facts
 from ..model.entry import CLAIMABLE, Stand
 from ..model.lane import LaneUse
 from ..model.principal import Principal, Scope
+from ..model.reason import Reason
 from ..model.route import is_route
 from ..model.run import LIVE, Run
 from ..model.tally import NO_HOUR, OUTCOME, STATE, Counts, Lateness, hour_of, lateness_in
@@ -42,6 +43,8 @@ class NeedKind(StrEnum):
     """Due, and no running node can run it."""
     OVERDUE = "overdue"
     """Due, and nobody has claimed it."""
+    OWNER_REVOKED = "owner_revoked"
+    """Nothing of it starts: its owner was revoked or is a viewer, or its agent has lost its last token."""
 
 
 class Need(NamedTuple):
@@ -158,6 +161,8 @@ def _need(facts: Facts, now: datetime) -> NeedKind | None:
         cause = standing.pause.cause
         kinds = {PauseCause.ORPHANED: NeedKind.ORPHANED, PauseCause.AWAITING_APPROVAL: NeedKind.AWAITING_APPROVAL}
         return kinds.get(cause)
+    if facts.barred is Reason.OWNER_REVOKED and standing.state is TaskState.ACTIVE:
+        return NeedKind.OWNER_REVOKED
     if any(entry.stand is Stand.PARKED and is_route(entry.lane) for entry in facts.entries):
         return NeedKind.STRANDED
     if any(entry.stand in CLAIMABLE and now - entry.due > _OVERDUE_AFTER for entry in facts.entries):

@@ -50,6 +50,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "代理不能命名为“{name}”。",
         "请使用 1 到 {most} 个字母、数字或 - _ . : @,以字母或数字开头。",
     ),
+    "no_such_agent": Entry(
+        NotFound,
+        "'{owner}' has no agent '{agent}'.",
+        "Check the name and the owner. {remedy}",
+        "“{owner}”没有名为“{agent}”的智能体。",
+        "请检查名称和所有者。{remedy_zh}",
+    ),
     "own_account": Entry(
         Conflict,
         "'{name}' is the owner that you act as: you would lock yourself out.",
@@ -197,12 +204,19 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "智能体“{agent}”未获授权使用机密“{name}”，其任务不能引用它。",
         "由其所有者授权：horae secret grant {name} --agent {agent} --owner {owner}",
     ),
+    "no_such_grant": Entry(
+        NotFound,
+        "The secret '{name}' is not granted to the agent '{agent}'.",
+        "{remedy}",
+        "机密“{name}”未授权给智能体“{agent}”。",
+        "{remedy_zh}",
+    ),
     "too_many_grants": Entry(
         TooMuch,
         "The secret '{name}' is granted to {most} agents already, and no more can be kept.",
-        "Take one back first: horae secret revoke {name} --agent AGENT",
+        "Take one back first: horae secret revoke {name} --agent AGENT --owner {owner}",
         "机密“{name}”已授权给 {most} 个智能体，不能再增加。",
-        "请先收回一个：horae secret revoke {name} --agent 智能体",
+        "请先收回一个：horae secret revoke {name} --agent 智能体 --owner {owner}",
     ),
     "agent_revoked": Entry(
         NotAllowed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -31,6 +31,7 @@ NAME_CHARACTERS: Final = 100
 VALUE_BYTES: Final = 65_536
 MOST_SECRETS: Final = LARGEST_PAGE
 """Of one owner."""
+_LISTED_GRANTS: Final = 5
 MOST_GRANTS: Final = 100
 """Agents of one secret."""
 _NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{NAME_CHARACTERS}}}")
@@ -113,10 +114,12 @@ class SecretBox:
             if known is None:
                 raise refuse("no_such_secret", name=name)
             agents = set(granted_agents(known))
-            if (agent in agents) is granted:
+            if granted and agent in agents:
                 return _shown(known)
+            if not granted and agent not in agents:
+                raise _no_such_grant(name, agent, sorted(agents))
             if granted and len(agents) >= MOST_GRANTS:
-                raise refuse_account("too_many_grants", name=name, most=MOST_GRANTS)
+                raise refuse_account("too_many_grants", name=name, owner=known.owner, most=MOST_GRANTS)
             wanted = sorted(agents | {agent} if granted else agents - {agent})
             changed = known._replace(body=json.dumps({**json.loads(known.body), "agents": wanted}))
             action = "secret.grant" if granted else "secret.revoke"
@@ -303,6 +306,14 @@ def _will_open(record: Record, key: Sealing) -> bool:
 
 def _sealed_part(record: Record) -> bytes:
     return b64decode(json.loads(record.body)["sealed"])
+
+
+def _no_such_grant(name: str, agent: str, agents: Sequence[str]) -> Refusal:
+    """A mistyped name would otherwise look like a secret that was taken back."""
+    listed = ", ".join(agents[:_LISTED_GRANTS]) + (", …" if len(agents) > _LISTED_GRANTS else "")
+    remedy = f"These agents have it: {listed}." if agents else "No agent has it."
+    remedy_zh = f"已获授权的智能体：{listed}。" if agents else "没有智能体获得授权。"
+    return refuse_account("no_such_grant", name=name, agent=agent, remedy=remedy, remedy_zh=remedy_zh)
 
 
 def _shown(record: Record) -> SecretName:

@@ -353,6 +353,7 @@ def principal_of(token: Token, owner: Owner, quotas: Quotas, via: str, request: 
         zone=owner.zone,
         quotas=quotas,
         request=request,
+        role=owner.role,
     )
 
 

@@ -52,9 +52,9 @@ class Filled(NamedTuple):
 class SecretMissing(Exception):  # noqa: N818 - it says what is missing
     """A task names a secret that its owner does not have."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, owner: str) -> None:
         self.name = name
-        super().__init__(f"there is no secret {name!r}; set it with: horae secret set {name}")
+        super().__init__(f"there is no secret {name!r}; set it with: horae secret set {name} --owner {owner}")
 
     @property
     def outcome(self) -> Failed:
@@ -68,7 +68,7 @@ async def fill(value: Any, owner: str, secrets: Secrets) -> Filled:
         if name not in known:
             found = await secrets.reveal(owner, name)
             if found is None:
-                raise SecretMissing(name)
+                raise SecretMissing(name, owner)
             known[name] = found
     return Filled(_replaced(value, known), Masks(known.values()))
 

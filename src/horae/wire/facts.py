@@ -16,7 +16,7 @@ from ..service.wishes import chosen_policies
 from .agenda import with_agenda
 from .moments import instant, read_instant
 from .policies import read_policies
-from .tasks import read_payload, read_target
+from .tasks import BARRED, read_payload, read_target
 
 _LANE_OR_NODE: Final = ("lane", "node")
 
@@ -24,7 +24,7 @@ _LANE_OR_NODE: Final = ("lane", "node")
 def read_facts(said: Mapping[str, Any]) -> Facts:
     """With its agenda where that was told too; else with as much of one as tells the same of it."""
     task, standing = read_definition(said), _standing(said)
-    facts = Facts(task, standing, _entries(task, said), _live(task, said["running"]))
+    facts = Facts(task, standing, _entries(task, said), _live(task, said["running"]), barred=_barred(said))
     agenda = said.get("agenda")
     return facts if agenda is None else with_agenda(facts, agenda)
 
@@ -67,11 +67,16 @@ def _pause(said: Mapping[str, Any] | None) -> Pause | None:
     return Pause(instant(said["since"]), PauseCause(said["cause"]), said["note"], read_instant(said["until"]))
 
 
+def _barred(said: Mapping[str, Any]) -> Reason | None:
+    place, _, reason = (said["waiting_for"] or "").partition(":")
+    return Reason(reason) if place == BARRED else None
+
+
 def _entries(task: Task, said: Mapping[str, Any]) -> tuple[Entry, ...]:
     """One entry that is due when the next thing of the task is, and stands where that waits."""
     due = read_instant(said["next"])
     place, _, name = (said["waiting_for"] or "").partition(":")
-    if not place:
+    if place in ("", BARRED):
         return () if due is None else (Entry(task.id, NEXT_SLOT, EntryKind.NEXT, due, due, task.owner),)
     # Something that waits and leads to no run: only a deadline is like that.
     kind, at = (EntryKind.DEADLINE, task.created) if due is None else (EntryKind.WAITING, due)

@@ -14,7 +14,7 @@ from ..model.entry import EntryKind, Stand
 from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Run
-from ..model.task import Standing, Target, Task
+from ..model.task import Standing, Target, Task, TaskState
 from ..schedule import to_json
 from ..schedule.describe import sentence
 from ..service.edits import KEEP, Edits
@@ -110,6 +110,9 @@ def moving_json(facts: Facts, last: Run | None = None, missed: int | None = None
     }
 
 
+BARRED: Final = "owner"
+
+
 class StandNow(NamedTuple):
     """All that a task's stand is told by: where this is the same, so is what is told."""
 
@@ -164,7 +167,12 @@ def next_due(facts: Facts) -> datetime | None:
 
 
 def waiting_for(facts: Facts) -> str | None:
-    """What keeps something of it that is due: `lane:<name>`, `node:<route>`, or `run`, an earlier one of the task."""
+    """What keeps something of it that is due: `lane:<name>`, `node:<route>`, or `run`, an earlier one of the task.
+
+    `owner:<reason>`: nothing of it starts, because its owner or its agent may run nothing now.
+    """
+    if facts.barred is not None and facts.standing.state is TaskState.ACTIVE:
+        return f"{BARRED}:{facts.barred.value}"
     for entry in facts.entries:
         if entry.stand is Stand.PARKED:
             return f"{'node' if is_route(entry.lane) else 'lane'}:{entry.lane}"

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from horae.clock import SystemClock
-from tests.cli.remote.places import PLACES, at
+from tests.cli.remote.places import PLACES, Command, at
 from tests.cli.remote.served import ServedCli
 from tests.cli.test_schemas import check
 
@@ -222,6 +222,26 @@ def test_a_member_sees_only_what_is_theirs(cli: ServedCli) -> None:
     assert "10" in short.problem["detail"] + short.problem["hint"]
 
 
+def assert_approval_is_recommended(horae: Command, task_id: str) -> None:
+    why = horae("why", "call", "--json").json
+    assert (why["verdict"], why["reason"]) == ("paused", "awaiting_approval")
+    assert [fix["command"] for fix in why["fixes"]] == [f"horae approve {task_id}"]
+    assert "its owner or an admin" in why["fixes"][0]["does"]
+    for command in (("why", "call"), ("show", "call"), ("status",)):
+        text = " ".join(horae(*command).out.split())
+        assert f"horae approve {task_id}" in text, command
+        assert "horae resume" not in text
+        assert "horae run " not in text
+    assert "paused: needs approval" in horae("ls").out
+
+
+def assert_restart_is_recommended(horae: Command) -> None:
+    for command in (("why", "call"), ("show", "call")):
+        text = " ".join(horae(*command).out.split())
+        assert "horae agent restart helper --owner local" in text, command
+        assert "horae resume" not in text
+
+
 @at_both
 def test_what_an_agent_made_waits_for_a_person_who_has_looked_at_it(cli: ServedCli, place: str) -> None:
     horae = at(place, cli)
@@ -233,9 +253,12 @@ def test_what_an_agent_made_waits_for_a_person_who_has_looked_at_it(cli: ServedC
     made = cli(*[each.replace("2026-12-01", until) for each in wish], **helper)
     assert made.code == 0, made.err
     assert made.json["task"]["pause"]["cause"] == "awaiting_approval"
+    assert_approval_is_recommended(horae, made.json["task"]["id"])
     assert horae("approve", "call", "--json").problem["code"] == "needs_yes"
     approved = horae("approve", "call", "--yes", "--json")
     assert approved.code == 0, approved.err
     assert (approved.json["state"], approved.json["pause"]) == ("active", None)
+    assert "horae approve" not in horae("show", "call").out
     assert horae("agent", "stop", "helper", "--json").json == {"agent": "helper", "tasks": 1, "stopped": True}
+    assert_restart_is_recommended(horae)
     assert horae("agent", "restart", "helper", "--json").json == {"agent": "helper", "tasks": 1, "stopped": False}

@@ -10,6 +10,7 @@ import pytest
 from horae.lifecycle.explain import _SENTENCES, Explanation, Verdict, explain
 from horae.model.outcome import Cancelled, Succeeded, Waiting
 from horae.model.policy import Missed, Retry
+from horae.model.principal import AGENT_LABEL
 from horae.model.reason import Reason, sentence
 from horae.model.task import PauseCause, Target
 from horae.schedule import Every, Once
@@ -303,7 +304,12 @@ def test_times_are_on_the_clock_of_the_task() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "reason"), [(PauseCause.OWNER_REVOKED, Reason.OWNER_REVOKED), (PauseCause.QUOTA, Reason.QUOTA)]
+    ("cause", "reason"),
+    [
+        (PauseCause.OWNER_REVOKED, Reason.OWNER_REVOKED),
+        (PauseCause.QUOTA, Reason.QUOTA),
+        (PauseCause.AWAITING_APPROVAL, Reason.AWAITING_APPROVAL),
+    ],
 )
 def test_pause_that_nobody_asked_for_says_how_it_came_about(cause: PauseCause, reason: Reason) -> None:
     world = World().at(hour(12.5))
@@ -311,6 +317,39 @@ def test_pause_that_nobody_asked_for_says_how_it_came_about(cause: PauseCause, r
     found = why(world.at(hour(15.5)), hour(13))
     assert (found.verdict, found.reason) == (Verdict.PAUSED, reason)
     assert sentence(reason) in found.english
+    assert sentence(reason, "zh") in found.chinese
+
+
+@pytest.mark.parametrize(
+    ("cause", "command"),
+    [
+        (PauseCause.AWAITING_APPROVAL, "horae approve {id}"),
+        (PauseCause.AGENT_STOPPED, "horae agent restart helper --owner {owner}"),
+        (PauseCause.OWNER_REVOKED, "horae agent restart helper --owner {owner}"),
+    ],
+)
+def test_pause_of_an_agents_task_names_the_command_that_ends_it(cause: PauseCause, command: str) -> None:
+    world = World().at(hour(12.5))
+    world.pause(cause=cause, note="a note that repeats the cause")
+    task = world.facts.task._replace(labels=((AGENT_LABEL, "helper"),))
+    found = explain(world.facts._replace(task=task), (), hour(13), hour(15.5))
+    assert found.verdict is Verdict.PAUSED
+    for text in (found.english, found.chinese):
+        assert text.endswith(command.format(id=task.id, owner=task.owner))
+        assert "a note" not in text
+
+
+@pytest.mark.parametrize("reason", [Reason.OWNER_REVOKED, Reason.QUOTA, Reason.AGENT_QUOTA])
+@pytest.mark.parametrize(
+    ("at", "verdict"), [(hour(13), Verdict.OVERDUE), (hour(14), Verdict.PENDING), (hour(40), Verdict.PENDING)]
+)
+def test_occurrence_of_a_barred_owner_is_announced_as_skipped(at: datetime, verdict: Verdict, reason: Reason) -> None:
+    world = World().at(hour(13.5))
+    facts = world.facts._replace(barred=reason)
+    found = explain(facts, (), at, hour(13.5))
+    assert (found.verdict, found.reason) == (verdict, reason)
+    assert sentence(reason) in found.english
+    assert found.english.endswith(f"horae owner show {facts.task.owner}")
     assert sentence(reason, "zh") in found.chinese
 
 

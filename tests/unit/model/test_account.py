@@ -118,6 +118,22 @@ def test_who_lacks_a_right_is_refused_and_an_agent_is_never_an_admin() -> None:
     assert LOCAL.scope is None
 
 
+@pytest.mark.parametrize(
+    ("role", "scope", "hint"),
+    [
+        (Role.MEMBER, Scope.ADMIN, "Ask an admin to do it for you."),
+        (Role.VIEWER, Scope.WRITE, "horae owner set ada --role member"),
+        (Role.MEMBER, Scope.WRITE, "horae token make NAME --owner ada --scope tasks:write"),
+        (None, Scope.WRITE, "horae token make NAME --owner ada --scope tasks:write"),
+    ],
+)
+def test_hint_for_a_missing_scope_depends_on_the_role(role: Role | None, scope: Scope, hint: str) -> None:
+    with pytest.raises(NotAllowed) as refused:
+        Principal("ada", scopes=frozenset(), role=role).must(scope)
+    assert refused.value.in_language("en").hint.endswith(hint)
+    assert "{" not in refused.value.in_language("zh").hint
+
+
 def test_limits_of_an_agent_come_back_from_their_record() -> None:
     chosen = (("shortest_interval", timedelta(seconds=90)), ("active_tasks", None))
     record = agent_record("ada", "robot", chosen)

@@ -414,7 +414,7 @@ def test_who_may_stop_an_agent() -> None:
         robot = await robot_of(house)
         task = await house.tasks.create(robot, TOLD)
         approvals = house.service.approvals
-        assert await approvals.stop_agent(BOB, "robot") == 0, "his own, of which there is none"
+        assert await code_of(approvals.stop_agent(BOB, "robot")) == "no_such_agent", "his own, of which there is none"
         assert await standing(house, task) == (TaskState.ACTIVE, None)
         assert await code_of(approvals.stop_agent(BOB, "robot", "ada")) == "no_such_owner"
         assert await code_of(approvals.stop_agent(ADA, "a b")) == "bad_agent_name"

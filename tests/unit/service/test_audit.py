@@ -58,6 +58,8 @@ def test_a_row_is_written_for_who_answers_for_it_and_for_nobody_else(action: str
         task = await house.add()
         other = await house.add()
         await house.store.join(a_node("nod_1"))
+        for agent in ("robot", "robottok_2"):
+            await house.service.agents.put(ROOT, agent, {"active_tasks": 3}, "ada")
         house.later(HOUR)
         await DEEDS[action](house, ROOT, other.id)
         assert await rows(house) == [], "what a program does by itself"

@@ -354,5 +354,6 @@ def test_agent_of_an_owner_without_a_record_has_the_usual_quotas() -> None:
 
 
 async def local_agent_quotas(house: House) -> None:
+    await house.store.set_lane(agent_lane(LOCAL.owner, "helper"), 2)
     found = await house.service.agents.get(LOCAL, "helper")
     assert found == Agent("helper", LOCAL.owner, AGENT_QUOTAS)

@@ -305,6 +305,33 @@ def test_more_than_a_few_at_once_wait_for_their_turn() -> None:
     played(scene)
 
 
+async def pages_of_an_agent(house: House) -> None:
+    """Operations of the agent lie between those of its owner: each page is full, and the last one ends the list."""
+    await garden(house)
+    operations, own = house.service.operations, list[str]()
+    for who in (ROBOT, ADA, ADA, ROBOT, ADA, ADA, ADA, ROBOT, ADA, ROBOT, ADA):
+        begun = await operations.begin(who, PAUSE, ALL, nothing)
+        await ended(house, begun, who)
+        await house.clock.pause(1)
+        if who is ROBOT:
+            own.insert(0, begun.id)
+    for limit in (1, 2, 3, 4, 100):
+        found, sizes, after = list[str](), list[int](), None
+        while True:
+            page = await operations.page(ROBOT, after, limit)
+            found += [each.id for each in page.items]
+            sizes.append(len(page.items))
+            after = page.after
+            if after is None:
+                break
+        assert found == own
+        assert all(size == limit for size in sizes[:-1]), (limit, sizes)
+
+
+def test_pages_of_an_agents_operations_are_full_and_complete() -> None:
+    played(pages_of_an_agent)
+
+
 def test_nobody_sees_or_ends_what_is_somebody_elses() -> None:
     async def scene(house: House) -> None:
         await garden(house)

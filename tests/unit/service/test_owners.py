@@ -196,8 +196,6 @@ LISTS: Final[dict[tuple[type, str], Callable[[House], Awaitable[object]]]] = {
     (Tokens, "page"): lambda house: house.service.tokens.page(BOB, "ada"),
     (Audit, "page"): lambda house: house.service.audit.page(BOB),
     (Webhooks, "page"): lambda house: house.service.webhooks.page(BOB),
-    (Approvals, "stop_agent"): lambda house: house.service.approvals.stop_agent(BOB, "robot"),
-    (Approvals, "restart_agent"): lambda house: house.service.approvals.restart_agent(BOB, "robot"),
 }
 """What takes no id: it answers as in an empty house."""
 OTHERWISE: Final[dict[tuple[type, str], str]] = {
@@ -244,6 +242,8 @@ OTHERWISE: Final[dict[tuple[type, str], str]] = {
     (Accounts, "find"): "test_what_is_the_operators_tells_nothing_of_owners",
     (QuotaSweep, "sweep"): "test_what_is_the_operators_tells_nothing_of_owners",
     (QuotaSweep, "sweep_all"): "test_what_is_the_operators_tells_nothing_of_owners",
+    (Approvals, "stop_agent"): "test_agents_of_another_owner_are_not_shown_or_limited",
+    (Approvals, "restart_agent"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Approvals, "pause_revoked"): "test_agents_of_another_owner_are_not_shown_or_limited",
     (Daily, "enforce"): "test_what_is_the_operators_tells_nothing_of_owners",
     (Telling, "told"): "test_what_is_the_operators_tells_nothing_of_owners",
@@ -353,7 +353,7 @@ def told(answer: object, asked: str) -> object:
     sentences = [
         (each.message.replace(asked, "…"), each.hint.replace(asked, "…")) for each in answer.sentences.values()
     ]
-    facts = {name: "…" if fact == asked else fact for name, fact in answer.facts.items()}
+    facts = {name: fact.replace(asked, "…") if isinstance(fact, str) else fact for name, fact in answer.facts.items()}
     return type(answer), answer.code, sentences, facts, answer.position, answer.source, getattr(answer, "__notes__", [])
 
 
@@ -677,5 +677,11 @@ async def agents_of_another_owner(house: House) -> None:
     foreign = told(await answer_to(agents.get(BOB, "robot", "ada")), "ada")
     assert foreign == told(await answer_to(agents.get(BOB, "robot", "absent")), "absent")
     assert getattr(await answer_to(agents.put(BOB, "robot", {"active_tasks": 1}, "ada")), "code", "") == "not_allowed"
+    await agents.put(CHIEF, "robot", {"active_tasks": 2}, "ada")
+    approvals = house.service.approvals
+    for call in (approvals.stop_agent, approvals.restart_agent, agents.get):
+        for owner in (None, "ada"):
+            foreign = told(await answer_to(call(BOB, "robot", owner)), "robot")
+            assert foreign == told(await answer_to(call(BOB, "absent", owner)), "absent")
     assert await house.service.approvals.pause_revoked(BOB, "ada", "robot") == 0
     assert (await agents.put(CHIEF, "robot", {"active_tasks": 1}, "ada")).quotas.active_tasks == 1

@@ -287,6 +287,8 @@ async def things_of(house: House, owner: str) -> Things:
     run = next(each for each in claimed if each.owner == owner)
     await house.service.secrets.set(chief, "token", "value")
     token, _ = await house.service.tokens.make(LOCAL, owner=owner, name="theirs")
+    await house.service.secrets.grant(chief, "token", "robot")
+    await house.service.agents.put(LOCAL, "robot", {"active_tasks": 5}, owner)
     webhook, _ = await house.service.webhooks.create(chief, "https://93.184.216.34/hook")
     return Things(owner, task.id, run.id, token.id, webhook.id)
 

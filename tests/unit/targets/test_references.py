@@ -80,12 +80,12 @@ def test_a_missing_secret_and_somebody_elses_fail_alike_and_for_good() -> None:
             filled({"secret": "token"}, secrets, owner)
         return caught.value
 
-    absent, foreign = failure("ada", Known("ada")), failure("bob", Known("ada", {"token": "abcd"}))
+    absent, foreign = failure("bob", Known("bob")), failure("bob", Known("ada", {"token": "abcd"}))
     assert str(absent) == str(foreign)
     assert absent.outcome == foreign.outcome
     assert absent.outcome.permanent
     assert absent.outcome.reason is Reason.TARGET_FAILED
-    assert "horae secret set token" in absent.outcome.error
+    assert "horae secret set token --owner" in absent.outcome.error
 
 
 AWKWARD = 'p"a/ss\\wö rd+1'

@@ -1,0 +1,78 @@
+"""Tasks of an owner that was revoked, or is a viewer, do not fire: every view says so, and names what helps."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.cli.remote.places import PLACES, Command, at
+from tests.cli.remote.served import ServedCli
+from tests.cli.test_schemas import check
+
+at_both = pytest.mark.parametrize("place", PLACES)
+CHANGES: Final = {
+    "revoked": (("owner", "revoke", "bob", "--yes"), "horae owner restore bob"),
+    "viewer": (("owner", "set", "bob", "--role", "viewer"), "horae owner set bob --role member"),
+}
+by_change = pytest.mark.parametrize("change", CHANGES)
+
+
+def task_of_bob(horae: Command, cli: ServedCli) -> None:
+    horae("owner", "add", "bob", "--role", "member")
+    text = cli("token", "make", "bob", "--owner", "bob", "--json").json["text"]
+    cli.token_file("bob").write_text(text, encoding="utf-8")
+    assert cli("add", "every 1h", "--say", "x", "--name", "news", HORAE_TOKEN_FILE=str(cli.token_file("bob"))).code == 0
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@at_both
+@by_change
+def test_every_view_says_that_a_task_does_not_fire_because_of_its_owner(
+    cli: ServedCli, place: str, change: str
+) -> None:
+    horae = at(place, cli)
+    task_of_bob(horae, cli)
+    command, remedy = CHANGES[change]
+    before = horae("status", "--json").json["problems"]
+    assert horae(*command).code == 0
+    assert "does not fire: owner revoked or viewer" in one_line(horae("ls").out)
+    assert "不会触发" in horae("show", "news", "--lang", "zh").out
+    (listed,) = horae("ls", "--json").json
+    assert listed["waiting_for"] == "owner:owner_revoked"
+    check("task", listed)
+    for view in (("show", "news"), ("why", "news")):
+        assert "horae owner show bob" in one_line(horae(*view).out), view
+    why = horae("why", "news", "--json").json
+    assert (why["verdict"], why["reason"]) == ("pending", "owner_revoked")
+    assert "It will be skipped" in why["sentence"]
+    status = horae("status", "--json").json
+    check("status", status)
+    assert [each["kind"] for each in status["overview"]["needs_you"]] == ["owner_revoked"]
+    assert status["problems"] == before, "rights are taken away on purpose"
+    assert "news: does not fire" in one_line(horae("status").out)
+    assert "its tasks do not fire" in one_line(horae("owner", "ls").out)
+    assert remedy in one_line(horae("owner", "show", "bob").out)
+    checks = {each["check"]: each for each in cli.on_file("doctor", "--json").json["checks"]}
+    assert "bob" in checks["owners"]["message"]
+    assert horae(*remedy.split()[1:]).code == 0
+    assert "does not fire" not in one_line(horae("ls").out)
+    assert "does not fire" not in one_line(horae("status").out)
+
+
+@at_both
+@pytest.mark.usefixtures("node")
+def test_waiting_for_a_run_that_is_skipped_recommends_why(cli: ServedCli, place: str) -> None:
+    horae = at(place, cli)
+    task_of_bob(horae, cli)
+    horae("owner", "revoke", "bob", "--yes")
+    done = horae("run", "news", "--wait", "--json")
+    assert (done.code, done.problem["code"]) == (9, "awaited_run_skipped")
+    assert "owner was revoked" in done.problem["detail"]
+    hint = done.problem["hint"]
+    why = horae(*hint[hint.index("horae ") :].split()[1:], "--json").json
+    assert (why["verdict"], why["reason"]) == ("skipped", "owner_revoked")
+    assert [fix["command"] for fix in why["fixes"]] == ["horae owner show bob"]

@@ -1,0 +1,57 @@
+"""Hints of commands for another owner repeat that owner; hints for a missing scope name what the role allows."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from tests.cli.remote.places import PLACES, at
+from tests.cli.remote.served import ServedCli
+
+at_both = pytest.mark.parametrize("place", PLACES)
+
+
+@at_both
+def test_hint_of_a_secret_for_another_owner_keeps_the_owner(cli: ServedCli, place: str) -> None:
+    horae = at(place, cli)
+    horae("owner", "add", "bob", "--role", "member")
+    hint = horae("secret", "set", "tok", "--owner", "bob", "--json").problem["hint"]
+    assert hint.endswith("horae secret set tok --owner bob -")
+    as_argument = horae("secret", "set", "tok", "value", "--owner", "bob", "--json").problem
+    assert as_argument["hint"].endswith("horae secret set tok --owner bob -")
+    assert horae(*shlex.split(hint[hint.index("horae ") :])[1:], stdin="x").code == 0
+    assert [each["owner"] for each in horae("secret", "ls", "--json").json] == ["bob"]
+    assert "horae secret set NAME --owner local" in horae("secret", "ls", "--owner", "local").err
+
+
+def as_role(cli: ServedCli, role: str) -> dict[str, str]:
+    cli("owner", "set", "bob", "--role", role)
+    cli.token_file("bob").write_text(
+        cli("token", "make", "b", "--owner", "bob", "--json").json["text"], encoding="utf-8"
+    )
+    return {"HORAE_TOKEN_FILE": str(cli.token_file("bob"))}
+
+
+def test_member_is_not_told_to_ask_for_a_scope_that_it_can_never_have(cli: ServedCli) -> None:
+    refused = cli("owner", "add", "eve", "--json", **as_role(cli, "member"))
+    assert (refused.code, refused.problem["code"]) == (4, "not_allowed")
+    assert "no token of it can have that scope. Ask an admin to do it for you." in refused.problem["hint"]
+
+
+def test_viewer_is_shown_the_role_that_an_admin_can_give_it(cli: ServedCli) -> None:
+    viewer = as_role(cli, "viewer")
+    refused = cli("add", "every 1h", "--say", "x", "--json", **viewer)
+    assert refused.problem["code"] == "not_allowed"
+    hint = refused.problem["hint"]
+    assert cli(*hint[hint.index("horae ") :].split()[1:]).code == 0
+    assert cli("owner", "show", "bob", "--json").json["role"] == "member"
+
+
+def test_token_with_too_few_scopes_is_shown_how_to_get_another_one(cli: ServedCli) -> None:
+    cli("owner", "add", "bob", "--role", "member")
+    made = cli("token", "make", "r", "--owner", "bob", "--scope", "tasks:read", "--json").json
+    cli.token_file("bob").write_text(made["text"], encoding="utf-8")
+    refused = cli("add", "every 1h", "--say", "x", "--json", HORAE_TOKEN_FILE=str(cli.token_file("bob")))
+    hint = refused.problem["hint"]
+    assert cli(*hint[hint.index("horae ") :].split()[1:]).code == 0

@@ -37,14 +37,14 @@ class Fix(NamedTuple):
         return self.command.split()[1]
 
 
-def fixes_for(why: Why) -> tuple[Fix, ...]:
-    """The most likely one first; none where nothing is wrong, and none that would be refused."""
+def fixes_for(why: Why, name: str) -> tuple[Fix, ...]:
+    """The most likely one first; none where nothing is wrong, and none that would be refused. `name` finds the task, and is
+    quoted for a shell."""
     refused = _REFUSED.get(why.facts.standing.state, frozenset())
-    return tuple(fix for fix in _for(why.facts, why.explanation, why.at) if fix.verb not in refused)
+    return tuple(fix for fix in _for(why.facts, why.explanation, why.at, name) if fix.verb not in refused)
 
 
-def _for(facts: Facts, found: Explanation, at: datetime) -> Iterator[Fix]:
-    name = shlex.quote(facts.task.name)
+def _for(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
     match found.verdict:
         case Verdict.SKIPPED:
             yield from _skipped(facts, found, at, name)

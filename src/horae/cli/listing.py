@@ -24,7 +24,6 @@ from .filtering import FILTERS, task_filter
 from .frame import Said, command
 from .out import Out
 from .pieces import Cell, Piece
-from .shown_store import typed
 from .signs import count_of, last_cell, next_column, state_cell, was_missed, when_cell
 from .table import STAYS, Fit
 from .workplace import Workplace, at_work, is_there, place_of
@@ -236,4 +235,4 @@ def _tell_none(out: Out, *, filtered: bool, hidden: int) -> None:
     elif filtered:
         out.note(words.NONE_FIT)
     else:
-        out.note(words.NO_TASKS_YET, path=place_of(out), horae=typed(out))
+        out.note(words.NO_TASKS_YET, path=place_of(out))

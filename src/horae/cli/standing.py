@@ -15,7 +15,7 @@ from . import words
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
-from .shown_store import typed
+from .shown_store import command_line
 from .signs import clock_time, fine, has_seconds, padded_ahead, short, sign_of
 from .workplace import Workplace, at_work, in_memory, is_there, place_of
 
@@ -33,7 +33,7 @@ def overview(out: Out) -> None:
     there = is_there(out)
     found, names, zone = at_work(out, _seen) if there else in_memory(_seen)
     if not there:
-        out.note(words.NO_TASKS_YET, path=place_of(out), horae=typed(out))
+        out.note(words.NO_TASKS_YET, path=place_of(out))
     if out.json:
         out.data(overview_json(found, out.language))
     elif out.quiet:
@@ -99,7 +99,7 @@ def _nodes(out: Out, found: Overview) -> Cell:
     """Which nodes there are is the operator's business; whether there is one is everybody's."""
     if found.nodes:
         return str(len(found.nodes))
-    return out.told(words.AN_ENGINE) if found.alive else Piece(out.told(words.NO_ENGINE, horae=typed(out)), "odd")
+    return out.told(words.AN_ENGINE) if found.alive else Piece(out.told(words.NO_ENGINE), "odd")
 
 
 def _running_line(found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
@@ -123,14 +123,10 @@ def need_lines(out: Out, found: Overview) -> list[Cell]:
         [
             Piece("! ", "odd"),
             f"{need.facts.task.name}: {out.told(words.NEEDS[need.kind.value])}  ",
-            _command_for(need.facts.task.id),
+            Piece(command_line(out, "why", need.facts.task.id), "dim"),
         ]
         for need in found.needs
     ]
-
-
-def _command_for(task_id: str) -> Piece:
-    return Piece(f"horae why {task_id}", "dim")
 
 
 def lanes(out: Out) -> None:

@@ -168,8 +168,8 @@ SO_MANY: Final[dict[str, Words]] = {
 TIMES_IN: Final = Words("times in {zone}", "时区 {zone}")
 MORE: Final = Words("more: {command}", "更多:{command}")
 NO_TASKS_YET: Final = Words(
-    'no tasks yet in {path}; try: {horae} add "every 10s" --say tick',
-    '{path} 中还没有任务;可以试试:{horae} add "every 10s" --say tick',
+    'no tasks yet in {path}; try: horae add "every 10s" --say tick',
+    '{path} 中还没有任务;可以试试:horae add "every 10s" --say tick',
 )
 NONE_FIT: Final = Words("no task fits; horae ls shows all", "没有符合条件的任务;horae ls 显示全部")
 FINISHED_HIDDEN: Final = Words(
@@ -184,7 +184,7 @@ NO_RUNS: Final = Words("no runs", "没有运行记录")
 NO_LINES: Final = Words("it said nothing", "没有输出")
 NO_EVENTS: Final = Words("no events", "没有事件")
 AN_ENGINE: Final = Words("an engine is running", "有引擎在运行")
-NO_ENGINE: Final = Words("no engine is running: {horae} up", "没有引擎在运行:{horae} up")
+NO_ENGINE: Final = Words("no engine is running: horae up", "没有引擎在运行:horae up")
 
 # --- runs --------------------------------------------------------------------------------------------------------------
 

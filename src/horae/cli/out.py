@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 from ..choices import Language
 from ..model.ids import MOMENT_DIGITS, short_ids
 from ..model.invisible import escape_hidden
+from ..plural import agree
 from . import words
 from .pieces import Cell, Piece, painted
 from .refusals import refuse
@@ -77,7 +78,7 @@ class Out:
         facts = {name: self.told(fact) if isinstance(fact, Words) else fact for name, fact in facts.items()}
         if not (self.store or self.server or self.owner):
             return said.told(self.language, **facts)
-        template = said.en if self.language == "en" else said.zh
+        template = agree(said.en, facts) if self.language == "en" else said.zh
         if _COMMANDS not in template:
             return template.format(**facts)
         from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, Self
 
 from ..choices import Language
 from ..model.states import CHINESE
+from ..plural import agree
 from ..typography import full_width
 
 
@@ -24,7 +25,7 @@ class Words(_Pair):
 
     def told(self, language: Language, **facts: object) -> str:
         said = {name: fact.told(language) if isinstance(fact, Words) else fact for name, fact in facts.items()}
-        return (self.en if language == "en" else self.zh).format(**said)
+        return (agree(self.en, said) if language == "en" else self.zh).format(**said)
 
 
 # --- questions ---------------------------------------------------------------------------------------------------------

@@ -23,12 +23,15 @@ VERBS: Final = {
     "need": "needs", "come": "comes", "use": "uses",
 }  # fmt: skip
 """Verbs behind a count."""
+PRONOUNS: Final = {"them": "it", "their": "its"}
 _COUNTED: Final = re.compile(
     r"(?P<count>\{(?P<place>\w+)(?::[^{}]*)?\})"
     rf"(?P<noun>(?: (?!(?:{'|'.join((*VERBS, *NOUNS))})\b)[a-z-]+){{0,2}}? (?:{'|'.join(NOUNS)})\b)?"
     r"(?P<of> of \{\w+\})?"
     rf"(?P<verb> (?:{'|'.join(VERBS)})\b)?"
+    r"(?P<rest>[^{}]*)"
 )
+_PRONOUN: Final = re.compile(rf"\b(?:{'|'.join(PRONOUNS)})\b")
 
 
 def agree(template: str, facts: Mapping[str, object]) -> str:
@@ -46,4 +49,7 @@ def _singular(found: re.Match[str]) -> str:
     before, _, noun = (found["noun"] or "").rpartition(" ")
     counted = f"{before} {_IRREGULAR.get(noun, noun.removesuffix('s'))}" if noun else ""
     verb = (found["verb"] or "").strip()
-    return f"{found['count']}{counted}{found['of'] or ''}{f' {VERBS[verb]}' if verb else ''}"
+    rest = found["rest"]
+    if noun or verb:
+        rest = _PRONOUN.sub(lambda each: PRONOUNS[each.group()], rest)
+    return f"{found['count']}{counted}{found['of'] or ''}{f' {VERBS[verb]}' if verb else ''}{rest}"

@@ -35,6 +35,7 @@ NO_NOUNS = frozenset(
         ("{number} functions registered", {"number": 2}, "2 functions registered"),
         ("{number} functions registered", {"number": 0}, "0 functions registered"),
         ("{n} due entries wait for a node", {"n": 1}, "1 due entry waits for a node"),
+        ("{n} are due, and no node can run them", {"n": 1}, "1 is due, and no node can run it"),
         ("the next {n} are skipped", {"n": 1}, "the next 1 is skipped"),
         ("the next {n} of {name} are skipped", {"n": 1, "name": "tea"}, "the next 1 of tea is skipped"),
         ("{errors} errors, {warnings} warnings", {"errors": 1, "warnings": 3}, "1 error, 3 warnings"),

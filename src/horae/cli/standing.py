@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import typer
 
 from ..model.lane import LaneUse
+from ..model.reason import Reason, reason_phrase
 from ..model.run import Run
 from ..service.overview import Overview
 from ..wire.overview import lane_json, overview_json
@@ -16,7 +17,7 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
 from .shown_store import command_line
-from .signs import clock_time, fine, has_seconds, padded_ahead, short, sign_of
+from .signs import bracketed, clock_time, fine, has_seconds, padded_ahead, short, sign_of
 from .workplace import Workplace, at_work, in_memory, is_there, place_of
 
 _FEW = 5
@@ -70,8 +71,8 @@ def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]
 def _count(out: Out, name: str, number: int) -> str:
     """`3 failed`; of what was skipped, also why."""
     state, _, reason = name.partition(":")
-    told = f"{number} {name}" if out.language == "en" else f"{number} 个{out.told(words.STATES[state])}"
-    return told if out.language == "en" or not reason else f"{told}({reason})"
+    told = f"{number} {state}" if out.language == "en" else f"{number} 个{out.told(words.STATES[state])}"
+    return f"{told}{bracketed(reason_phrase(Reason(reason), out.language), out.language)}" if reason else told
 
 
 def _labelled(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:

@@ -93,6 +93,28 @@ MISSED_MODES: Final[dict[str, Words]] = {
     "all": Words("run all that is missed, in order", "按顺序全部补跑"),
     "merge": Words("one run for all that is missed", "合并补跑一次"),
 }
+OVERLAPS: Final[dict[str, Words]] = {
+    "skip": Words("skip", "跳过"),
+    "queue": Words("queue", "排队"),
+    "queue_all": Words("queue_all", "全部排队"),
+    "replace": Words("replace", "替换"),
+    "parallel": Words("parallel", "并行"),
+}
+GUARANTEES: Final[dict[str, Words]] = {
+    "at_least_once": Words("at_least_once", "至少一次"),
+    "at_most_once": Words("at_most_once", "至多一次"),
+}
+POLICY_FIELDS: Final[dict[str, Words]] = {
+    "give_up_after": Words("give_up_after", "连续失败上限"),
+    "guarantee": Words("guarantee", "执行保证"),
+    "lane": Words("lane", "通道"),
+    "max_duration": Words("max_duration", "总时长上限"),
+    "missed": Words("missed", "错过"),
+    "overlap": Words("overlap", "重叠"),
+    "priority": Words("priority", "优先级"),
+    "retries": Words("retries", "重试"),
+    "timeout": Words("timeout", "超时"),
+}
 WITHIN: Final = Words("{mode} within {length}", "{mode}({length} 内)")
 FAILING: Final = Words("failing ({number})", "连续失败({number})")
 MISSED: Final = Words("{number} missed", "错过 {number} 次")
@@ -200,6 +222,11 @@ STARTED: Final = Words("  {id}  started +{late}{node}", "  {id}  已开始 +{lat
 ENDED: Final = Words("{state} in {took}", "{state},用时 {took}")
 PROGRESS: Final = Words("progress", "进度")
 
+ORIGINS: Final[dict[str, Words]] = {
+    "scheduled": Words("scheduled", "按计划"),
+    "manual": Words("manual", "手动"),
+    "backfill": Words("backfill", "补跑"),
+}
 ATTEMPT: Final = Words("{state} · attempt {number} · {origin}", "{state} · 第 {number} 次尝试 · {origin}")
 ALL_LINES: Final = Words("{number} lines", "{number} 行")
 LAST_LINES: Final = Words(

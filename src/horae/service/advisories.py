@@ -7,6 +7,7 @@ from typing import Final
 
 from ..choices import Language
 from ..plural import agree
+from ..typography import full_width
 
 _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
     "function_unknown": (
@@ -51,7 +52,8 @@ def advise_each(sentence: str, english: dict[str, object], chinese: dict[str, ob
     """For facts that are words themselves."""
     en, zh = _CATALOGUE[sentence]
     return Advisory(
-        _CODES.get(sentence, sentence), {"en": agree(en, english).format_map(english), "zh": zh.format_map(chinese)}
+        _CODES.get(sentence, sentence),
+        {"en": agree(en, english).format_map(english), "zh": full_width(zh).format_map(chinese)},
     )
 
 

@@ -51,8 +51,8 @@ async def _seen(app: Workplace) -> tuple[Overview, dict[str, str], str]:
 
 def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]) -> list[tuple[str, Cell]]:
     """The numbers of Now, each with a short word before it; `names` of the tasks that run, by id."""
-    counts = " · ".join(_count(out, state.value, number) for state, number in found.tasks.items() if number)
-    outcomes = " · ".join(_count(out, name, number) for name, number in found.outcomes.items())
+    counts = " · ".join(outcome_count(out, state.value, number) for state, number in found.tasks.items() if number)
+    outcomes = " · ".join(outcome_count(out, name, number) for name, number in found.outcomes.items())
     none = out.told(words.NOTHING)
     rows: list[tuple[str, Cell]] = [
         (out.told(words.TASKS), counts or none),
@@ -68,7 +68,7 @@ def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]
     return rows
 
 
-def _count(out: Out, name: str, number: int) -> str:
+def outcome_count(out: Out, name: str, number: int) -> str:
     """`3 failed`; of what was skipped, also why."""
     state, _, reason = name.partition(":")
     told = f"{number} {state}" if out.language == "en" else f"{number} 个{out.told(words.STATES[state])}"

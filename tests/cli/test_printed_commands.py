@@ -112,6 +112,15 @@ def test_typed_store_is_kept_where_the_environment_names_a_server(cli: Cli) -> N
     assert {options for options, _ in printed_commands(done.out)} == {f" --store {cli.url}"}
 
 
+def test_typed_store_is_kept_where_the_settings_cannot_be_read(cli: Cli) -> None:
+    (cli.directory / "horae.toml").write_text("zone = [", encoding="utf-8")
+    refused = cli("ls", "--store", cli.url)
+    assert refused.code == 6, refused
+    assert f"horae --store {cli.url} config" in refused.err
+    unknown = cli("show", "absent", "--store", cli.url, HORAE_SERVER="no-such-context")
+    assert "Traceback" not in unknown.err
+
+
 def test_empty_store_option_is_refused(cli: Cli) -> None:
     """`--store "$HORAE_STORE"` with the variable unset opens no other store."""
     for arguments in (("ls", "--store", ""), ("--store", "", "ls")):

@@ -8,6 +8,7 @@ from pathlib import Path
 from shlex import join, quote
 from typing import Final
 
+from ..errors import HoraeError
 from ..runtime.choosing import chosen_settings, store_url
 from ..runtime.stores import has_secret, masked, sqlite_path
 from .commands import ALIASES, COMMANDS
@@ -47,9 +48,12 @@ def is_found(url: str) -> bool:
     """Whether the next command, typed in the same folder without `--store`, opens the same store."""
     from .servers import server_of  # noqa: PLC0415 - it reads sessions, which name stores
 
-    if server_of(Out()) is not None:
-        return False
-    usual = store_url(chosen_settings(os.environ))
+    try:
+        if server_of(Out()) is not None:
+            return False
+        usual = store_url(chosen_settings(os.environ))
+    except HoraeError:
+        return False  # settings that cannot be read lead to no store
     paths = [sqlite_path(each) for each in (usual, url)]
     if None in paths:
         return usual == url

@@ -122,7 +122,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "text",
         "on",
         "off: `horae up` runs the engine alone, without the HTTP API",
-        "off:`horae up` 只运行引擎,不提供 HTTP 接口",
+        "off：`horae up` 只运行引擎,不提供 HTTP 接口",
     ),
     Setting(
         "host",
@@ -179,7 +179,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "text",
         "local",
         "Who may read /metrics: local (this machine, or an admin's token), token (a token always), open, off",
-        "谁可以读取 /metrics:local(本机或管理员令牌)、token(始终需要令牌)、open、off",
+        "谁可以读取 /metrics：local(本机或管理员令牌)、token(始终需要令牌)、open、off",
     ),
     Setting(
         "metrics_port",

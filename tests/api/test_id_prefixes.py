@@ -52,6 +52,18 @@ async def ambiguous_prefixes(api: Api) -> None:
     assert states == {"active"}
 
 
+async def names_of_finished_tasks(api: Api) -> None:
+    cancelled = await api.made(name="tea")
+    assert (await api.post(f"/v1/tasks/{cancelled['id']}/cancel")).status == 200
+    assert (await api.get("/v1/tasks/named/tea")).json["id"] == cancelled["id"]
+    added_again = await api.made(name="tea")
+    assert (await api.get("/v1/tasks/named/tea")).json["id"] == added_again["id"]
+    assert (await api.get("/v1/runs?task=tea")).status == 200
+    await api.made(name="tea")
+    refused = await api.get("/v1/tasks/named/tea")
+    assert (refused.status, refused.code) == (409, "ambiguous_name")
+
+
 async def an_agent_resolves_among_its_own(api: Api) -> None:
     bodies = [{"name": "person", "when": "every 10m", "zone": "UTC", "say": "x"}]
     assert (await api.post("/v1/tasks/bulk", {"tasks": bodies})).status == 201
@@ -91,6 +103,10 @@ async def prefixes_in_the_service(api: Api) -> None:
 async def _play(check: Any) -> None:
     async with served() as api:
         await check(api)
+
+
+def test_name_resolves_to_the_unfinished_task_over_http() -> None:
+    asyncio.run(_play(names_of_finished_tasks))
 
 
 def test_tasks_are_found_and_changed_by_a_prefix_of_their_id() -> None:

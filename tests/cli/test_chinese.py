@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,12 +16,19 @@ import horae
 from horae.cli.commands import COMMANDS
 from horae.cli.help_language import in_chinese
 from horae.cli.main import app
+from horae.cli.out import Out
+from horae.cli.signs import fine, state_of_run
+from horae.cli.standing import outcome_count
 from horae.cli.words import Words
 from horae.mcp_server.words import Words as ToolWords
-from horae.model.reason import Reason, sentence
+from horae.model.reason import Reason, reason_phrase, sentence
 from horae.model.refusals import Entry
+from horae.model.run import RunState
+from horae.model.task import TaskState
+from horae.testing.factories import a_run, a_task
 from horae.typography import full_width
 from tests.cli.driving import Cli
+from tests.cli.histories import failures
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 HALF_WIDTH = re.compile("[\u4e00-\u9fff”][,;:?!(]|[,;:?!)][\u4e00-\u9fff“]")
@@ -126,3 +134,77 @@ def test_a_refusal_keeps_the_punctuation_of_what_was_typed(cli: Cli) -> None:
     said = cli("show", "报告,一", "--lang", "zh").err
     assert "没有任务“报告,一”。" in said
     assert "，" in said.splitlines()[1]
+
+
+# --- answers --------------------------------------------------------------------------------------------------------------
+
+CODES = re.compile(
+    rf"(?<![\w./=:\"-])(?:{'|'.join([*Reason, *RunState, *TaskState, 'queue_all', 'at_least_once', 'at_most_once'])})\b"
+)
+"""Words that programs read; each has a Chinese word."""
+ANSWERS = [
+    ("ls",),
+    ("ls", "--all"),
+    ("show", "report"),
+    ("show", "nightly-backup"),
+    ("why", "nightly-backup"),
+    ("why", "report"),
+    ("why", "held"),
+    ("runs",),
+    ("status",),
+    ("overview",),
+    ("doctor",),
+    ("nodes",),
+    ("lanes",),
+    ("config",),
+    ("add", "every 1h", "--say", "x", "--overlap", "queue_all", "--dry-run"),
+    ("add", "every day at 9am", "--say", "x", "--pause"),
+    ("skip", "report", "1"),
+    ("cancel", "held"),
+    ("show", "held"),
+    ("logs", "report"),
+    ("retry", "report"),
+]
+
+
+def test_answers_in_chinese_have_chinese_words_and_punctuation(cli: Cli) -> None:
+    failures(cli.path)
+    assert cli("add", "every 1h", "--say", "x", "--name", "held", "--pause").code == 0
+    for arguments in ANSWERS:
+        done = cli(*arguments, "--lang", "zh")
+        text = done.out + done.err
+        assert CHINESE.search(text), arguments
+        # The definition of a task and the meaning of a setting quote the words that are typed.
+        said = text.partition("实际运行内容")[0] if arguments[0] != "config" else ""
+        assert not CODES.search(said), (arguments, CODES.findall(said), said)
+        assert not HALF_WIDTH.search(text), (arguments, HALF_WIDTH.findall(text), text)
+
+
+def test_reason_is_shown_in_words_and_not_beside_the_same_state() -> None:
+    run = a_run(a_task())._replace(state=RunState.CANCELLED, reason=Reason.CANCELLED)
+    assert (state_of_run(run, "en"), state_of_run(run, "zh")) == ("cancelled", "取消")
+    skipped = a_run(a_task())._replace(state=RunState.SKIPPED, reason=Reason.SKIP_REQUESTED)
+    assert (state_of_run(skipped, "en"), state_of_run(skipped, "zh")) == (
+        "skipped (skip requested)",
+        "跳过（按要求跳过）",
+    )
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_has_a_phrase_in_two_languages(reason: Reason) -> None:
+    assert "_" not in reason_phrase(reason, "en")
+    assert CHINESE.search(reason_phrase(reason, "zh"))
+
+
+def test_status_shows_outcomes_in_the_words_of_runs() -> None:
+    assert outcome_count(Out(), "skipped:skip_requested", 1) == "1 skipped (skip requested)"
+    assert outcome_count(Out(language="zh"), "skipped:skip_requested", 1) == "1 个跳过（按要求跳过）"
+    assert outcome_count(Out(), "succeeded", 2) == "2 succeeded"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(30, "30s"), (1.25, "1.2s"), (0.9999, "1s"), (59.97, "1m"), (0.007, "7ms"), (90, "1m 30s"), (86_400, "24h")],
+)
+def test_durations_have_no_needless_digits(seconds: float, shown: str) -> None:
+    assert fine(timedelta(seconds=seconds)) == shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -103,3 +104,50 @@ def test_log_of_a_node_and_lists_are_in_the_zone_of_the_person(cli: Cli, owned: 
     assert offset in scheduler
     assert f"times in {owned or here['HORAE_ZONE']}" in cli("ls", **here).err
     assert offset in cli("runs", **here).out
+
+
+def test_apply_takes_the_zone_of_the_owner_and_says_so(cli: Cli) -> None:
+    cli("owner", "set", "local", "--zone", "Asia/Shanghai")
+    cli("owner", "set", "bob", "--zone", "America/New_York")
+    file = cli.directory / "tasks.json"
+    tasks = [
+        {"name": "mine", "when": "every day at 9am", "say": "x"},
+        {"name": "second", "when": "every day at 10am", "say": "x"},
+        {"name": "theirs", "when": "every day at 9am", "say": "x", "owner": "bob"},
+        {"name": "named", "when": "every day at 9am Europe/Berlin", "say": "x"},
+        {"name": "interval", "when": "every 10s", "say": "x"},
+    ]
+    file.write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+    done = cli("apply", "-f", str(file), "--yes", "--json")
+    zones = {each["name"]: each["zone"] for each in cli("ls", "--json").json}
+    assert {name: zones[name] for name in ("mine", "second", "theirs", "named")} == {
+        "mine": "Asia/Shanghai",
+        "second": "Asia/Shanghai",
+        "theirs": "America/New_York",
+        "named": "Europe/Berlin",
+    }
+    mine, theirs = no_zone(done.json)
+    assert "Asia/Shanghai is used, because it is yours" in mine
+    assert "America/New_York is used, because it is the default zone of bob" in theirs
+    again = cli("apply", "-f", str(file), "--dry-run")
+    assert again.err.count("Asia/Shanghai is used") == 1
+    assert "5 the same" in again.out
+
+
+def test_apply_takes_the_zone_of_the_file_before_that_of_the_owner(cli: Cli) -> None:
+    cli("owner", "set", "local", "--zone", "Asia/Shanghai")
+    file = cli.directory / "tasks.json"
+    tasks = [{"name": "daily", "when": "every day at 9am", "say": "x"}]
+    file.write_text(json.dumps({"zone": "Europe/Berlin", "tasks": tasks}), encoding="utf-8")
+    done = cli("apply", "-f", str(file), "--yes", "--json")
+    assert no_zone(done.json) == []
+    assert cli("ls", "--json").json[0]["zone"] == "Europe/Berlin"
+
+
+def test_apply_for_an_owner_without_a_zone_takes_that_of_the_process(cli: Cli) -> None:
+    file = cli.directory / "tasks.json"
+    tasks = [{"name": "daily", "when": "every day at 9am", "say": "x"}]
+    file.write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+    done = cli("apply", "-f", str(file), "--yes", "--json", HORAE_ZONE="Europe/Berlin")
+    assert "Europe/Berlin is used, because HORAE_ZONE says so" in no_zone(done.json)[0]
+    assert cli("ls", "--json").json[0]["zone"] == "Europe/Berlin"

@@ -26,7 +26,7 @@ _HEADERS: Final = {
 }
 _LINKS: Final[dict[str, tuple[str, str, str]]] = {
     "docs": ("/docs", "Every route of the HTTP API", "HTTP 接口的全部路由"),
-    "openapi": ("/openapi.json", "The same for programs (OpenAPI)", "供程序使用的接口描述(OpenAPI)"),
+    "openapi": ("/openapi.json", "The same for programs (OpenAPI)", "供程序使用的接口描述（OpenAPI）"),
     "llms": ("/llms.txt", "The same in short, for assistants", "供助手阅读的简短说明"),
     "health": ("/healthz", "Whether the process is alive", "进程是否存活"),
     "readiness": ("/readyz", "Whether it can work, part by part", "各部分是否就绪"),
@@ -34,7 +34,7 @@ _LINKS: Final[dict[str, tuple[str, str, str]]] = {
 }
 _STATES: Final[dict[bool, dict[Language, str]]] = {
     True: {"en": "ready", "zh": "就绪"},
-    False: {"en": "not ready; /readyz says which part is missing", "zh": "未就绪;/readyz 说明缺少哪一部分"},
+    False: {"en": "not ready; /readyz says which part is missing", "zh": "未就绪；/readyz 说明缺少哪一部分"},
 }
 _PAGE: Final = """<!doctype html>
 <html lang="{lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -53,9 +53,9 @@ dd {{ margin: 0 0 .5rem 0 }}
 """
 _ABOUT: Final[dict[Language, str]] = {
     "en": "A durable, precise scheduler. This is its HTTP API; requests to it need a token.",
-    "zh": "持久、精确的任务调度器。这里是它的 HTTP 接口;请求需要令牌。",
+    "zh": "持久、精确的任务调度器。这里是它的 HTTP 接口；请求需要令牌。",
 }
-_STATUS: Final[dict[Language, str]] = {"en": "Status: {status}", "zh": "状态:{status}"}
+_STATUS: Final[dict[Language, str]] = {"en": "Status: {status}", "zh": "状态：{status}"}
 
 
 @router.get("/", **told("root", "What this server is, and where to go from here", "Root", public=True))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import typer
 
 from ..model.change import Facts
-from ..model.ids import SHORT_TASK_DIGITS
 from ..model.task import Task
 from ..schedule import Schedule
 from ..schedule.warnings import ScheduleWarning
@@ -39,7 +37,8 @@ from .receipt import (
     target_line,
 )
 from .refusals import refuse
-from .shown_store import typed
+from .shown_store import command_line
+from .task_reference import short_task_id, task_reference
 from .workplace import Workplace, at_work, in_memory, is_kept, refuse_memory
 
 _NOT_SAID: tuple[str, ...] = ("anchored",)  # true of every interval: `explain` says it
@@ -48,7 +47,7 @@ _NOT_SAID: tuple[str, ...] = ("anchored",)  # true of every interval: `explain` 
 class Made(NamedTuple):
     """What came of it. `now` is the moment that the receipt counts from, `alive` whether anybody is there to run it.
 
-    `edited`: the key was taken, so it is about the task that has it.
+    `edited`: the key was taken, so it is about the task that has it. `reference`: how the next command names the task.
     """
 
     facts: Facts
@@ -58,6 +57,7 @@ class Made(NamedTuple):
     edited: Edited | None = None
     resolved: Resolved | None = None
     warnings: tuple[ScheduleWarning | Advisory, ...] = ()
+    reference: str = ""
 
     @property
     def declared(self) -> list[str]:
@@ -106,7 +106,9 @@ def add(
         resolved = resolved._replace(wish=resolved.wish._replace(when=schedule))
         made = await (_rehearsed(app, resolved.wish) if dry_run else _make(app, resolved.wish, paused=pause))
         resolved = app.advised(resolved)
-        return made._replace(resolved=resolved, warnings=(*resolved.warnings, *surprises))
+        shown = not (dry_run or out.json or out.quiet)
+        reference = await task_reference(app, made.facts.task, out) if shown else ""
+        return made._replace(resolved=resolved, warnings=(*resolved.warnings, *surprises), reference=reference)
 
     if dry_run:
         made = at_work(out, work) if kept else in_memory(work)
@@ -177,12 +179,11 @@ def _show(out: Out, made: Made) -> None:
             out.row(out.told(words.STATE), out.told(words.PAUSED_AT_BIRTH, name=task.id))
         if made.edited is None:
             # Of a task that was there before, removing it would take more away than was just put there.
-            short = out.short_ids([task.id], SHORT_TASK_DIGITS)[task.id]
-            out.row(out.told(words.UNDO), f"horae rm {short} --yes")
-        out.row(out.told(words.SEE), f"horae show {shlex.quote(task.name)}")
+            out.row(out.told(words.UNDO), command_line(out, "rm", short_task_id(out, task), "--yes"))
+        out.row(out.told(words.SEE), command_line(out, "show", made.reference))
     show_warnings(out, made.warnings)
     if not made.alive:
-        out.note(words.NO_ENGINE, horae=typed(out))
+        out.note(words.NO_ENGINE)
 
 
 def _headline(out: Out, made: Made) -> Cell:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from . import words
 from .out import Out
-from .shown_store import option_for
+from .shown_store import command_line
 
 
 def offer_more(out: Out, command: str, said: Mapping[str, Any], after: object) -> None:
     """`said` are the options as they were given; what was not given is left out."""
-    parts = ["horae", *command.split()]
+    parts = command.split()
     for name, value in said.items():
         parts += _option(name, value)
-    told = shlex.join(parts) + option_for(out)
-    out.note(words.MORE, command=f"{told} --after {shlex.quote(str(after))}")
+    out.note(words.MORE, command=command_line(out, *parts, "--after", str(after)))
 
 
 def _option(name: str, value: Any) -> list[str]:

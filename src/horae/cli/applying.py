@@ -107,6 +107,8 @@ def _tell_end(out: Out, refused: list[tuple[Difference, Refusal]] | None, *, dry
 
 
 def _show(out: Out, found: Differences, *, full: bool) -> None:
+    for zone in found.zones:
+        out.warn(zone.warning().in_language(out.language))
     for lane in found.lanes:
         before = "-" if lane.before is None else lane.before
         out.line(("~ ", out.told(words.LANE_CHANGES, name=lane.name, before=before, after=lane.after)))
@@ -140,6 +142,8 @@ def _text(value: Any) -> str:
 
 
 def _shape(out: Out, found: Differences, *, dry_run: bool, applied: bool) -> dict[str, Any]:
+    from ..wire.previews import warnings_json  # noqa: PLC0415
+
     return {
         "dry_run": dry_run,
         "applied": applied,
@@ -157,4 +161,5 @@ def _shape(out: Out, found: Differences, *, dry_run: bool, applied: bool) -> dic
             for each in found.tasks
         ],
         "lanes": [lane._asdict() for lane in found.lanes],
+        "warnings": warnings_json([zone.warning() for zone in found.zones], out.language),
     }

@@ -16,9 +16,11 @@ from ..ports.store import TaskFilter
 from ..schedule import iterate
 from ..schedule.describe import sentence
 from ..service.advisories import Advisory
+from ..service.assumed_zone import AssumedZone
 from ..service.wishes import Wish
 from ..wire.tasks import definition_json
 from .operating_refusals import placed
+from .owner_zone import with_assumed_zone
 from .rehearsal import Planned, planned
 from .tasks_file import APPLIED, TasksFile
 from .workplace import Workplace
@@ -47,6 +49,8 @@ class LaneChange(NamedTuple):
 class Differences(NamedTuple):
     tasks: tuple[Difference, ...]
     lanes: tuple[LaneChange, ...]
+    zones: tuple[AssumedZone, ...] = ()
+    """Zones that were taken for schedules that name none."""
 
     def count(self, turn: Turn) -> int:
         return sum(each.turn == turn for each in self.tasks)
@@ -60,9 +64,13 @@ async def differences(
     app: Workplace, file: TasksFile, language: Language, *, prune: bool, labels: tuple[tuple[str, str], ...]
 ) -> Differences:
     now, found = app.clock.now(), []
+    zones: dict[str, AssumedZone] = {}
     for number, each in enumerate(file.tasks, 1):
         try:
-            found.append(_difference(await planned(app, each.wish), language, now))
+            wish, assumed = await with_assumed_zone(app, each.wish)
+            found.append(_difference(await planned(app, wish), language, now))
+            if assumed is not None:
+                zones[assumed.name] = assumed
         except Refusal as refused:
             en, zh = f"task {number} ({each.wish.name})", f"第 {number} 个任务（{each.wish.name}）"
             raise placed(refused, en, zh) from None
@@ -73,7 +81,7 @@ async def differences(
         ]
     known = {lane.name: lane.limit for lane in await app.service.lanes.all(app.who)}
     lanes = [LaneChange(name, known.get(name), limit) for name, limit in file.lanes.items() if known.get(name) != limit]
-    return Differences(tuple(found), tuple(lanes))
+    return Differences(tuple(found), tuple(lanes), tuple(zones.values()))
 
 
 async def _prunable(app: Workplace, file: TasksFile, labels: tuple[tuple[str, str], ...]) -> list[Facts]:

@@ -154,13 +154,21 @@ def _shape(out: Out, found: Check) -> dict[str, Any]:
     return {
         "check": found.code,
         "grade": found.grade,
-        "message": out.told(found.said, **found.facts),
+        "message": _message(out, found),
         "fix": None if found.fix is None else out.told(found.fix),
     }
 
 
+def _message(out: Out, found: Check) -> str:
+    """Names are listed with the comma of the language."""
+    facts = dict(found.facts)
+    if out.language == "zh":
+        facts |= {name: str(facts[name]).replace(", ", "、") for name in ("names", "present") if name in facts}
+    return out.told(found.said, **facts)
+
+
 def _show(out: Out, found: Check) -> None:
     sign, style = _SIGNS[found.grade]
-    text = out.told(found.said, **found.facts)
+    text = _message(out, found)
     fix = "" if found.fix is None or found.grade == "ok" else f"   → {out.told(found.fix)}"
     out.line(("  ", Piece(sign, style), f" {text}", Piece(fix, "dim")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,7 +22,9 @@ from .pieces import Piece
 from .runsof import is_run
 from .showing import run_line
 from .showing_run import show_whole
+from .shown_store import complete_command
 from .signs import full_time, sign_of
+from .task_reference import task_reference
 from .width import columns
 from .workplace import Workplace, at_work
 
@@ -43,8 +46,10 @@ def why(
     ),
 ) -> None:
     """Say why a task did, or did not, run."""
-    found, zone = at_work(out, lambda app: _explained(app, task, at))
-    fixes = fixes_for(found)
+    found, zone, reference = at_work(out, lambda app: _explained(out, app, task, at))
+    fixes = tuple(
+        fix._replace(command=complete_command(out, fix.command)) for fix in fixes_for(found, shlex.quote(reference))
+    )
     if out.json:
         out.data(_json(out, found, fixes))
     elif out.quiet:
@@ -53,14 +58,15 @@ def why(
         _tell(out, found, fixes, zone)
 
 
-async def _explained(app: Workplace, name: str, at: str | None) -> tuple[Why, str]:
+async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tuple[Why, str, str]:
     if is_run(name):
         run = await app.service.runs.get(app.who, name)
         found = await app.service.ledger.explained(app.who, run.task_id, run.planned, app.zone)
     else:
         facts = await app.service.tasks.named(app.who, name)
         found = await app.service.ledger.explained(app.who, facts.task.id, at, app.zone)
-    return found, found.facts.task.schedule.zone or app.zone
+    task = found.facts.task
+    return found, task.schedule.zone or app.zone, await task_reference(app, task, out)
 
 
 def _json(out: Out, found: Why, fixes: tuple[Fix, ...]) -> dict[str, Any]:

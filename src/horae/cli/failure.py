@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +26,18 @@ class Manner(NamedTuple):
 
     language: Language
     as_json: bool
+    arguments: tuple[str, ...] = ()
+    """As they were typed: the commands of a hint go to the same store or server."""
+
+    def complete(self, text: str) -> str:
+        """The text with the typed `--store`, `--server` and `--owner` in its commands."""
+        if "horae " not in text:
+            return text
+        from .out import Out  # noqa: PLC0415 - only for failures with a command in their hint
+        from .shown_store import complete_commands  # noqa: PLC0415
+
+        said = {name: typed_option(self.arguments, f"--{name}") for name in ("store", "server", "owner")}
+        return complete_commands(Out(**said, family=_family(self.arguments)), text)  # type: ignore[arg-type]
 
     def word(self, english: str, chinese: str) -> str:
         return english if self.language == "en" else chinese
@@ -85,17 +98,17 @@ def _end_with_ours(error: HoraeError, manner: Manner) -> int:
     answer, told = answer_to(error), sentence_of(error, manner.language)
     exit_code = int(_own_exit(error) or answer.exit)
     if manner.as_json:
-        _tell_json({**problem_json(error, manner.language), "exit": exit_code})
+        _tell_json({**problem_json(error, manner.language), "hint": manner.complete(told.hint), "exit": exit_code})
         return exit_code
-    hint = [f"  {told.hint}"] if told.hint else []
+    hint = [f"  {manner.complete(told.hint)}"] if told.hint else []
     if isinstance(error, Refusal):
-        _tell([f"✕ {told.message}", *_pointed(error), *hint, *_notes(error)])
+        _tell([f"✕ {told.message}", *_pointed(error), *hint, *_notes(error, manner)])
     else:
         _tell(
             [
                 f"✕ {manner.word(answer.title, answer.title_zh)}{manner.word(': ', '：')}{inert(str(error))}",
                 *hint,
-                *_notes(error),
+                *_notes(error, manner),
             ]
         )
     return exit_code
@@ -121,8 +134,8 @@ def _tell_json(value: dict[str, Any]) -> None:
     _tell([json_text(value)])
 
 
-def _notes(error: HoraeError) -> list[str]:
-    return [f"  {inert(note)}" for note in getattr(error, "__notes__", ())]
+def _notes(error: HoraeError, manner: Manner) -> list[str]:
+    return [f"  {inert(manner.complete(note))}" for note in getattr(error, "__notes__", ())]
 
 
 def _pointed(refusal: Refusal) -> list[str]:
@@ -132,6 +145,26 @@ def _pointed(refusal: Refusal) -> list[str]:
     begin = max(0, refusal.position - _WIDEST // 2)
     shown = inert(refusal.source[begin : begin + _WIDEST])
     return [f"  {shown}", f"  {' ' * columns(shown[: refusal.position - begin])}^"]
+
+
+def typed_option(arguments: Sequence[str], name: str) -> str | None:
+    """The value of an option as it was typed, `--name VALUE` or `--name=VALUE`; the last one counts."""
+    found = None
+    for flag, value in zip(arguments, [*arguments[1:], None], strict=True):
+        if flag == "--":
+            break
+        if flag == name:
+            found = value
+        elif flag.startswith(f"{name}="):
+            found = flag.removeprefix(f"{name}=")
+    return found
+
+
+def _family(arguments: Sequence[str]) -> str:
+    """The first word that is the name of a command."""
+    from .commands import COMMANDS  # noqa: PLC0415
+
+    return next((each for each in arguments if each in COMMANDS), "")
 
 
 def wanted_language(arguments: list[str]) -> Language:

@@ -38,20 +38,20 @@ class Fix(NamedTuple):
         return self.command.split()[1]
 
 
-def fixes_for(why: Why) -> tuple[Fix, ...]:
-    """The most likely one first; none where nothing is wrong, and none that would be refused."""
+def fixes_for(why: Why, name: str) -> tuple[Fix, ...]:
+    """The most likely one first; none where nothing is wrong, and none that would be refused. `name` finds the task, and is
+    quoted for a shell."""
     closed = pause_fixes(why.facts)
     if closed:
         return closed
     refused = _REFUSED.get(why.facts.standing.state, frozenset())
-    fixes = (*_for_function(why), *_for(why.facts, why.explanation, why.at))
+    fixes = (*_for_function(why, name), *_for(why.facts, why.explanation, why.at, name))
     return tuple(fix for fix in fixes if fix.verb not in refused)
 
 
-def _for_function(why: Why) -> Iterator[Fix]:
+def _for_function(why: Why, name: str) -> Iterator[Fix]:
     if why.near_function is not None:
-        name, function = shlex.quote(why.facts.task.name), shlex.quote(why.near_function)
-        yield Fix(f"horae edit {name} --function {function}", FIXES["function"])
+        yield Fix(f"horae edit {name} --function {shlex.quote(why.near_function)}", FIXES["function"])
 
 
 def pause_fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -77,8 +77,7 @@ def pause_fixes(facts: Facts) -> tuple[Fix, ...]:
             return ()
 
 
-def _for(facts: Facts, found: Explanation, at: datetime) -> Iterator[Fix]:
-    name = shlex.quote(facts.task.name)
+def _for(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[Fix]:
     match found.verdict:
         case Verdict.SKIPPED:
             yield from _skipped(facts, found, at, name)

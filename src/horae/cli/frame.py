@@ -137,8 +137,10 @@ def _out(ctx: typer.Context, chosen: dict[str, Any], given: dict[str, Any]) -> O
     fields = tuple(part.strip() for part in (chosen["fields"] or "").split(",") if part.strip())
     return Out(
         language=chosen["lang"] or _root_language(ctx) or language_for(said),
-        store=chosen["store"] or root_store(ctx),
-        server=chosen["server"] or _root_server(ctx),
+        store=root_store(ctx) if chosen["store"] is None else chosen["store"],
+        server=_root_server(ctx) if chosen["server"] is None else chosen["server"],
+        owner=given.get("owner"),
+        family=_family(ctx),
         json=chosen["as_json"] or bool(fields) or wants_json([]),
         plain=chosen["plain"],
         quiet=chosen["quiet"],
@@ -147,6 +149,11 @@ def _out(ctx: typer.Context, chosen: dict[str, Any], given: dict[str, Any]) -> O
         yes=chosen.get("yes", False),
         silent=chosen.get("no_input", False),
     )
+
+
+def _family(ctx: typer.Context) -> str:
+    """`secret` of `horae secret ls`."""
+    return next(iter(ctx.command_path.split()[1:]), "")
 
 
 def root_store(ctx: typer.Context) -> str | None:

@@ -14,7 +14,7 @@ from ..model.delivery import reached_no_listener
 from ..model.ids import EPOCH, SHORT_TASK_DIGITS
 from ..model.page import LARGEST_PAGE
 from ..model.run import Run, RunState
-from ..model.task import TaskState
+from ..model.task import FINISHED, TaskState
 from ..ports.store import RunFilter, TaskFilter
 from ..service.overview import Overview
 from ..wire.tasks import next_due, task_json
@@ -24,7 +24,6 @@ from .filtering import FILTERS, task_filter
 from .frame import Said, command
 from .out import Out
 from .pieces import Cell, Piece
-from .shown_store import typed
 from .signs import count_of, last_cell, next_column, state_cell, was_missed, when_cell
 from .table import STAYS, Fit
 from .workplace import Workplace, at_work, is_there, place_of
@@ -32,7 +31,6 @@ from .workplace import Workplace, at_work, is_there, place_of
 Sort = Literal["created", "next"]
 _DAY: Final = timedelta(days=1)
 PAGE: Final = 100
-FINISHED: Final = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
 _UNFINISHED: Final = frozenset(TaskState) - FINISHED
 _MOST_SORTED: Final = 10_000
 _MISSED: Final = ("skipped:missed_skipped", "skipped:merged", "skipped:stale")
@@ -237,4 +235,4 @@ def _tell_none(out: Out, *, filtered: bool, hidden: int) -> None:
     elif filtered:
         out.note(words.NONE_FIT)
     else:
-        out.note(words.NO_TASKS_YET, path=place_of(out), horae=typed(out))
+        out.note(words.NO_TASKS_YET, path=place_of(out))

@@ -115,7 +115,7 @@ def _run(arguments: list[str]) -> int:
         code = app(args=arguments, prog_name="horae", standalone_mode=False)
         sys.stdout.flush()
     except (HoraeError, _Mistake, OSError, KeyboardInterrupt, typer.Abort) as error:
-        return end_with(error, Manner(wanted_language(arguments), wants_json(arguments)))
+        return end_with(error, Manner(wanted_language(arguments), wants_json(arguments), tuple(arguments)))
     except SystemExit as ending:
         if not isinstance(ending.__context__, BrokenPipeError):
             raise

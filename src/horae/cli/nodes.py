@@ -19,7 +19,6 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece, Style
 from .refusals import refuse
-from .shown_store import typed
 from .signs import clock_time, short, time_cells
 from .table import Fit
 from .workplace import Workplace, at_work, is_there
@@ -83,7 +82,7 @@ def _list(out: Out) -> None:
     if not (out.json or out.quiet):
         show_steps(out, {step for each in found if (step := each.clock_step) is not None})
     if not found:
-        out.note(words.NO_ENGINE, horae=typed(out))
+        out.note(words.NO_ENGINE)
 
 
 def _show(out: Out, name: str) -> None:

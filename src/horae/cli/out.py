@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 from ..choices import Language
 from ..model.ids import MOMENT_DIGITS, short_ids
 from ..model.invisible import escape_hidden
+from ..plural import agree
 from . import words
 from .pieces import Cell, Piece, painted
 from .refusals import refuse
@@ -26,16 +27,22 @@ if TYPE_CHECKING:
 
 Colour: TypeAlias = Literal["auto", "always", "never"]
 _LABEL: Final = 6
+_COMMANDS: Final = "horae "
+_OPEN: Final = "\ue001"
+_CLOSE: Final = "\ue002"
+"""Braces of a template while options are put into it; private characters, so that no text has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Out:
-    """One per command. `store` and `server` are what `--store` and `--server` said; `yes` and `silent` answer questions
-    before they are asked."""
+    """One per command. `store`, `server` and `owner` are what `--store`, `--server` and `--owner` said; `family` is the first
+    word of the command; `yes` and `silent` answer questions before they are asked."""
 
     language: Language = "en"
     store: str | None = None
     server: str | None = None
+    owner: str | None = None
+    family: str = ""
     json: bool = False
     plain: bool = False
     quiet: bool = False
@@ -67,7 +74,19 @@ class Out:
     # --- for people ------------------------------------------------------------------------------------------------
 
     def told(self, said: Words, /, **facts: object) -> str:
-        return said.told(self.language, **facts)
+        """The sentence in this language; a `horae COMMAND` in it gets the store, server and owner of this command."""
+        facts = {name: self.told(fact) if isinstance(fact, Words) else fact for name, fact in facts.items()}
+        if not (self.store or self.server or self.owner):
+            return said.told(self.language, **facts)
+        template = agree(said.en, facts) if self.language == "en" else said.zh
+        if _COMMANDS not in template:
+            return template.format(**facts)
+        from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module
+
+        # The options are put in as braces are escaped: they are no places of the template.
+        quoted = complete_commands(self, template.replace("{", _OPEN).replace("}", _CLOSE))
+        escaped = quoted.replace("{", "{{").replace("}", "}}")
+        return escaped.replace(_OPEN, "{").replace(_CLOSE, "}").format(**facts)
 
     def line(self, cell: Cell = "", *, flush: bool = False) -> None:
         write(sys.stdout, painted(cell, colour=self._coloured(sys.stdout)), flush=flush)
@@ -112,6 +131,10 @@ class Out:
 
     def warn(self, text: str) -> None:
         """`  !      what may surprise`, broken between words on a terminal."""
+        if _COMMANDS in text and (self.store or self.server or self.owner):
+            from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module
+
+            text = complete_commands(self, text)
         room = shutil.get_terminal_size().columns - _LABEL - 3
         lines = wrapped(text, room) if sys.stderr.isatty() else [text]
         for number, line in enumerate(lines):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from ..errors import Refusal
-from ..service.assumed_zone import AssumedZone, zone_of_owner
+from ..service.assumed_zone import AssumedZone, needs_zone, zone_of_owner
+from ..service.wishes import Wish
+from .asking import zone_of_process
+from .session import home_zone, settings_of
 from .workplace import Workplace
 
 
@@ -16,3 +19,13 @@ async def owner_zone(app: Workplace, owner: str | None = None) -> AssumedZone | 
     except Refusal:
         return None
     return None if zone is None else zone_of_owner(name, zone, own=name == own)
+
+
+async def with_assumed_zone(app: Workplace, wish: Wish) -> tuple[Wish, AssumedZone | None]:
+    """The wish with the zone that `horae add` would take where neither the wish nor its function names one: that of its
+    owner, else that of this process. The zone is returned too where the schedule means other instants in another one."""
+    if (await app.resolve(wish)).wish.zone is not None:
+        return wish, None
+    assumed = await owner_zone(app, wish.owner) or zone_of_process(home_zone(None, settings_of(None)))
+    told = isinstance(wish.when, str) and needs_zone(wish.when, app.clock.now())
+    return wish._replace(zone=assumed.name), assumed if told else None

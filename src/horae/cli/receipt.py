@@ -73,7 +73,8 @@ def show_declared(out: Out, task: Task, declared: Sequence[str]) -> None:
     if task.policies.guarantee == "at_most_once" and task.policies.retry.attempts != 1:
         # Nothing is tried again, whatever number was declared.
         declared = [name for name in declared if name != "policies.retry"]
-    told = ", ".join(_field(out.language, name.removeprefix("policies."), values[name]) for name in declared)
+    comma = ", " if out.language == "en" else "，"
+    told = comma.join(_field(out.language, name.removeprefix("policies."), values[name]) for name in declared)
     out.row(out.told(words.DECLARED), out.told(words.BY_FUNCTION, fields=told, name=shape["target"]["name"]))
 
 
@@ -81,10 +82,13 @@ def _field(language: Language, name: str, value: Any) -> str:
     """Of a policy with several parts, the one that says most."""
     if name == "retry":
         attempts = value["attempts"]
-        return f"retries {words.FOR_EVER.told(language) if attempts is None else attempts - 1}"
+        name, value = "retries", words.FOR_EVER.told(language) if attempts is None else str(attempts - 1)
     if name == "missed":
-        value = value["mode"]
-    return f"{name} {value if isinstance(value, str) else json_text(value)}"
+        value = value["mode"] if language == "en" else words.MISSED_MODES[value["mode"]].zh
+    elif name in ("overlap", "guarantee"):
+        value = (words.OVERLAPS | words.GUARANTEES)[value].told(language)
+    label = words.POLICY_FIELDS[name].told(language) if name in words.POLICY_FIELDS else name
+    return f"{label} {value if isinstance(value, str) else json_text(value)}"
 
 
 def show_warnings(out: Out, warnings: Sequence[ScheduleWarning | Advisory]) -> None:
@@ -104,7 +108,7 @@ def policies_line(policies: Policies, language: Language) -> str:
     return words.POLICIES.told(
         language,
         missed=missed_line(policies.missed, language),
-        overlap=policies.overlap,
+        overlap=words.OVERLAPS[policies.overlap],
         retries=_retries(policies, language),
         timeout=fine(policies.timeout),
     )
@@ -114,7 +118,7 @@ def more_policies_line(policies: Policies, language: Language) -> str:
     return words.MORE_POLICIES.told(
         language,
         give_up=words.NEVER if policies.give_up_after is None else policies.give_up_after,
-        guarantee=policies.guarantee,
+        guarantee=words.GUARANTEES[policies.guarantee],
         priority=policies.priority,
         longest=words.NO_LIMIT if policies.max_duration is None else fine(policies.max_duration),
     )

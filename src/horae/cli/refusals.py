@@ -28,9 +28,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "no_store_yet": Entry(
         NotFound,
         "There are no tasks yet: {path} does not exist.",
-        'Try: horae{flag} add "every 10s" --say tick',
+        'Try: horae add "every 10s" --say tick',
         "还没有任务:{path} 不存在。",
-        '可以试试:horae{flag} add "every 10s" --say tick',
+        '可以试试:horae add "every 10s" --say tick',
     ),
     "nothing_would_be_kept": Entry(
         InvalidTask,

@@ -33,7 +33,6 @@ from .pieces import Piece
 from .refusals import refuse
 from .runsof import failed_run_of, run_of
 from .showing_run import show_whole
-from .shown_store import typed
 from .signs import fine, first_line, sign_of
 from .tailing import Tail, said_by, started
 from .workplace import Workplace, at_work
@@ -76,7 +75,7 @@ def run(
     seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
     queued = at_work(out, lambda app: _queue(app, task or "", as_of))
     if not queued.alive:
-        out.note(words.NO_ENGINE, horae=typed(out))
+        out.note(words.NO_ENGINE)
     if not (wait or follow):
         _tell_queued(out, queued)
         return

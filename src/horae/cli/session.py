@@ -86,9 +86,7 @@ def opened_url(store: str | None, *, create: bool) -> str:
     elif path is not None:
         _refuse_missing_folder(path)
         if not create:
-            from .shown_store import flag_for  # noqa: PLC0415 - only for this refusal
-
-            raise refuse("no_store_yet", path=place_of(store), flag="" if store is None else flag_for(store))
+            raise refuse("no_store_yet", path=place_of(store))
         if path == str(data_file()):
             data_file().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return url

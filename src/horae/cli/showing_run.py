@@ -53,7 +53,9 @@ async def _find(app: Workplace, name: str) -> ShownRun:
 def _tell(out: Out, shown: ShownRun) -> None:
     run, task = shown.found.run, shown.found.facts.task
     out.line((sign_of(run), " ", Piece(task.name, "bold"), "  ", Piece(run.id, "dim")))
-    state = out.told(words.ATTEMPT, state=state_of_run(run, out.language), number=run.attempt, origin=run.origin.value)
+    state = out.told(
+        words.ATTEMPT, state=state_of_run(run, out.language), number=run.attempt, origin=words.ORIGINS[run.origin.value]
+    )
     out.row(out.told(words.STATE), state)
     if run.reason is not None:
         out.row("", sentence(run.reason, out.language))

@@ -1,17 +1,34 @@
-"""A store as it may be shown, and as the next command has to name it: never with a password."""
+"""A store as it may be shown, and every command that is printed for the user to type next: never with a password."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 from typing import Final
 
+from ..errors import HoraeError
 from ..runtime.choosing import chosen_settings, store_url
 from ..runtime.stores import has_secret, masked, sqlite_path
+from .commands import ALIASES, COMMANDS
 from .out import Out
 
 FROM_ENVIRONMENT: Final = '"$HORAE_STORE"'
+_WITHOUT_STORE: Final = frozenset({"completion", "context", "explain", "help", "login", "logout", "move", "version"})
+_AT_STORE: Final = frozenset({"db", "doctor", "mcp", "service", "up", "worker"})
+"""Commands that are typed where the store is, not at a server."""
+_OWNED: Final[dict[str, frozenset[str]]] = {
+    "agent": frozenset({"ls", "set", "stop", "restart"}),
+    "secret": frozenset({"set", "ls", "rm", "grant", "revoke"}),
+    "token": frozenset({"make", "ls"}),
+}
+"""Subcommands with `--owner`: a hint within the same family keeps the owner."""
+_NAMES: Final = "|".join(sorted({*COMMANDS, *ALIASES}, key=len, reverse=True))
+_COMMAND: Final = re.compile(
+    rf"(?<![A-Za-z0-9_/.\-])horae (?P<name>{_NAMES})(?![A-Za-z0-9_.\-])"
+    r"(?P<rest> (?:ls|set|rm|grant|revoke|make|stop|restart)(?![A-Za-z0-9_\-]))?"
+)
 
 
 def shown_url(url: str) -> str:
@@ -28,8 +45,15 @@ def flag_for(url: str) -> str:
 
 
 def is_found(url: str) -> bool:
-    """Whether the next command, typed in the same folder, opens the same store without being told."""
-    usual = store_url(chosen_settings(os.environ))
+    """Whether the next command, typed in the same folder without `--store`, opens the same store."""
+    from .servers import server_of  # noqa: PLC0415 - it reads sessions, which name stores
+
+    try:
+        if server_of(Out()) is not None:
+            return False
+        usual = store_url(chosen_settings(os.environ))
+    except HoraeError:
+        return False  # settings that cannot be read lead to no store
     paths = [sqlite_path(each) for each in (usual, url)]
     if None in paths:
         return usual == url
@@ -37,16 +61,41 @@ def is_found(url: str) -> bool:
     return here == there
 
 
-def typed(out: Out) -> str:
-    """`horae`, with the store that this command was given, where the next one would not find it: how that begins."""
-    return "horae" if out.store is None or out.server is not None else f"horae{flag_for(out.store)}"
-
-
 def option_for(out: Out) -> str:
-    """The `--server` or `--store` of a command that is to be typed again, as it was or without its password."""
+    """The `--server` or `--store` of the command that is running, as the next command needs it; never with a password.
+
+    An address with a password is expected in `HORAE_STORE`; an empty `--store` is refused, so that an unset variable
+    leads to no other store.
+    """
     if out.server is not None:
         return f" --server {quote(out.server)}"
     store = out.store
-    if store is None:
+    if store is None or is_found(store):
         return ""
     return f" --store {FROM_ENVIRONMENT if has_secret(store) else quote(store)}"
+
+
+def command_line(out: Out, *words: str) -> str:
+    """A command to be typed next, with the store or server of this one."""
+    return complete_command(out, join(("horae", *words)))
+
+
+def complete_command(out: Out, command: str) -> str:
+    """The same for a command that is quoted already; only its beginning is changed."""
+    found = _COMMAND.match(command)
+    return command if found is None else _completed(out, found) + command[found.end() :]
+
+
+def complete_commands(out: Out, text: str) -> str:
+    """A text with every `horae COMMAND` in it completed by the store, server and owner that this command was given."""
+    return _COMMAND.sub(lambda found: _completed(out, found), text)
+
+
+def _completed(out: Out, found: re.Match[str]) -> str:
+    name, rest = found["name"], found["rest"] or ""
+    local = name in _AT_STORE and out.server is not None
+    option = "" if local or name in _WITHOUT_STORE else option_for(out)
+    owner = ""
+    if out.owner is not None and out.family == name and rest.strip() in _OWNED.get(name, ()):
+        owner = "" if "--owner" in found.string else f" --owner {quote(out.owner)}"
+    return f"horae{option} {name}{rest}{owner}"

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..choices import Language
 from ..model.change import Facts
-from ..model.reason import Reason
+from ..model.reason import Reason, reason_phrase
 from ..model.run import Run, RunState
 from ..model.states import state_word
 from ..model.task import TaskState
@@ -59,8 +59,20 @@ def state_of_run(run: Run, language: Language) -> str:
     if was_missed(run):
         return words.MISSED.told(language, number=count_of(run))
     many = f" ×{count_of(run)}" if count_of(run) > 1 else ""
-    why = f" ({run.reason.value})" if run.reason is not None and run.state is not RunState.FAILED else ""
-    return f"{state_word(run.state, language)}{why}{many}"
+    state = state_word(run.state, language)
+    return f"{state}{_why(run, state, language)}{many}"
+
+
+def _why(run: Run, state: str, language: Language) -> str:
+    """The reason in brackets, unless it says what the state says."""
+    if run.reason is None or run.state is RunState.FAILED:
+        return ""
+    phrase = reason_phrase(run.reason, language)
+    return "" if phrase == state else bracketed(phrase, language)
+
+
+def bracketed(text: str, language: Language) -> str:
+    return f" ({text})" if language == "en" else f"（{text}）"
 
 
 def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -> Cell:
@@ -71,14 +83,15 @@ def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -
     if was_missed(run):
         return [sign_of(run), f" {words.MISSED.told(language, number=max(missed, count_of(run)))}"]
     age = f" {short(now - (run.ended or run.started or run.due))}"
-    return [sign_of(run), age, *_remark(run), *extra]
+    return [sign_of(run), age, *_remark(run, language), *extra]
 
 
-def _remark(run: Run) -> list[str | Piece]:
+def _remark(run: Run, language: Language) -> list[str | Piece]:
+    reason = "" if run.reason is None else reason_phrase(run.reason, language)
     if run.state in (RunState.FAILED, RunState.TIMED_OUT, RunState.LOST):
-        return [Piece(f"  {first_line(run.error or (run.reason.value if run.reason else ''))}", "dim")]
+        return [Piece(f"  {first_line(run.error or reason)}", "dim")]
     if run.state is RunState.SKIPPED:
-        return [Piece(f"  {run.reason.value if run.reason else ''}", "dim")]
+        return [Piece(f"  {reason}", "dim")]
     return [] if run.lateness is None else [Piece(f"  +{fine(run.lateness)}", "dim")]
 
 
@@ -209,12 +222,12 @@ def short(length: timedelta) -> str:
 
 
 def fine(length: timedelta) -> str:
-    """`7ms`, `1.2s`, `4m 10s`: as exact as it matters."""
+    """`7ms`, `1.2s`, `30s`, `4m 10s`: as exact as it matters."""
     seconds = length.total_seconds()
-    if seconds < 1:
+    if round(seconds * 1000) < 1000:
         return f"{max(0, round(seconds * 1000))}ms"
-    if seconds < 60:
-        return f"{seconds:.1f}s"
+    if round(seconds, 1) < 60:
+        return f"{round(seconds, 1):g}s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes}m {rest}s" if rest else f"{minutes}m"

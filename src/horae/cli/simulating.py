@@ -11,6 +11,7 @@ from . import operating_words as words
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece, Style
+from .signs import fine
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -146,7 +147,7 @@ def _show(out: Out, report: Report) -> None:
                 str(lane.runs),
                 str(lane.peak_wanted),
                 f"{100 * lane.full_share:.0f} %",
-                f"{lane.longest_wait.total_seconds():g} s",
+                fine(lane.longest_wait),
             ]
             for lane in report.lanes
         ]
@@ -160,7 +161,7 @@ def _row(task: TaskForecast) -> list[Cell]:
         str(task.ran),
         str(sum(task.skipped.values())),
         str(task.waiting),
-        f"+{task.lateness_max.total_seconds():g} s",
+        f"+{fine(task.lateness_max)}",
         _at(task.first, task.zone),
         _at(task.last, task.zone),
     ]

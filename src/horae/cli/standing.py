@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import typer
 
 from ..model.lane import LaneUse
+from ..model.reason import Reason, reason_phrase
 from ..model.run import Run
 from ..service.overview import Need, NeedKind, Overview
 from ..wire.overview import lane_json, overview_json
@@ -15,8 +16,8 @@ from . import words
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
-from .shown_store import typed
-from .signs import clock_time, fine, has_seconds, padded_ahead, short, sign_of
+from .shown_store import command_line
+from .signs import bracketed, clock_time, fine, has_seconds, padded_ahead, short, sign_of
 from .workplace import Workplace, at_work, in_memory, is_there, place_of
 
 _FEW = 5
@@ -33,7 +34,7 @@ def overview(out: Out) -> None:
     there = is_there(out)
     found, names, zone = at_work(out, _seen) if there else in_memory(_seen)
     if not there:
-        out.note(words.NO_TASKS_YET, path=place_of(out), horae=typed(out))
+        out.note(words.NO_TASKS_YET, path=place_of(out))
     if out.json:
         out.data(overview_json(found, out.language))
     elif out.quiet:
@@ -50,8 +51,8 @@ async def _seen(app: Workplace) -> tuple[Overview, dict[str, str], str]:
 
 def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]) -> list[tuple[str, Cell]]:
     """The numbers of Now, each with a short word before it; `names` of the tasks that run, by id."""
-    counts = " · ".join(_count(out, state.value, number) for state, number in found.tasks.items() if number)
-    outcomes = " · ".join(_count(out, name, number) for name, number in found.outcomes.items())
+    counts = " · ".join(outcome_count(out, state.value, number) for state, number in found.tasks.items() if number)
+    outcomes = " · ".join(outcome_count(out, name, number) for name, number in found.outcomes.items())
     none = out.told(words.NOTHING)
     rows: list[tuple[str, Cell]] = [
         (out.told(words.TASKS), counts or none),
@@ -67,11 +68,11 @@ def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]
     return rows
 
 
-def _count(out: Out, name: str, number: int) -> str:
+def outcome_count(out: Out, name: str, number: int) -> str:
     """`3 failed`; of what was skipped, also why."""
     state, _, reason = name.partition(":")
-    told = f"{number} {name}" if out.language == "en" else f"{number} 个{out.told(words.STATES[state])}"
-    return told if out.language == "en" or not reason else f"{told}({reason})"
+    told = f"{number} {state}" if out.language == "en" else f"{number} 个{out.told(words.STATES[state])}"
+    return f"{told}{bracketed(reason_phrase(Reason(reason), out.language), out.language)}" if reason else told
 
 
 def _labelled(label: str, cells: list[Cell]) -> list[tuple[str, Cell]]:
@@ -99,7 +100,7 @@ def _nodes(out: Out, found: Overview) -> Cell:
     """Which nodes there are is the operator's business; whether there is one is everybody's."""
     if found.nodes:
         return str(len(found.nodes))
-    return out.told(words.AN_ENGINE) if found.alive else Piece(out.told(words.NO_ENGINE, horae=typed(out)), "odd")
+    return out.told(words.AN_ENGINE) if found.alive else Piece(out.told(words.NO_ENGINE), "odd")
 
 
 def _running_line(found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
@@ -123,15 +124,15 @@ def need_lines(out: Out, found: Overview) -> list[Cell]:
         [
             Piece("! ", "odd"),
             f"{need.facts.task.name}: {out.told(words.NEEDS[need.kind.value])}  ",
-            _command_for(need),
+            _command_for(out, need),
         ]
         for need in found.needs
     ]
 
 
-def _command_for(need: Need) -> Piece:
+def _command_for(out: Out, need: Need) -> Piece:
     command = "approve" if need.kind is NeedKind.AWAITING_APPROVAL else "why"
-    return Piece(f"horae {command} {need.facts.task.id}", "dim")
+    return Piece(command_line(out, command, need.facts.task.id), "dim")
 
 
 def lanes(out: Out) -> None:

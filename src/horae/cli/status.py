@@ -16,7 +16,6 @@ from .clock_steps import show_steps
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
-from .shown_store import typed
 from .standing import overview_rows
 from .words import Words
 from .workplace import Workplace, at_work, in_memory, is_kept, place_of, refuse_memory
@@ -25,7 +24,7 @@ _UP: Final = Words("✓ a node is up", "✓ 节点正在运行")
 _PLACE: Final = Words("Store", "存储")
 _NO_NODE: Final = "no_node"
 _NOTHING_STARTS: Final = Words(
-    "no node is running, so nothing starts: {horae} up", "没有节点在运行,任务不会启动:{horae} up"
+    "no node is running, so nothing starts: horae up", "没有节点在运行,任务不会启动:horae up"
 )
 _NEEDS: Final = Words("tasks that need attention: {number} ({what})", "需要处理的任务:{number} 个({what})")
 
@@ -54,7 +53,7 @@ def status(out: Out) -> None:
     else:
         _show(out, seen, problems)
         if not kept:
-            out.note(words.NO_TASKS_YET, path=place_of(out), horae=typed(out))
+            out.note(words.NO_TASKS_YET, path=place_of(out))
     if problems:
         raise typer.Exit(Exit.FAILED)
 
@@ -89,7 +88,7 @@ def _show(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> None:
 
 def _told(out: Out, code: str, number: int) -> str:
     if code == _NO_NODE:
-        return out.told(_NOTHING_STARTS, horae=typed(out))
+        return out.told(_NOTHING_STARTS)
     return out.told(_NEEDS, number=number, what=out.told(words.NEEDS[code]))
 
 

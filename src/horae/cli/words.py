@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, Self
 
 from ..choices import Language
 from ..model.states import CHINESE
+from ..plural import agree
 from ..typography import full_width
 
 
@@ -24,7 +25,7 @@ class Words(_Pair):
 
     def told(self, language: Language, **facts: object) -> str:
         said = {name: fact.told(language) if isinstance(fact, Words) else fact for name, fact in facts.items()}
-        return (self.en if language == "en" else self.zh).format(**said)
+        return (agree(self.en, said) if language == "en" else self.zh).format(**said)
 
 
 # --- questions ---------------------------------------------------------------------------------------------------------
@@ -93,6 +94,28 @@ MISSED_MODES: Final[dict[str, Words]] = {
     "latest": Words("run the latest once", "补跑最近一次"),
     "all": Words("run all that is missed, in order", "按顺序全部补跑"),
     "merge": Words("one run for all that is missed", "合并补跑一次"),
+}
+OVERLAPS: Final[dict[str, Words]] = {
+    "skip": Words("skip", "跳过"),
+    "queue": Words("queue", "排队"),
+    "queue_all": Words("queue_all", "全部排队"),
+    "replace": Words("replace", "替换"),
+    "parallel": Words("parallel", "并行"),
+}
+GUARANTEES: Final[dict[str, Words]] = {
+    "at_least_once": Words("at_least_once", "至少一次"),
+    "at_most_once": Words("at_most_once", "至多一次"),
+}
+POLICY_FIELDS: Final[dict[str, Words]] = {
+    "give_up_after": Words("give_up_after", "连续失败上限"),
+    "guarantee": Words("guarantee", "执行保证"),
+    "lane": Words("lane", "通道"),
+    "max_duration": Words("max_duration", "总时长上限"),
+    "missed": Words("missed", "错过"),
+    "overlap": Words("overlap", "重叠"),
+    "priority": Words("priority", "优先级"),
+    "retries": Words("retries", "重试"),
+    "timeout": Words("timeout", "超时"),
 }
 WITHIN: Final = Words("{mode} within {length}", "{mode}({length} 内)")
 FAILING: Final = Words("failing ({number})", "连续失败({number})")
@@ -172,8 +195,8 @@ SO_MANY: Final[dict[str, Words]] = {
 TIMES_IN: Final = Words("times in {zone}", "时区 {zone}")
 MORE: Final = Words("more: {command}", "更多:{command}")
 NO_TASKS_YET: Final = Words(
-    'no tasks yet in {path}; try: {horae} add "every 10s" --say tick',
-    '{path} 中还没有任务;可以试试:{horae} add "every 10s" --say tick',
+    'no tasks yet in {path}; try: horae add "every 10s" --say tick',
+    '{path} 中还没有任务;可以试试:horae add "every 10s" --say tick',
 )
 NONE_FIT: Final = Words("no task fits; horae ls shows all", "没有符合条件的任务;horae ls 显示全部")
 FINISHED_HIDDEN: Final = Words(
@@ -188,7 +211,7 @@ NO_RUNS: Final = Words("no runs", "没有运行记录")
 NO_LINES: Final = Words("it said nothing", "没有输出")
 NO_EVENTS: Final = Words("no events", "没有事件")
 AN_ENGINE: Final = Words("an engine is running", "有引擎在运行")
-NO_ENGINE: Final = Words("no engine is running: {horae} up", "没有引擎在运行:{horae} up")
+NO_ENGINE: Final = Words("no engine is running: horae up", "没有引擎在运行:horae up")
 
 # --- runs --------------------------------------------------------------------------------------------------------------
 
@@ -203,6 +226,11 @@ STARTED: Final = Words("  {id}  started +{late}{node}", "  {id}  已开始 +{lat
 ENDED: Final = Words("{state} in {took}", "{state},用时 {took}")
 PROGRESS: Final = Words("progress", "进度")
 
+ORIGINS: Final[dict[str, Words]] = {
+    "scheduled": Words("scheduled", "按计划"),
+    "manual": Words("manual", "手动"),
+    "backfill": Words("backfill", "补跑"),
+}
 ATTEMPT: Final = Words("{state} · attempt {number} · {origin}", "{state} · 第 {number} 次尝试 · {origin}")
 ALL_LINES: Final = Words("{number} lines", "{number} 行")
 LAST_LINES: Final = Words(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..errors import Refusal
+from ..plural import agree
 from ..schedule.compat import Note
 from ..truncation import truncate
 from ..typography import full_width
@@ -167,7 +168,7 @@ def note(code: str, **facts: object) -> Note:
     in_english, in_chinese = CATALOGUE[code]
     english, chinese = (
         sentence.format_map({name: _shown(str(_in_column(fact, column))) for name, fact in facts.items()})
-        for column, sentence in enumerate((in_english, full_width(in_chinese)))
+        for column, sentence in enumerate((agree(in_english, facts), full_width(in_chinese)))
     )
     return Note(code, english, chinese)
 

@@ -71,7 +71,7 @@ _RETRIED: Final = (
 )
 _NOT_AGAIN: Final = (
     "It is not run again: the guarantee is at_most_once, and it had started.",
-    "它不会再次运行：保证为 at_most_once，而它已经开始。",
+    "它不会再次运行：保证为“至多一次”，而它已经开始。",
 )
 _WAITS: Final[dict[Stand, tuple[str, str]]] = {
     Stand.HELD: ("an earlier run of the task is still going", "该任务较早的一次运行仍在进行"),
@@ -173,7 +173,7 @@ def _ran(run: Run, started: datetime, rows: tuple[Run, ...]) -> Explanation:
     answer = Explanation(
         Verdict.RAN,
         english.format(state=run.state.value, lateness=late),
-        full_width(chinese).format(state=state_word(run.state.value, "zh"), lateness=late),
+        full_width(chinese).format(state=state_word(run.state.value, "zh"), lateness=late.replace(" s", " 秒")),
         run.reason,
         rows,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, Self
 
 from ..choices import Language
+from ..plural import agree
 from ..typography import full_width
 
 
@@ -23,7 +24,7 @@ class Words(_Pair):
 
     def told(self, language: Language, **facts: object) -> str:
         said = {name: fact.told(language) if isinstance(fact, Words) else fact for name, fact in facts.items()}
-        return (self.en if language == "en" else self.zh).format(**said)
+        return (agree(self.en, said) if language == "en" else self.zh).format(**said)
 
 
 CUT: Final = Words("… ({left} more characters)", "…(还有 {left} 个字符)")

@@ -104,6 +104,40 @@ SENTENCES: Final[dict[Reason, tuple[str, str]]] = {
 }
 
 
+_CHINESE: Final[dict[Reason, str]] = {
+    Reason.OVERLAP: "重叠",
+    Reason.SUPERSEDED: "被取代",
+    Reason.REPLACED: "被替换",
+    Reason.STALE: "过期",
+    Reason.MISSED_SKIPPED: "错过",
+    Reason.MERGED: "已合并",
+    Reason.PAUSED: "暂停",
+    Reason.SKIP_REQUESTED: "按要求跳过",
+    Reason.EXCLUDED: "节假日",
+    Reason.QUOTA: "配额",
+    Reason.AGENT_QUOTA: "智能体配额",
+    Reason.OWNER_REVOKED: "权限已撤销",
+    Reason.TARGET_UNKNOWN: "目标未知",
+    Reason.TARGET_NOT_ALLOWED: "目标不允许",
+    Reason.TARGET_FAILED: "目标失败",
+    Reason.NO_ANSWER: "没有答复",
+    Reason.DEADLINE: "超过时限",
+    Reason.LEASE_LOST: "租约丢失",
+    Reason.CANCELLED: "取消",
+    Reason.QUARANTINED: "已隔离",
+    Reason.RELEASED: "已交还",
+    Reason.GATE_CLOSED: "无事可做",
+    Reason.AWAITING_APPROVAL: "等待批准",
+}
+_ENGLISH: Final[dict[Reason, str]] = {Reason.MISSED_SKIPPED: "missed"}
+"""Where the code with spaces would say too much."""
+
+
+def reason_phrase(reason: Reason, language: Language) -> str:
+    """A reason in one or two words, for a column or in brackets."""
+    return _ENGLISH.get(reason, reason.value.replace("_", " ")) if language == "en" else _CHINESE[reason]
+
+
 def sentence(reason: Reason, language: Language = "en") -> str:
     english, chinese = SENTENCES[reason]
     return english if language == "en" else full_width(chinese)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal, Sentence, UnknownStore
+from ..plural import agree
 from ..truncation import truncate
 from ..typography import full_width
 from .states import state_word
@@ -516,7 +517,7 @@ def refusal(code: str, entry: Entry, facts: Mapping[str, object]) -> Refusal:
     return entry.kind(
         code,
         {
-            "en": Sentence(entry.message.format_map(told), entry.hint.format_map(told)),
+            "en": Sentence(*(agree(each, facts).format_map(told) for each in (entry.message, entry.hint))),
             "zh": Sentence(
                 full_width(entry.message_zh).format_map(chinese), full_width(entry.hint_zh).format_map(chinese)
             ),

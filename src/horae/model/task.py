@@ -31,6 +31,10 @@ TRANSITIONS: Final[dict[TaskState, frozenset[TaskState]]] = {
 GOING: Final = frozenset({TaskState.ACTIVE, TaskState.PAUSED})
 """States in which the schedule still leads to something."""
 
+FINISHED: Final = frozenset({TaskState.COMPLETED, TaskState.CANCELLED})
+"""States that lists leave out, and that give way to unfinished tasks of the same name. A failed task is not among them: it
+waits for a person."""
+
 
 class PauseCause(StrEnum):
     REQUESTED = "requested"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..choices import Language
+from ..plural import agree
 
 # code: (English, Chinese). Facts in braces are filled in by `warn`.
 _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
@@ -136,7 +137,7 @@ def warn(code: str, **facts: object) -> ScheduleWarning:
 def warn_each(code: str, english: dict[str, object], chinese: dict[str, object]) -> ScheduleWarning:
     """For facts that are words themselves."""
     en, zh = _CATALOGUE[code]
-    return ScheduleWarning(code, {"en": en.format_map(english), "zh": zh.format_map(chinese)})
+    return ScheduleWarning(code, {"en": agree(en, english).format_map(english), "zh": zh.format_map(chinese)})
 
 
 def warning_codes() -> frozenset[str]:

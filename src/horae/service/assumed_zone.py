@@ -50,7 +50,7 @@ def zone_of_owner(owner: str, zone: str, *, own: bool) -> AssumedZone:
 def zone_of_deployment(owner: str, zone: str | None) -> AssumedZone:
     if zone is None:
         return AssumedZone("UTC", (f"neither {owner} nor this server has a zone", f"{owner} 和服务器都没有设置时区"))
-    return AssumedZone(zone, (f"{owner} has none and it is this server's", f"{owner} 没有默认时区,这是服务器的时区"))
+    return AssumedZone(zone, (f"{owner} has none and it is this server's", f"{owner} 没有默认时区，这是服务器的时区"))
 
 
 async def assumed_zone(service: Service, who: Principal, owner: str | None = None) -> AssumedZone:

@@ -14,7 +14,7 @@ from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..model.run import Run
 from ..model.tally import EVERYBODY, NO_HOUR, STATE
-from ..model.task import TaskState
+from ..model.task import FINISHED, TaskState
 from ..ports.store import TaskFilter
 from .checks import check_id, check_page, check_wanted
 from .id_prefix import TASK, list_tasks, resolve_task, tasks_by_prefix
@@ -23,6 +23,7 @@ from .seats import Keeping
 
 _ALL: Final = TaskFilter()
 _AMONG: Final = 5
+_UNFINISHED: Final = frozenset(TaskState) - FINISHED
 _ACTIVE: Final = TaskFilter(states=frozenset({TaskState.ACTIVE}))
 
 COUNTED_UP_TO: Final = 10_000
@@ -117,47 +118,73 @@ class Finding:
         return await self._book.latest([task.id for task in seen])
 
     async def named(self, who: Principal, name: str) -> Facts:
-        """By id, by name, by key, or by as much of the id or name as is unique."""
+        """By id, by key, by name, or by as much of the id or name as is unique. An unfinished task wins over finished ones;
+        of several finished tasks with one name, the newest is taken."""
         who.must(Scope.READ)
         check_id(name, "no_such_task")
-        for found in (await self._book.facts(name, who.scope), await self.keyed(who, name)):
-            if found is not None and sees(who, found.task):
-                return found
-        for wanted in (TaskFilter(name=name), None, TaskFilter(text=name)):
-            if wanted is None:
-                among = await tasks_by_prefix(self._book, who, name) if name else []
-            else:
-                among = await self._among(seen_by(who, wanted))
+        found = await self._book.facts(name, who.scope)
+        if found is not None and sees(who, found.task):
+            return found
+        keyed = await self.keyed(who, name)
+        if keyed is not None and keyed.standing.state not in FINISHED:
+            return keyed
+        searches = (self._unfinished_named, self._finished_named, self._by_id_prefix, self._by_name_prefix)
+        for number, search in enumerate(searches):
+            among = await search(who, name)
             if len(among) == 1:
                 return among[0]
             if among:
                 raise refuse("ambiguous_name", name=name, found=list_tasks([each.task for each in among]))
+            if number == 0 and keyed is not None:
+                return keyed
         listed, _, _ = name.partition(" ")
         if listed != name and (is_shortened(TASK, listed) or is_shortened(TASK, listed[:-1])):
             # A candidate as a refusal lists it: id, name and owner.
             return await self.named(who, listed)
         raise refuse("no_such_task", id=name)
 
-    async def _among(self, wanted: TaskFilter) -> list[Facts]:
-        """The first few; of those that have a text somewhere in their name, the ones that begin with it.
+    async def _unfinished_named(self, who: Principal, name: str) -> list[Facts]:
+        return await self._first(seen_by(who, TaskFilter(name=name, states=_UNFINISHED))) if name else []
+
+    async def _finished_named(self, who: Principal, name: str) -> list[Facts]:
+        return await self._newest(seen_by(who, TaskFilter(name=name, states=FINISHED))) if name else []
+
+    async def _by_id_prefix(self, who: Principal, prefix: str) -> list[Facts]:
+        return await tasks_by_prefix(self._book, who, prefix) if prefix else []
+
+    async def _by_name_prefix(self, who: Principal, prefix: str) -> list[Facts]:
+        if not prefix:
+            return []
+        wanted = TaskFilter(text=prefix)
+        unfinished = await self._first(seen_by(who, wanted._replace(states=_UNFINISHED)))
+        return unfinished or await self._newest(seen_by(who, wanted._replace(states=FINISHED)))
+
+    async def _first(self, wanted: TaskFilter) -> list[Facts]:
+        return (await self._matching(wanted, _AMONG))[:_AMONG]
+
+    async def _newest(self, wanted: TaskFilter) -> list[Facts]:
+        """The newest of each owner and name: pages are in the order in which tasks were made."""
+        newest = {(each.task.owner, each.task.name): each for each in await self._matching(wanted, None)}
+        return list(newest.values())[:_AMONG]
+
+    async def _matching(self, wanted: TaskFilter, enough: int | None) -> list[Facts]:
+        """Of tasks that have a text somewhere in their name, the ones that begin with it.
 
         Where none does: the ones whose last part it is, so that `report` finds the task of the function `jobs.report`.
         """
         begins = wanted.text or ""
-        if not (wanted.name or wanted.text):
-            # Everything begins with nothing, and nobody means that.
-            return []
+        limit = LARGEST_PAGE if begins or enough is None else enough
         found: list[Facts] = []
         ending: list[Facts] = []
         after: str | None = None
-        while len(found) < _AMONG:
-            page = await self._book.tasks(wanted, after, LARGEST_PAGE if begins else _AMONG)
+        while enough is None or len(found) < enough:
+            page = await self._book.tasks(wanted, after, limit)
             found += [each for each in page.items if each.task.name.startswith(begins)]
             ending += [each for each in page.items if begins and each.task.name.endswith(f".{begins}")][:_AMONG]
             after = page.after
             if after is None:
                 break
-        return (found or ending)[:_AMONG]
+        return found or ending
 
 
 def first_due(facts: Facts) -> datetime | None:

@@ -34,13 +34,13 @@ def test_what_is_due_and_unclaimed_is_an_error_with_a_fix(deployment: Deployment
     deployment.add(name="due", when="now", say="x")
     done = deployment.horae("doctor")
     assert done.returncode == 1
-    assert "✕ 1 are due, and nobody has claimed them   → horae up" in done.stdout
+    assert "✕ 1 is due, and nobody has claimed it   → horae up" in done.stdout
 
 
 def test_what_no_node_can_run_is_told(deployment: Deployment) -> None:
     deployment.add(name="stranded", when="now", function="nowhere.at_all")
     up = deployment.up().ready()
-    up.expect("wait for a node that can run them")
+    up.expect("waits for a node that can run it")
     done = deployment.horae("doctor", "--json")
     found = {each["check"]: each["grade"] for each in json.loads(done.stdout)["checks"]}
     assert (done.returncode, found["stranded"]) == (1, "error")
@@ -55,7 +55,7 @@ def test_a_key_that_others_can_read_is_an_error(deployment: Deployment) -> None:
     assert done.returncode == 1
     assert "chmod 600" in done.stdout
     (deployment.folder / "horae.key").unlink()
-    assert "1 secrets are sealed, but the key" in deployment.horae("doctor").stdout
+    assert "1 secret is sealed, but the key" in deployment.horae("doctor").stdout
 
 
 def test_settings_that_cannot_be_read_are_told(deployment: Deployment) -> None:

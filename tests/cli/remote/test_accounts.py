@@ -118,7 +118,7 @@ def test_who_did_what_is_told_and_proven(cli: ServedCli, place: str) -> None:
     verdict = horae("audit", "verify", "--json")
     check("audit-verify", verdict.json)
     assert verdict.json["ok"] is True
-    assert horae("audit", "ls", "--limit", "1").err.count("horae audit ls") == 1
+    assert horae("audit", "ls", "--limit", "1").err.count("audit ls --limit 1 --after") == 1
 
 
 @at_both

@@ -18,7 +18,8 @@ PASSING: Final = re.compile(
 
 
 def steady(text: str) -> str:
-    return PASSING.sub("<while>", text)
+    """Without what goes on, and without the store that printed commands name."""
+    return PASSING.sub("<while>", re.sub(r"horae --store \S+ ", "horae ", text))
 
 
 LOOKED_AT: Final = [

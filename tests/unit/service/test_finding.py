@@ -224,6 +224,73 @@ def test_names_are_an_owners_own_and_an_admin_knows_all_of_them() -> None:
     played(scene)
 
 
+def test_name_resolves_to_the_unfinished_task() -> None:
+    async def scene(house: House) -> None:
+        cancelled = await house.add(name="tea")
+        await house.tasks.cancel(ADA, cancelled.id)
+        added_again = await house.add(name="tea")
+        for asked in ("tea", "te"):
+            assert (await house.tasks.named(ADA, asked)).task == added_again, asked
+        assert (await house.tasks.named(ADA, cancelled.id)).task == cancelled, "an id names one task in any state"
+
+    played(scene)
+
+
+def test_name_of_finished_tasks_only_resolves_to_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(house: House) -> None:
+        monkeypatch.setattr("horae.service.finding.LARGEST_PAGE", 2)
+        tasks = [await house.add(name="tea") for _ in range(5)]
+        for each in (tasks[4], *tasks[:4]):
+            await house.tasks.cancel(ADA, each.id)
+        assert (await house.tasks.named(ADA, "tea")).task == tasks[-1]
+        other = await house.add(name="teapot")
+        assert (await house.tasks.named(ADA, "tea")).task == tasks[-1], "a whole name comes before a beginning"
+        await house.tasks.cancel(ADA, other.id)
+        refusal = await refusal_of(house.tasks.named(ADA, "te"))
+        assert refusal.code == "ambiguous_name"
+        assert str(refusal.facts["found"]).split(", ") == [
+            f"{tasks[-1].id} tea (ada)",
+            f"{other.id} teapot (ada)",
+        ]
+
+    played(scene)
+
+
+def test_name_is_ambiguous_among_unfinished_tasks_only() -> None:
+    async def scene(house: House) -> None:
+        cancelled, paused, active = [await house.add(name="tea") for _ in range(3)]
+        await house.tasks.cancel(ADA, cancelled.id)
+        await house.tasks.pause(ADA, paused.id)
+        refusal = await refusal_of(house.tasks.named(ADA, "tea"))
+        assert refusal.code == "ambiguous_name"
+        assert str(refusal.facts["found"]).split(", ") == [f"{paused.id} tea (ada)", f"{active.id} tea (ada)"]
+
+    played(scene)
+
+
+def test_key_of_a_finished_task_gives_way_to_an_unfinished_name() -> None:
+    async def scene(house: House) -> None:
+        keyed = await house.add(name="pot", key="tea")
+        await house.tasks.cancel(ADA, keyed.id)
+        assert (await house.tasks.named(ADA, "tea")).task.id == keyed.id
+        named = await house.add(name="tea")
+        assert (await house.tasks.named(ADA, "tea")).task == named
+        await house.tasks.cancel(ADA, named.id)
+        assert (await house.tasks.named(ADA, "tea")).task.id == keyed.id, "a key comes before a name"
+
+    played(scene)
+
+
+def test_finished_tasks_of_several_owners_stay_ambiguous_for_an_admin() -> None:
+    async def scene(house: House) -> None:
+        for who in (ADA, BOB):
+            task = await house.add(name="tea", who=who)
+            await house.tasks.cancel(who, task.id)
+        assert await code_of(house.tasks.named(ROOT, "tea")) == "ambiguous_name"
+
+    played(scene)
+
+
 def test_a_task_that_is_deleted_while_a_list_is_read_is_just_gone() -> None:
     async def scene(house: House) -> None:
         tasks: list[Task] = [await house.add(name=f"task {number}") for number in range(4)]

@@ -21,7 +21,7 @@ NOTHING_LEFT: Final = Note(
 PAST_RUNS_AT_ONCE: Final = Note(
     "compat_past_runs_at_once",
     "The given next_run_at has passed: the first run is due at once.",
-    "给出的 next_run_at 已经过去:首次执行立即到期。",
+    "给出的 next_run_at 已经过去：首次执行立即到期。",
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...plural import agree
 from .translation import Note
 
 # code: (English, Chinese). Facts in braces are filled in by `note`.
@@ -128,8 +129,8 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
 
 
 def note(code: str, **facts: object) -> Note:
-    english, chinese = (sentence.format_map(facts) for sentence in _CATALOGUE[code])
-    return Note(code, english, chinese)
+    english, chinese = _CATALOGUE[code]
+    return Note(code, agree(english, facts).format_map(facts), chinese.format_map(facts))
 
 
 def codes() -> frozenset[str]:

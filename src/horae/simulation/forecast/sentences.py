@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ...choices import Language
+from ...plural import agree
 from ...typography import full_width
 
 
@@ -19,10 +20,10 @@ class Said(NamedTuple):
     hint_zh: str
 
     def message(self, language: Language, facts: Mapping[str, object]) -> str:
-        return (self.message_en if language == "en" else full_width(self.message_zh)).format_map(facts)
+        return (agree(self.message_en, facts) if language == "en" else full_width(self.message_zh)).format_map(facts)
 
     def hint(self, language: Language, facts: Mapping[str, object]) -> str:
-        return (self.hint_en if language == "en" else full_width(self.hint_zh)).format_map(facts)
+        return (agree(self.hint_en, facts) if language == "en" else full_width(self.hint_zh)).format_map(facts)
 
 
 SENTENCES: Final[dict[str, Said]] = {

@@ -1,0 +1,24 @@
+"""How the next command names a task: by its name where that finds it again, else by its id."""
+
+from __future__ import annotations
+
+from ..errors import Conflict, NotFound
+from ..model.ids import SHORT_TASK_DIGITS
+from ..model.task import Task
+from .out import Out
+from .workplace import Workplace
+
+
+async def task_reference(app: Workplace, task: Task, out: Out) -> str:
+    """The name, unless it is ambiguous or finds another task; then the id, as short as a table shows it."""
+    if not task.name.startswith("-"):
+        try:
+            if (await app.service.tasks.named(app.who, task.name)).task.id == task.id:
+                return task.name
+        except (Conflict, NotFound):
+            pass
+    return short_task_id(out, task)
+
+
+def short_task_id(out: Out, task: Task) -> str:
+    return out.short_ids([task.id], SHORT_TASK_DIGITS)[task.id]

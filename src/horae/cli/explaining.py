@@ -39,7 +39,10 @@ def why(
     *,
     task: str = ONE,
     at: str | None = typer.Option(
-        None, "--at", metavar="MOMENT", help="2026-11-15T02:00Z, '2026-11-15 02:00', 02:00, yesterday. Default: newest."
+        None,
+        "--at",
+        metavar="MOMENT",
+        help="2026-11-15T02:00Z, 'today at 9am', 昨天早上9点, yesterday. Default: newest.",
     ),
 ) -> None:
     """Say why a task did, or did not, run."""

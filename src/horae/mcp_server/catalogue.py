@@ -150,7 +150,10 @@ TOOLS: Final[Mapping[str, Entry]] = {
         _takes(
             ("id",),
             id=ID,
-            at={"type": "string", "description": '"yesterday", "09:00", "2026-11-15 02:00", "5m ago".'},
+            at={
+                "type": "string",
+                "description": '"today at 9am", "yesterday", "last Monday 18:00", 昨天早上9点, "2026-11-15 02:00", "5m ago".',
+            },
         ),
         shape(
             task=TEXT,

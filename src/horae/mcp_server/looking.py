@@ -99,9 +99,8 @@ _HELPS: Final[dict[str, tuple[str, ...]]] = {
 async def explain_task(call: Call, said: Said) -> Told:
     """Why it did, or did not, run: a verdict, a sentence, the rows that it rests on, and what could be called next."""
     facts = await call.service.tasks.named(call.who, id_of(said))
-    zone = call.who.zone or "UTC"
-    why = await call.service.ledger.explained(call.who, facts.task.id, said.get("at"), zone)
-    there = why.facts.task.schedule.zone or zone
+    why = await call.service.ledger.explained(call.who, facts.task.id, said.get("at"), call.who.zone)
+    there = call.who.zone or why.facts.task.schedule.zone or "UTC"
     data = why_json(why.explanation, utc(why.at), facts.task.name, there, call.language, why.outage)
     data |= {"task_id": facts.task.id, "at_local": local(why.at, there), "suggested_calls": _suggested(why)}
     return Told(data, f"{brief(facts.task.name)}, {data['at_local'][:19]} {there}: {data['sentence']}")

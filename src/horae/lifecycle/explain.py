@@ -236,8 +236,9 @@ def _lasts(pause: Pause, at: datetime) -> bool:
 
 
 def _paused(facts: Facts, pause: Pause) -> Explanation:
-    note = f" ({pause.note})" if pause.note else ""
-    answer = _told(Verdict.PAUSED, _both(_when(facts, pause.since) + note), reason=Reason.PAUSED)
+    note, note_zh = (f" ({pause.note})", f"（{pause.note}）") if pause.note else ("", "")
+    since = _when(facts, pause.since)
+    answer = _told(Verdict.PAUSED, (since + note, since + note_zh), reason=Reason.PAUSED)
     reason = _REASONS.get(pause.cause)
     if reason is None:
         return answer

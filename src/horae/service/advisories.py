@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..choices import Language
+from ..typography import full_width
 
 _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
     "function_unknown": (
@@ -49,7 +50,8 @@ def advise(sentence: str, **facts: object) -> Advisory:
 def advise_each(sentence: str, english: dict[str, object], chinese: dict[str, object]) -> Advisory:
     """For facts that are words themselves."""
     en, zh = _CATALOGUE[sentence]
-    return Advisory(_CODES.get(sentence, sentence), {"en": en.format_map(english), "zh": zh.format_map(chinese)})
+    told: dict[Language, str] = {"en": en.format_map(english), "zh": full_width(zh).format_map(chinese)}
+    return Advisory(_CODES.get(sentence, sentence), told)
 
 
 def advisory_codes() -> frozenset[str]:

@@ -42,7 +42,7 @@ def why(
         None,
         "--at",
         metavar="MOMENT",
-        help="2026-11-15T02:00Z, 'today at 9am', 昨天早上9点, yesterday. Default: newest.",
+        help="2026-11-15T02:00Z, 02:00, yesterday, 'today at 9am', 'last Monday 18:00'. Default: newest.",
     ),
 ) -> None:
     """Say why a task did, or did not, run."""

@@ -158,7 +158,7 @@ async def schedule_again_after_cancelling(cli: Cli, *, name: str | None) -> tupl
         await desk("cancel_task", id=made["task"]["id"])
         changed = {} if name is None else {"name": name}
         refused = text_of(await desk.raw("schedule_task", key="k", **said, **changed))
-        (other,) = re.findall(r"another key, such as '([^']+)'", refused)
+        (other,) = re.findall(r'key "([^"]+)"', refused)
         again = await desk("schedule_task", key=other, **said)
     return refused, str(again["task"]["state"])
 

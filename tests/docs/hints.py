@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 
 import horae
+from horae.schedule.text.moment import read_stretch
 
 PACKAGE = Path(horae.__file__).parent
 # Text that is written for other programs, or that holds patterns and not sentences.
@@ -55,6 +56,7 @@ _ANY_FACT = ("09:00",)
 # A modifier is an example of what can be added: it has to be understood behind one of these.
 _MODIFIER = re.compile(r"(?:from|until|except|between|starting) |\d+ times|从|直到|\d+ ?次|共|除")
 _BASES = ("every 5m", "every day at 09:00", "RRULE:FREQ=DAILY", "每5分钟", "每天9点")
+_PAST_DAY = re.compile("today|yesterday|last |今天|昨天|上周")
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 
 
@@ -117,7 +119,12 @@ def schedules_in(text: Text) -> Iterator[str]:
 
 
 def is_understood(example: str) -> bool:
-    return any(map(_parses, _fillings(example)))
+    """As a schedule, or where it names a day that may have passed, as the moment of a question."""
+    return any(map(_parses, _fillings(example))) or (_PAST_DAY.match(example) is not None and _is_moment(example))
+
+
+def _is_moment(example: str) -> bool:
+    return read_stretch(example, "Asia/Shanghai", NOW) is not None
 
 
 def _fillings(example: str) -> Iterator[str]:

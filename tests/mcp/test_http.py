@@ -8,7 +8,8 @@ import json
 import pytest
 
 from horae.mcp_server.catalogue import TOOLS
-from horae.model.principal import LOCAL, Principal, Role
+from horae.mcp_server.server import PROBLEM
+from horae.model.principal import LOCAL, LOCAL_OWNER, Principal, Role
 from horae.service.approvals import digest_of
 from horae.web.house import WebSettings
 from tests.mcp.door import Door, called, played
@@ -289,3 +290,47 @@ async def _unknown_tool_over_http(door: Door) -> None:
 
 def test_unknown_tool_is_an_error_of_the_protocol() -> None:
     played(_unknown_tool_over_http)
+
+
+async def schedule_as(door: Door, owner: str, zone: str | None) -> tuple[str, list[str]]:
+    """The zone that was understood and the codes of the warnings; or the code of the refusal."""
+    if zone is not None or owner != LOCAL_OWNER:
+        await door.service.accounts.put(LOCAL, owner, zone=zone or "")
+    token = (await door.service.tokens.make(LOCAL, owner=owner, name="test"))[1]
+    async with door.desk(token) as desk:
+        result = await desk.raw("schedule_task", when="every day at 9am", do="look")
+        if result.is_error:
+            return (result.meta or {})[PROBLEM]["code"], []
+        made = result.structured_content or {}
+        return made["zone"], [each["code"] for each in made["warnings"]]
+
+
+@pytest.mark.parametrize(
+    ("owner", "zone", "found", "is_assumed"),
+    [
+        ("ada", ZONE, ZONE, False),
+        ("ada", None, "zone_needed", False),
+        (LOCAL_OWNER, ZONE, ZONE, False),
+        (LOCAL_OWNER, None, "UTC", True),
+    ],
+)
+def test_zone_is_the_owners_and_that_of_this_machine_for_its_own_owner(
+    owner: str, zone: str | None, found: str, *, is_assumed: bool
+) -> None:
+    async def scene(door: Door) -> None:
+        understood, warnings = await schedule_as(door, owner, zone)
+        assert understood == found
+        assert ("no_zone" in warnings) is is_assumed
+
+    played(scene)
+
+
+def test_answers_over_http_say_that_no_node_is_alive() -> None:
+    async def scene(door: Door) -> None:
+        async with door.desk(await door.token("ada")) as desk:
+            assert (await desk("whoami"))["engine_running"] is False
+            await desk("schedule_task", when="every 1h", do="look", name="mail")
+            asked = await desk("run_task_now", id="mail")
+            assert [each["code"] for each in asked["warnings"]] == ["no_engine"]
+
+    played(scene)

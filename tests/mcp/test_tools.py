@@ -175,6 +175,38 @@ def test_runs_are_listed_explained_and_read_with_their_last_lines() -> None:
     played(scene)
 
 
+@pytest.mark.parametrize(
+    ("at", "local"),
+    [
+        ("today at 9am", "2026-03-01T09:00"),
+        ("yesterday at 9am", "2026-02-28T09:00"),
+        ("last Friday 18:00", "2026-02-27T18:00"),
+        ("今天早上9点", "2026-03-01T09:00"),
+        ("昨天9点", "2026-02-28T09:00"),
+    ],
+)
+def test_explain_task_reads_moment_in_words_in_the_callers_zone(at: str, local: str) -> None:
+    async def scene(_house: House, desk: Desk) -> None:
+        await desk("schedule_task", when="every day at 08:00", do="x", name="tick", zone="UTC")
+        why = await desk("explain_task", id="tick", at=at)
+        assert why["at_local"] == f"{local}:00.000+01:00"
+
+    played(scene)
+
+
+def test_explain_task_offers_both_hours_as_its_own_argument() -> None:
+    async def scene(_house: House, desk: Desk) -> None:
+        await desk("schedule_task", when="every day at 08:00", do="x", name="tick")
+        for at in ("yesterday at 9", "yesterday at nine"):
+            refused = await desk.raw("explain_task", id="tick", at=at)
+            choices = (refused.meta or {})[PROBLEM]["choices"]
+            assert choices == {"argument": "at", "values": ["yesterday at 09:00", "yesterday at 21:00"]}
+            for value in choices["values"]:
+                await desk("explain_task", id="tick", at=value)
+
+    played(scene)
+
+
 def test_a_run_is_asked_for_and_waited_for() -> None:
     async def scene(house: House, desk: Desk) -> None:
         await desk("schedule_task", when="every 10h", do="x", name="tick")

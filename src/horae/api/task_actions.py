@@ -44,9 +44,17 @@ router: Final = resource("/v1/tasks/{task_id}", "tasks")
 
 Moment = Annotated[
     str | None,
-    Query(max_length=100, description="`2026-11-15T02:00Z`, `2026-11-15 02:00`, `yesterday`; else the newest."),
+    Query(
+        max_length=100, description="`2026-11-15T02:00Z`, `today at 9am`, `昨天早上9点`, `yesterday`; else the newest."
+    ),
 ]
-Zone = Annotated[str | None, Query(max_length=100, description="The zone of moments that name none.")]
+Zone = Annotated[
+    str | None,
+    Query(
+        max_length=100,
+        description="The zone of moments that name none; else that of the caller, else that of the task.",
+    ),
+]
 _REFUSED: Final = (404, 409, 412)
 
 
@@ -279,8 +287,8 @@ async def approve_task(
     **told("why_task", "Why it did, or did not, run then: one sentence, and what it rests on", "Why", problems=(404,)),
 )
 async def why_task(request: Request, who: Who, task_id: TaskId, *, at: Moment = None, zone: Zone = None) -> Response:
-    said_in, usual = language(request), zone or zone_of(request, who)
-    found = await house_of(request).service.ledger.explained(who, task_id, at, usual)
+    said_in = language(request)
+    found = await house_of(request).service.ledger.explained(who, task_id, at, zone or who.zone)
     task = found.facts.task
     return answer(why_json(found.explanation, utc(found.at), task.name, task.schedule.zone, said_in, found.outage))
 

@@ -18,7 +18,7 @@ from ..ports.store import RunFilter
 from ..schedule import iterate
 from ..schedule.describe import sentence
 from ..service.edits import KEEP, Edited, Edits
-from ..service.moments import asked_stretch
+from ..service.moments import coming_moment
 from ..service.wishes import Duration, When
 from ..targets.function.arguments.encode import encode_arguments
 from .chosen import Chosen, options_of
@@ -89,7 +89,7 @@ class TaskHandle:
     async def pause(self, reason: str = "", until: datetime | str | None = None) -> None:
         instant = until
         if isinstance(until, str):
-            instant = asked_stretch(until, self._app.zone, self._app.clock.now()).first
+            instant = coming_moment(until, self._app.zone, self._app.clock.now())
         await self._app.service.tasks.pause(self._app.who, self.id, note=reason, until=_instant(instant))
 
     async def resume(self, missed: MissedMode = "skip") -> None:

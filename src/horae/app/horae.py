@@ -206,7 +206,7 @@ class Horae(Running):
         return RunHandle(self, found.task_id, found.id)
 
     async def why(self, task: TaskHandle | str, at: datetime | str | None = None) -> Explanation:
-        """Why it did, or did not, run then: an instant, `2026-11-15 02:00` in the task's zone, `yesterday`, or the newest."""
+        """Why it did, or did not, run then: an instant, `2026-11-15 02:00` or `yesterday at 9am` in the app's zone, or the newest."""
         task_id = (await self.service.tasks.named(self.who, task)).task.id if isinstance(task, str) else task.id
         return (await self.service.ledger.explained(self.who, task_id, at, self.zone)).explanation
 

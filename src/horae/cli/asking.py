@@ -110,9 +110,9 @@ def _instant(option: str, text: str, zone: str, *, last: bool = False) -> dateti
 def zone_of_process(default: DefaultZone) -> AssumedZone:
     """The zone of this machine or of its settings, with the reason."""
     reasons = {
-        "environment": (f"{default.source} says so", f"{default.source} 是这样设置的"),
+        "environment": (f"{default.source} says so", f" {default.source} 是这样设置的"),
         "machine": ("it is this machine's", "这是本机的时区"),
         "nowhere": ("this machine names none either", "本机也没有设置时区"),
-        "flag": (f"{default.source} says so", f"{default.source} 是这样设置的"),
+        "flag": (f"{default.source} says so", f" {default.source} 是这样设置的"),
     }
     return AssumedZone(known_zone(default), reasons[default.origin])

@@ -42,7 +42,10 @@ def why(
     *,
     task: str = ONE,
     at: str | None = typer.Option(
-        None, "--at", metavar="MOMENT", help="2026-11-15T02:00Z, '2026-11-15 02:00', 02:00, yesterday. Default: newest."
+        None,
+        "--at",
+        metavar="MOMENT",
+        help="2026-11-15T02:00Z, 02:00, yesterday, 'today at 9am', 'last Monday 18:00'. Default: newest.",
     ),
 ) -> None:
     """Say why a task did, or did not, run."""

@@ -193,8 +193,8 @@ OPTIONS: Final[dict[str, str]] = {
         "对期间错过的：跳过（默认）、补跑最近一次、全部补跑或合并补跑一次。"
     ),
     "How many; 0 takes it back.": "跳过的次数；0 表示取消。",
-    "2026-11-15T02:00Z, '2026-11-15 02:00', 02:00, yesterday. Default: newest.": (
-        "2026-11-15T02:00Z、'2026-11-15 02:00'、02:00、yesterday。默认：最近一次。"
+    "2026-11-15T02:00Z, 02:00, yesterday, 'today at 9am', 'last Monday 18:00'. Default: newest.": (
+        "2026-11-15T02:00Z、02:00、昨天、“今天早上9点”、“上周一18:00”。默认为最近一次。"
     ),
     "Go on until it has ended.": "持续显示，直到结束。",
     "From here on, included.": "起始时间（含）。",

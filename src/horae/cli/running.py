@@ -88,11 +88,10 @@ def run(
 
 async def _queue(app: Workplace, name: str, as_of: str | None) -> Queued:
     facts = await app.service.tasks.named(app.who, name)
-    zone = facts.task.schedule.zone or app.zone
     if as_of is None:
         name = await app.service.tasks.run_now(app.who, facts.task.id)
         return Queued(name, facts.task, app.zone, await app.anybody())
-    at = occurrence_meant(facts, as_of, zone, app.clock.now())
+    at = occurrence_meant(facts, as_of, app.zone, app.clock.now())
     after = await app.service.tasks.backfill(app.who, facts.task.id, at, at, again=True)
     name = _backfilled(after, at, at)
     return Queued(name, facts.task, app.zone, await app.anybody())

@@ -71,8 +71,8 @@ class RemoteLedger:
         self._connection = connection
         self._tasks = tasks
 
-    async def explained(self, who: Principal, task_id: str, at: datetime | str | None, zone: str = "UTC") -> Why:
-        asked = [("zone", zone)]
+    async def explained(self, who: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
+        asked = [] if zone is None else [("zone", zone)]
         if at is not None:
             asked.append(("at", at if isinstance(at, str) else str(utc(at))))
         facts = await self._tasks.get(who, task_id)

@@ -277,8 +277,9 @@ def _paused(facts: Facts, pause: Pause) -> Explanation:
     agent = agent_of(facts.task)
     remedy = None if agent is None else _REMEDIES.get(pause.cause)
     # The note of such a pause repeats its cause, in English alone.
-    note = f" ({pause.note})" if pause.note and remedy is None else ""
-    answer = _told(Verdict.PAUSED, _both(_when(facts, pause.since) + note), reason=Reason.PAUSED)
+    note, note_zh = (f" ({pause.note})", f"（{pause.note}）") if pause.note and remedy is None else ("", "")
+    since = _when(facts, pause.since)
+    answer = _told(Verdict.PAUSED, (since + note, since + note_zh), reason=Reason.PAUSED)
     reason = _REASONS.get(pause.cause)
     if reason is not None:
         answer = _with(answer._replace(reason=reason), (sentence(reason), sentence(reason, "zh")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, NamedTuple
 
 import mcp_types as types
@@ -16,6 +17,7 @@ from .lines import plain
 
 MOST_QUESTIONS: Final = 3
 _ANSWER: Final = "choice"
+_WORD: Final = re.compile("[A-Za-z]+")
 
 
 class Choices(NamedTuple):
@@ -30,9 +32,9 @@ def choices_of(refusal: Refusal, said: Said) -> Choices | None:
     facts = refusal.facts
     match refusal.code:
         case "ambiguous_hour":
-            return _within(refusal, str(facts["hour"]), str(facts["morning"]), str(facts["evening"]))
+            return _within(refusal, said, str(facts["hour"]), str(facts["morning"]), str(facts["evening"]))
         case "ambiguous_zone":
-            return _within(refusal, str(facts["zone"]), str(facts["one"]), str(facts["other"]))
+            return _within(refusal, said, str(facts["zone"]), str(facts["one"]), str(facts["other"]))
         case "ambiguous_name":
             argument = "task_id" if "task_id" in said else "task" if "task" in said else "id"
             return Choices(argument, tuple(str(facts["found"]).split(", ")))
@@ -40,13 +42,18 @@ def choices_of(refusal: Refusal, said: Said) -> Choices | None:
             return None
 
 
-def _within(refusal: Refusal, unclear: str, *instead: str) -> Choices | None:
-    """The whole text that was said, with each of these in the place of what was unclear in it."""
+def _within(refusal: Refusal, said: Said, unclear: str, *instead: str) -> Choices | None:
+    """The whole text that was said, with each of these in the place of what was unclear in it. A task is scheduled by its
+    `when`, explained by its `at`."""
     source, place = refusal.source, refusal.position
     if source is None or place is None:
         return None
-    end = place + len(unclear)
-    return Choices("when", tuple(f"{source[:place]}{each}{source[end:]}" for each in instead))
+    spelled = _WORD.match(source, place)
+    # The hour may be spelled out: `nine` for 9.
+    is_word = spelled is not None and not source.startswith(unclear, place)
+    end = spelled.end() if spelled is not None and is_word else place + len(unclear)
+    argument = "at" if said.get("at") == source else "when"
+    return Choices(argument, tuple(f"{source[:place]}{each}{source[end:]}" for each in instead))
 
 
 async def asked(

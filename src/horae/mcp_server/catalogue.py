@@ -150,7 +150,10 @@ TOOLS: Final[Mapping[str, Entry]] = {
         _takes(
             ("id",),
             id=ID,
-            at={"type": "string", "description": '"yesterday", "09:00", "2026-11-15 02:00", "5m ago".'},
+            at={
+                "type": "string",
+                "description": '"today at 9am", "yesterday", "last Monday 18:00", 昨天早上9点, "2026-11-15 02:00", "5m ago".',
+            },
         ),
         shape(
             task=TEXT,
@@ -239,7 +242,13 @@ TOOLS: Final[Mapping[str, Entry]] = {
             id=ID,
             wait_seconds={"type": "integer", "minimum": 0, "maximum": 60, "description": "Wait so long for its end."},
         ),
-        shape(task_id=TEXT, run_id=TEXT, ended=FLAG, run={**RUN, "type": ["object", "null"]}),
+        shape(
+            task_id=TEXT,
+            run_id=TEXT,
+            ended=FLAG,
+            run={**RUN, "type": ["object", "null"]},
+            warnings=RECEIPT["warnings"],
+        ),
         _changes("Run a task now", again=False, outside=True),
         TASK_ID,
     ),

@@ -8,16 +8,31 @@ from typing import Any, Final
 from ..errors import NotFound
 from ..model.change import Facts
 from ..model.run import Run
+from ..model.task import TaskState
+from ..service.drafting import another_key
 from ..service.moments import coming_moment
-from ..wire.moments import local
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
 from .call import Call, Said, Told
 from .lines import brief
-from .receipt import approval_of, receipt_of, with_cautions
+from .receipt import approval_of, awaits_approval, list_zone, moment_line, receipt_of, with_cautions
 from .running import run_line
 from .spelling import id_of
-from .words import CANCELLED, PAUSED, RESUMED, RUN_ASKED, STILL_GOING, UNTIL
+from .words import (
+    BECAUSE_OF,
+    CANCELLED,
+    NO_ENGINE,
+    NOTE,
+    PAUSED,
+    RESUMED,
+    RUN_ASKED,
+    RUN_QUEUED,
+    RUNS_THOUGH_PAUSED,
+    STILL_GOING,
+    STILL_WAITS,
+    UNTIL,
+    WITH_OTHER_KEY,
+)
 
 _FIRST_LOOK_SECONDS: Final = 0.05
 _LAST_LOOK_SECONDS: Final = 1.0
@@ -28,9 +43,25 @@ async def pause_task(call: Call, said: Said) -> Told:
     found = await call.service.tasks.named(call.who, id_of(said))
     until = _until(call, said, found)
     facts = await call.service.tasks.pause(call.who, found.task.id, note=said.get("reason", ""), until=until)
-    shown = "" if until is None else UNTIL.told(call.language, until=local(until, found.task.schedule.zone))
-    line = PAUSED.told(call.language, name=brief(facts.task.name), id=facts.task.id, until=shown)
+    if awaits_approval(facts):
+        line = STILL_WAITS.told(call.language, name=brief(facts.task.name), id=facts.task.id)
+    else:
+        line = _paused_line(call, facts)
     return Told({"task": task_json(facts, call.language)}, line)
+
+
+def _paused_line(call: Call, facts: Facts) -> str:
+    """With the pause as it stands: pausing again keeps what was said before and is not said anew."""
+    pause = facts.standing.pause
+    until, note = (None, "") if pause is None else (pause.until, pause.note)
+    zone = facts.task.schedule.zone or list_zone(call)
+    return PAUSED.told(
+        call.language,
+        name=brief(facts.task.name),
+        id=facts.task.id,
+        until="" if until is None else UNTIL.told(call.language, until=moment_line(until, zone)),
+        reason=BECAUSE_OF.told(call.language, reason=brief(note)) if note else "",
+    )
 
 
 def _until(call: Call, said: Said, facts: Facts) -> datetime | None:
@@ -55,8 +86,16 @@ async def resume_task(call: Call, said: Said) -> Told:
 async def cancel_task(call: Call, said: Said) -> Told:
     found = await call.service.tasks.named(call.who, id_of(said))
     facts = await call.service.tasks.cancel(call.who, found.task.id)
-    line = CANCELLED.told(call.language, name=brief(facts.task.name), id=facts.task.id)
+    line = CANCELLED.told(call.language, name=brief(facts.task.name), id=facts.task.id, key=_other_key(call, facts))
     return Told({"task": task_json(facts, call.language)}, line)
+
+
+def _other_key(call: Call, facts: Facts) -> str:
+    """A cancelled task keeps its key, so that a new one needs another; keys are shown as the caller passes them."""
+    if facts.task.key is None:
+        return ""
+    key = facts.task.key.removeprefix("" if call.who.agent is None else f"agent:{call.who.agent}/")
+    return WITH_OTHER_KEY.told(call.language, key=key, other=another_key(key))
 
 
 async def run_task_now(call: Call, said: Said) -> Told:
@@ -66,16 +105,25 @@ async def run_task_now(call: Call, said: Said) -> Told:
     seconds: int = said.get("wait_seconds", 0)
     run = await _ended(call, run_id, seconds) if seconds else None
     task = found.task
+    is_over = run is not None and not run.live
+    is_queued = run is None and call.house.anybody is not None and not await call.house.anybody()
+    warnings: list[tuple[str, str]] = []
+    if is_queued:
+        warnings.append(("no_engine", NO_ENGINE.told(call.language)))
+    if found.standing.state is TaskState.PAUSED and not is_over:
+        warnings.append(("task_paused", RUNS_THOUGH_PAUSED.told(call.language)))
     data: dict[str, Any] = {
         "task_id": task.id,
         "run_id": run_id,
-        "ended": run is not None and not run.live,
+        "ended": is_over,
         "run": None if run is None else run_json(run, task.name, task.schedule.zone, call.language),
+        "warnings": [{"code": code, "message": message} for code, message in warnings],
     }
-    if run is not None and not run.live:
+    if run is not None and is_over:
         return Told(data, run_line(call, run, task.name))
-    words = STILL_GOING if seconds else RUN_ASKED
-    line = words.told(call.language, name=brief(task.name), id=task.id, run=run_id, seconds=seconds)
+    words = RUN_QUEUED if is_queued else STILL_GOING if seconds else RUN_ASKED
+    notes = "".join(NOTE.told(call.language, note=message) for code, message in warnings if code != "no_engine")
+    line = words.told(call.language, name=brief(task.name), id=task.id, run=run_id, seconds=seconds, notes=notes)
     return Told(data, line)
 
 

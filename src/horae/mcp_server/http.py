@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -22,6 +23,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ..clock import Clock
 from ..errors import HoraeError, NotAuthenticated
+from ..model.principal import LOCAL, LOCAL_OWNER, Principal
+from ..service.assumed_zone import zone_of_deployment
+from ..service.nodes import NodeState
 from ..service.service import Service
 from ..web.bodies import LARGEST, json_body, raw_body
 from ..web.caller import authenticated
@@ -41,7 +45,7 @@ _WHO: Final = "who"
 @asynccontextmanager
 async def mount(app: Starlette, service: Service, clock: Clock) -> AsyncIterator[None]:
     """`POST /mcp`, for as long as this is open."""
-    door = Door(make_server(House(service, clock), _who_asks))
+    door = Door(make_server(House(service, clock, partial(_has_node, service)), partial(_who_asks, service)))
     app.router.routes.append(Route(PATH, door, methods=["POST"]))
     # What the application says of methods that a path has not, it says from this table.
     app.state.paths.append((re.compile(re.escape(PATH)), {"POST"}))
@@ -112,12 +116,23 @@ class Bearers:
         return AccessToken(token="", client_id=who.actor, subject=who.owner, scopes=scopes, claims={_WHO: who})
 
 
-def _who_asks(context: ServerRequestContext[Any, Any]) -> Caller:
+async def _has_node(service: Service) -> bool:
+    """Whether a node that renews its lease is there to run what is due."""
+    return any(seen.state is not NodeState.SILENT for seen in await service.nodes.all(LOCAL))
+
+
+def _who_asks(service: Service, context: ServerRequestContext[Any, Any]) -> Caller:
+    """The zone is the owner's. The owner of this machine without one has the machine's, as over standard input and output;
+    other owners are asked for theirs."""
     request: Request | None = context.request
     user = None if request is None else request.scope.get("user")
     if request is None or not isinstance(user, AuthenticatedUser) or user.access_token.claims is None:
         raise RuntimeError("a request came past the door")
-    return Caller(user.access_token.claims[_WHO], language(request))
+    who: Principal = user.access_token.claims[_WHO]
+    if who.zone is not None or who.owner != LOCAL_OWNER or service.zone is None:
+        return Caller(who, language(request))
+    assumed = zone_of_deployment(who.owner, service.zone)
+    return Caller(who._replace(zone=assumed.name), language(request), assumed)
 
 
 def _check_origin(request: Request) -> None:

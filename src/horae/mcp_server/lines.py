@@ -7,7 +7,7 @@ from typing import Final
 
 from ..choices import Language
 from ..truncation import ELLIPSIS, truncate
-from .words import CUT, MORE
+from .words import CUT, HEAD_MARK, MORE, ROW_MARK
 
 MOST_BYTES: Final = 1000
 _NAME_CHARACTERS: Final = 60
@@ -41,7 +41,7 @@ def listed(head: str, rows: Sequence[str], language: Language) -> str:
     """As many rows as fit behind the head; how many did not is said."""
     line, left = plain(head), len(rows)
     for number, row in enumerate(rows):
-        longer = f"{line}{' ' if number == 0 else '; '}{plain(row)}"
+        longer = f"{line}{(HEAD_MARK if number == 0 else ROW_MARK).told(language)}{plain(row)}"
         tail = MORE.told(language, left=left - 1) if left > 1 else ""
         if len((longer + tail).encode(errors="replace")) > MOST_BYTES:
             break

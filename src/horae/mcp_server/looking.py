@@ -7,6 +7,7 @@ from typing import Any, Final
 from ..model.change import Facts
 from ..model.principal import Quotas
 from ..model.run import Run
+from ..model.states import state_word
 from ..model.task import GOING, PauseCause, TaskState
 from ..ports.store import TaskFilter
 from ..schedule.durations import iso_duration
@@ -18,10 +19,11 @@ from ..wire.runs import why_json
 from ..wire.tasks import next_due, task_json
 from .call import Call, Said, Told
 from .lines import brief, listed
-from .receipt import receipt_of, task_row, with_cautions
+from .receipt import list_zone, moment_line, receipt_of, task_row, with_cautions
 from .spelling import id_of
 from .words import (
     AN_AGENT,
+    EXPLAINED,
     LAST,
     LEFT,
     MORE_TASKS,
@@ -50,7 +52,7 @@ async def list_tasks(call: Call, said: Said) -> Told:
         return Told(
             {"tasks": [], "next_cursor": page.after}, (NO_TASKS if page.after is None else NONE_YET).told(call.language)
         )
-    head = (TASKS if page.after is None else MORE_TASKS).told(call.language, number=len(rows))
+    head = (TASKS if page.after is None else MORE_TASKS).told(call.language, number=len(rows), zone=list_zone(call))
     lines = [_row_line(call, each) for each in page.items]
     return Told({"tasks": rows, "next_cursor": page.after}, listed(head, lines, call.language))
 
@@ -60,9 +62,9 @@ def _row_line(call: Call, facts: Facts) -> str:
     when = (
         NO_NEXT_SHORT.told(call.language)
         if upcoming is None
-        else NEXT_SHORT.told(call.language, local=(local(upcoming, facts.task.schedule.zone) or "")[:16])
+        else NEXT_SHORT.told(call.language, local=moment_line(upcoming, list_zone(call)))
     )
-    state = facts.standing.state.value
+    state = state_word(facts.standing.state.value, call.language)
     return TASK_ROW.told(call.language, name=brief(facts.task.name), id=facts.task.id, state=state, next=when)
 
 
@@ -73,7 +75,7 @@ async def get_task(call: Call, said: Said) -> Told:
     receipt = await with_cautions(call, receipt_of(call, facts), facts)
     review = list(review_of(facts.task, call.language).lines)
     data = {"task": task_json(facts, call.language, last), "review": review, **receipt.values(call)}
-    state = facts.standing.state.value
+    state = state_word(facts.standing.state.value, call.language)
     line = receipt.told(
         call, TASK, name=brief(facts.task.name), id=facts.task.id, state=state, last=_last(call, last, facts)
     )
@@ -83,8 +85,8 @@ async def get_task(call: Call, said: Said) -> Told:
 def _last(call: Call, last: Run | None, facts: Facts) -> str:
     if last is None:
         return ""
-    at = (local(last.planned, facts.task.schedule.zone) or "")[:16]
-    return LAST.told(call.language, state=last.state.value, at=at)
+    at = moment_line(last.planned, facts.task.schedule.zone or list_zone(call))
+    return LAST.told(call.language, state=state_word(last.state.value, call.language), at=at)
 
 
 _HELPS: Final[dict[str, tuple[str, ...]]] = {
@@ -105,12 +107,13 @@ _OWNERS_TO_END: Final = frozenset(
 async def explain_task(call: Call, said: Said) -> Told:
     """Why it did, or did not, run: a verdict, a sentence, the rows that it rests on, and what could be called next."""
     facts = await call.service.tasks.named(call.who, id_of(said))
-    zone = call.who.zone or "UTC"
-    why = await call.service.ledger.explained(call.who, facts.task.id, said.get("at"), zone)
-    there = why.facts.task.schedule.zone or zone
+    why = await call.service.ledger.explained(call.who, facts.task.id, said.get("at"), call.who.zone)
+    there = call.who.zone or why.facts.task.schedule.zone or "UTC"
     data = why_json(why.explanation, utc(why.at), facts.task.name, there, call.language, why.outage)
     data |= {"task_id": facts.task.id, "at_local": local(why.at, there), "suggested_calls": _suggested(why)}
-    return Told(data, f"{brief(facts.task.name)}, {data['at_local'][:19]} {there}: {data['sentence']}")
+    at = moment_line(why.at, there)
+    line = EXPLAINED.told(call.language, name=brief(facts.task.name), at=at, zone=there, sentence=data["sentence"])
+    return Told(data, line)
 
 
 def _suggested(why: Why) -> list[dict[str, Any]]:

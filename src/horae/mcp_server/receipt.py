@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ..model.change import Facts
+from ..model.states import state_word
 from ..model.task import GOING, PauseCause, Task, TaskState, past_of
 from ..schedule import Past, Schedule, iterate
 from ..schedule.compat import Note
@@ -21,17 +22,39 @@ from ..service.gate import digest_of
 from ..wire.moments import local, utc
 from ..wire.review import review_of
 from .call import Call, Said
-from .lines import plain
-from .words import AT_ONCE, IN_ZONE, NEXT, NEXT_OF, NO_ENGINE, NOT_ACTIVE, NOTE, NOTHING_NEXT, WAITS_FOR_APPROVAL, Words
+from .lines import brief, plain
+from .words import (
+    AT_ONCE,
+    IN_ZONE,
+    LIST_MARK,
+    NEXT,
+    NEXT_OF,
+    NO_ENGINE,
+    NOT_ACTIVE,
+    NOTE,
+    NOTHING_NEXT,
+    PAUSE_REASON,
+    PAUSED_NOW,
+    PAUSED_UNTIL,
+    WAITS_AND_WOULD,
+    WAITS_FOR_APPROVAL,
+    WOULD_COME,
+    WOULD_COME_APPROVED,
+    Words,
+)
 
 FIRES: Final = 3
 _FIRES_IN_LINE: Final = 2
+_HOLDING: Final = frozenset({"awaiting_approval", "not_active"})
 _TRUE_OF_ALL: Final = ("anchored",)
 """Worth explaining when somebody asks, not worth repeating each time."""
 
 
 class Receipt(NamedTuple):
-    """`fires` are the next ones; `warnings` pairs of a code and a sentence."""
+    """`fires` are the next ones; `warnings` pairs of a code and a sentence.
+
+    `held`: why nothing comes though the schedule has times; `would` are the times if it did not wait.
+    """
 
     means: str
     zone: str
@@ -39,17 +62,22 @@ class Receipt(NamedTuple):
     warnings: list[tuple[str, str]]
     at_once: bool
     now: datetime
+    would: Sequence[Fire] = ()
+    held: Facts | None = None
 
     def values(self, call: Call) -> dict[str, Any]:
         return {
             "means": self.means,
             "zone": self.zone,
             "next_runs": [fire_json(each, self.now, call) for each in self.fires],
+            "next_if_resumed": [fire_json(each, self.now, call) for each in self.would],
             "warnings": [{"code": code, "message": message} for code, message in self.warnings],
         }
 
     def told(self, call: Call, words: Words, **facts: object) -> str:
-        notes = "".join(NOTE.told(call.language, note=message) for _, message in self.warnings)
+        # What holds the task is said with its next times, once.
+        told = [message for code, message in self.warnings if code not in _HOLDING]
+        notes = "".join(NOTE.told(call.language, note=message) for message in told)
         next_ones = self.next_line(call)
         return words.told(call.language, means=self._understood(call), next=next_ones, notes=notes, **facts)
 
@@ -59,10 +87,29 @@ class Receipt(NamedTuple):
         return self.means if named else IN_ZONE.told(call.language, means=self.means, zone=self.zone)
 
     def next_line(self, call: Call) -> str:
+        if self.held is not None:
+            return self._held_line(call, self.held)
         if not self.fires:
             return (AT_ONCE if self.at_once else NOTHING_NEXT).told(call.language)
-        told = [fire_line(each, self.now, call) for each in self.fires[:_FIRES_IN_LINE]]
-        return NEXT.told(call.language, fires=", ".join(told))
+        return NEXT.told(call.language, fires=self._fires_line(call, self.fires))
+
+    def _fires_line(self, call: Call, fires: Sequence[Fire], most: int = _FIRES_IN_LINE) -> str:
+        return LIST_MARK.told(call.language).join(fire_line(each, self.now, call) for each in fires[:most])
+
+    def _held_line(self, call: Call, held: Facts) -> str:
+        """That nothing comes, why, and when it would: one sentence."""
+        pause, waits = held.standing.pause, awaits_approval(held)
+        would = WOULD_COME_APPROVED if waits else WOULD_COME
+        fires = self._fires_line(call, self.would, 1)
+        shown = would.told(call.language, fires=fires) if fires else ""
+        if waits:
+            return WAITS_AND_WOULD.told(call.language, id=held.task.id, would=shown)
+        note = "" if pause is None or not pause.note else PAUSE_REASON.told(call.language, reason=brief(pause.note))
+        if pause is not None and pause.until is not None and self.fires:
+            until = moment_line(pause.until, self.zone)
+            after = self._fires_line(call, self.fires, 1)
+            return PAUSED_UNTIL.told(call.language, reason=note, until=until, fires=after)
+        return PAUSED_NOW.told(call.language, reason=note, would=shown)
 
 
 def fire_json(fire: Fire, now: datetime, call: Call) -> dict[str, str | None]:
@@ -81,11 +128,30 @@ def fire_line(fire: Fire, now: datetime, call: Call) -> str:
     )
 
 
+def moment_line(at: datetime, zone: str | None) -> str:
+    """`2026-11-18 09:00 +08:00`; with seconds where there are any."""
+    shown = local(at, zone) or ""
+    return f"{shown[:10]} {shown[11:16] if at.second == 0 else shown[11:19]} {shown[-6:]}"
+
+
 def receipt_of(call: Call, facts: Facts, notes: Sequence[Note] = (), number: int = FIRES) -> Receipt:
     """Of a task that is there, or that would be."""
     task, standing, now = facts.task, facts.standing, call.clock.now()
-    fires = islice(iterate(task.schedule, now, past_of(task, standing)), number) if standing.state in GOING else ()
-    return _receipt(call, task.schedule, list(fires), notes, now)._replace(at_once=_at_once(facts))
+    is_held = standing.state is TaskState.PAUSED
+    until = None if standing.pause is None else standing.pause.until
+    after = max(now, until) if is_held and until is not None else now
+    fires = list(_fires_of(facts, after, number)) if not is_held or until is not None else []
+    receipt = _receipt(call, task.schedule, fires, notes, now)._replace(at_once=_at_once(facts))
+    if not is_held:
+        return receipt
+    would = fires_in(receipt.zone, list(_fires_of(facts, now, number)))
+    return receipt._replace(held=facts, would=would)
+
+
+def _fires_of(facts: Facts, after: datetime, number: int) -> Iterable[datetime]:
+    if facts.standing.state not in GOING:
+        return ()
+    return islice(iterate(facts.task.schedule, after, past_of(facts.task, facts.standing)), number)
 
 
 def _at_once(facts: Facts) -> bool:
@@ -138,7 +204,10 @@ async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: 
     if awaits_approval(facts):
         found.insert(0, ("awaiting_approval", WAITS_FOR_APPROVAL.told(call.language, id=facts.task.id)))
     elif facts.standing.state is not TaskState.ACTIVE:
-        found.insert(0, ("not_active", NOT_ACTIVE.told(call.language, state=facts.standing.state.value)))
+        found.insert(
+            0,
+            ("not_active", NOT_ACTIVE.told(call.language, state=state_word(facts.standing.state.value, call.language))),
+        )
     if call.house.anybody is not None and not await call.house.anybody():
         found.append(("no_engine", NO_ENGINE.told(call.language)))
     return receipt._replace(warnings=found)
@@ -159,6 +228,11 @@ def awaits_approval(facts: Facts) -> bool:
     return pause is not None and pause.cause is PauseCause.AWAITING_APPROVAL
 
 
+def list_zone(call: Call) -> str:
+    """Lists show all times in one zone: that of the caller."""
+    return call.who.zone or "UTC"
+
+
 def task_row(call: Call, facts: Facts, upcoming: datetime | None) -> dict[str, Any]:
     """One task in a list: enough to choose by, and no more."""
     task: Task = facts.task
@@ -169,7 +243,7 @@ def task_row(call: Call, facts: Facts, upcoming: datetime | None) -> dict[str, A
         "means": sentence(task.schedule, call.language),
         "zone": task.schedule.zone,
         "next": utc(upcoming),
-        "next_local": local(upcoming, task.schedule.zone),
+        "next_local": local(upcoming, list_zone(call)),
         "key": task.key,
         "awaiting_approval": awaits_approval(facts),
         "last_result": facts.standing.last_result,

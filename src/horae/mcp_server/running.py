@@ -8,15 +8,16 @@ from typing import Any, Final
 from ..errors import NotFound
 from ..model.limits import shortened
 from ..model.run import Run, RunState
+from ..model.states import state_word
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
 from ..service.query_refusals import refuse
-from ..wire.moments import local
 from ..wire.runs import line_json, result_of, run_json
 from .arguments import needed
 from .call import Call, Said, Told
 from .lines import brief, listed
-from .words import BECAUSE, ERROR, LINES, MORE_RUNS, NO_RUNS, NONE_YET, RESULT, RUN, RUN_ROW, RUNS
+from .receipt import list_zone, moment_line
+from .words import BECAUSE, ERROR, LINES, MORE_RUNS, NO_RUNS, NONE_YET, RESULT, RUN, RUN_ROW, RUNS, STOP
 
 _USUAL: Final = 20
 _SHOWN: Final = 200
@@ -28,12 +29,12 @@ async def list_runs(call: Call, said: Said) -> Told:
     task = None if "task" not in said else (await call.service.tasks.named(call.who, said["task"])).task
     wanted = RunFilter(task_id=None if task is None else task.id, states=_states(said.get("state")))
     page = await call.service.runs.page(call.who, wanted, said.get("cursor"), said.get("limit", _USUAL))
-    name, zone = (None, call.who.zone) if task is None else (task.name, task.schedule.zone)
+    name, zone = None if task is None else task.name, list_zone(call)
     rows = [_row(call, each, name, zone) for each in page.items]
     data = {"runs": rows, "next_cursor": page.after}
     if not rows:
         return Told(data, (NO_RUNS if page.after is None else NONE_YET).told(call.language))
-    head = (RUNS if page.after is None else MORE_RUNS).told(call.language, number=len(rows))
+    head = (RUNS if page.after is None else MORE_RUNS).told(call.language, number=len(rows), zone=zone)
     return Told(data, listed(head, [_row_line(call, each, zone) for each in page.items], call.language))
 
 
@@ -57,8 +58,8 @@ def _row(call: Call, run: Run, task: str | None, zone: str | None) -> dict[str, 
 
 
 def _row_line(call: Call, run: Run, zone: str | None) -> str:
-    planned = (local(run.planned, zone) or "")[:16]
-    return RUN_ROW.told(call.language, id=run.id, state=run.state.value, planned=planned)
+    state = state_word(run.state.value, call.language)
+    return RUN_ROW.told(call.language, id=run.id, state=state, planned=moment_line(run.planned, zone))
 
 
 async def get_run(call: Call, said: Said) -> Told:
@@ -88,8 +89,10 @@ async def _tail(call: Call, run: Run, number: int) -> tuple[NumberedLine, ...]:
 
 def run_line(call: Call, run: Run, task: str) -> str:
     shape = run_json(run, language=call.language)
-    line = RUN.told(call.language, id=run.id, task=brief(task), state=run.state.value)
-    line += "." if shape["because"] is None else BECAUSE.told(call.language, because=shape["because"])
+    line = RUN.told(call.language, id=run.id, task=brief(task), state=state_word(run.state.value, call.language))
+    line += (
+        STOP.told(call.language) if shape["because"] is None else BECAUSE.told(call.language, because=shape["because"])
+    )
     if run.error is not None:
         line += ERROR.told(call.language, error=brief(run.error, _SHOWN))
     if run.result_json is not None:

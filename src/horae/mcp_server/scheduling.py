@@ -10,7 +10,7 @@ from ..errors import Refusal
 from ..model.change import Facts
 from ..model.record import Writing
 from ..model.refusals import refuse as refuse_task
-from ..model.task import Task
+from ..model.task import Task, TaskState
 from ..schedule import Schedule, to_json
 from ..schedule.compat import Note
 from ..schedule.describe import sentence
@@ -27,7 +27,7 @@ from .lines import brief, listed
 from .receipt import approval_of, preview_of, receipt_of, with_assumed_zone, with_cautions
 from .refusals import refuse
 from .spelling import id_of, usual_name, when_of, work_of, zone_of
-from .words import CHANGED, FIRES_CHANGED, MEANS, SAME, SCHEDULED, UNDERSTOOD_MANY, WOULD_BE, Words
+from .words import CHANGED, FIRES_CHANGED, LIST_MARK, MEANS, SAME, SCHEDULED, UNDERSTOOD_MANY, WOULD_BE, Words
 
 PREVIEWED: Final = 5
 
@@ -154,7 +154,9 @@ async def update_task(call: Call, said: Said) -> Told:
         **receipt.values(call),
     }
     words = WOULD_BE if dry_run else CHANGED if changed else SAME
-    return Told(data, receipt.told(call, words, name=brief(done.after.name), id=found.task.id) + _fires(call, done))
+    return Told(
+        data, receipt.told(call, words, name=brief(done.after.name), id=found.task.id) + _fires(call, done, facts)
+    )
 
 
 def _edits(call: Call, said: Said, task: Task) -> tuple[dict[str, Any], tuple[Note, ...]]:
@@ -183,10 +185,10 @@ def _times(instants: tuple[datetime, ...], task: Task) -> list[dict[str, str | N
     return [{"at": utc(each), "at_local": local(each, task.schedule.zone)} for each in instants]
 
 
-def _fires(call: Call, done: Edited) -> str:
-    if not done.fires.removed and not done.fires.added:
-        return ""
-    return FIRES_CHANGED.told(call.language, removed=len(done.fires.removed), added=len(done.fires.added))
+def _fires(call: Call, done: Edited, facts: Facts) -> str:
+    """Of a paused task nothing comes, whatever its schedule is."""
+    is_moved = bool(done.fires.removed or done.fires.added)
+    return FIRES_CHANGED.told(call.language) if is_moved and facts.standing.state is TaskState.ACTIVE else ""
 
 
 async def preview_schedule(call: Call, said: Said) -> Told:
@@ -208,7 +210,7 @@ async def preview_schedule(call: Call, said: Said) -> Told:
 def _many(call: Call, texts: tuple[str, ...], zone: str | None) -> Told:
     choices = [{"when": each, "means": _meaning(call, each, zone)} for each in texts]
     data = {"means": None, "zone": zone, "next_runs": [], "warnings": [], "schedule": None, "choices": choices}
-    shown = ", ".join(f'"{each}"' for each in texts)
+    shown = LIST_MARK.told(call.language).join(f'"{each}"' for each in texts)
     return Told(data, listed(UNDERSTOOD_MANY.told(call.language, choices=shown), [], call.language))
 
 

@@ -16,12 +16,14 @@ from mcp.shared.exceptions import MCPError
 from ..choices import Language
 from ..errors import HoraeError, Refusal, StoreError
 from ..model.principal import Principal
+from ..service.assumed_zone import AssumedZone
 from ..version import __version__
 from ..wire.problems import problem_json
 from .arguments import checked
 from .asking import MOST_QUESTIONS, Choices, answered, asked, choices_of
 from .call import Call, House, Said, Told, language_of
 from .catalogue import TOOLS, Entry, arguments_of, listed
+from .hints import followable
 from .lines import whole
 from .refusals import refuse
 from .words import CHOOSE
@@ -39,10 +41,12 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 
 
 class Caller(NamedTuple):
-    """Who sent a request, and in which language they like to be answered."""
+    """Who sent a request, and in which language they like to be answered. `assumed` is where their zone comes from, if their
+    owner has none."""
 
     who: Principal
     language: Language
+    assumed: AssumedZone | None = None
 
 
 WhoAsks: TypeAlias = Callable[[Context], "Caller | Awaitable[Caller]"]
@@ -74,7 +78,8 @@ async def _call_tool(
         # An error of the protocol, and not of a tool: a client that calls what was never listed has a fault of its own.
         raise _unknown_tool(params.name, caller.language)
     given = answered(params, dict(params.arguments or {}))
-    call = Call(house, caller.who, language_of(given, caller.language))
+    known = house if caller.assumed is None else house._replace(assumed=caller.assumed)
+    call = Call(known, caller.who, language_of(given, caller.language))
     for left in reversed(range(MOST_QUESTIONS)):
         try:
             return _answer(call, await _done(call, params.name, given))
@@ -117,10 +122,27 @@ def _refused(call: Call, error: HoraeError, choices: Choices | None = None) -> t
         # What a driver says may name hosts, files and tables.
         LOG.warning("%s: %s", type(error).__name__, error)
         problem["detail"] = problem["title"]
-    line = f"{problem['code']}: {problem['detail']} {problem['hint']}"
+    problem["suggested_calls"] = []
+    if isinstance(error, Refusal):
+        _make_followable(call, error, problem)
+    space = " " if call.language == "en" else ""
+    line = f"{problem['code']}: {problem['detail']}{space}{problem['hint']}"
     if choices is not None:
-        shown = ", ".join(f'"{each}"' for each in choices.values)
-        line += " " + CHOOSE.told(call.language, choices=shown)
+        shown = (", " if call.language == "en" else "、").join(f'"{each}"' for each in choices.values)
+        line += space + CHOOSE.told(call.language, choices=shown)
         problem["choices"] = {"argument": choices.argument, "values": list(choices.values)}
     text = types.TextContent(text=whole(line, call.language))
     return types.CallToolResult(content=[text], is_error=True, _meta={PROBLEM: problem})
+
+
+def _make_followable(call: Call, refusal: Refusal, problem: dict[str, Any]) -> None:
+    """Replaces a hint that names commands or HTTP requests by one that names tools; keys of an agent are shown as it
+    passed them."""
+    own = "" if call.who.agent is None else f"agent:{call.who.agent}/"
+    facts = {"owner": call.who.owner, **refusal.facts}
+    if own:
+        facts = {name: fact.removeprefix(own) if isinstance(fact, str) else fact for name, fact in facts.items()}
+        problem["detail"] = problem["detail"].replace(own, "")
+    found = followable(refusal, facts, call.language)
+    if found is not None:
+        problem["hint"], problem["suggested_calls"] = found

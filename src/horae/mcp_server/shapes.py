@@ -36,6 +36,7 @@ RECEIPT: Final[dict[str, Schema]] = {
     "means": {"type": "string", "description": "What was understood, in words"},
     "zone": {"type": "string", "description": "The zone that wall times are in"},
     "next_runs": many(FIRE),
+    "next_if_resumed": {**many(FIRE), "description": "Of a paused task: when it would run if it were resumed now"},
     "warnings": many(WARNING),
 }
 

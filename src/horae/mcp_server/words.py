@@ -29,6 +29,9 @@ class Words(_Pair):
 
 CUT: Final = Words("… ({left} more characters)", "…(还有 {left} 个字符)")
 MORE: Final = Words("; and {left} more", ";另有 {left} 项")
+ROW_MARK: Final = Words("; ", "；")
+HEAD_MARK: Final = Words(" ", "")
+LIST_MARK: Final = Words(", ", "，")
 
 # --- what became of a task -----------------------------------------------------------------------------------------------
 
@@ -54,63 +57,95 @@ NEXT_OF: Final = Words(
 )
 AT_ONCE: Final = Words("It is due at once.", "立即到期。")
 NOTHING_NEXT: Final = Words("Nothing is planned.", "没有后续安排。")
-NOTE: Final = Words(" Note: {note}", " 注意:{note}")
+NOTE: Final = Words(" Note: {note}", "注意:{note}")
 WAITS_FOR_APPROVAL: Final = Words(
-    "It waits until a person approves it: horae approve {id}",
-    "它在等待人员批准:horae approve {id}",
+    "It waits until its owner approves it with: horae approve {id}",
+    "它在等待所有者批准:horae approve {id}",
 )
 NO_ENGINE: Final = Words(
-    "No engine is running, so nothing is run until somebody starts one: horae up",
-    "没有引擎在运行,启动之前不会执行任何任务:horae up",
+    "No node is alive, so nothing runs until one is started with 'horae up'.",
+    "没有节点在运行,用“horae up”启动之前不会执行任何任务。",
 )
-NOT_ACTIVE: Final = Words("It is {state}, so nothing of it runs.", "它处于 {state} 状态,因此不会运行。")
+NOT_ACTIVE: Final = Words("It is {state}, so nothing of it runs.", "它处于“{state}”状态,因此不会运行。")
+PAUSED_NOW: Final = Words("It is paused{reason}, so nothing comes{would}.", "它已暂停{reason},不会触发{would}。")
+PAUSED_UNTIL: Final = Words(
+    "It is paused{reason} until {until}; then next: {fires}.", "它已暂停{reason},直到 {until};之后的触发时间:{fires}。"
+)
+WAITS_AND_WOULD: Final = Words(
+    "It waits until its owner approves it with: horae approve {id}{would}.",
+    "它在等待所有者批准(horae approve {id}){would}。",
+)
+WOULD_COME: Final = Words("; resumed now, it would run next: {fires}", ";若现在恢复,下次触发:{fires}")
+WOULD_COME_APPROVED: Final = Words("; approved now, it would run next: {fires}", ";若现在批准,下次触发:{fires}")
+PAUSE_REASON: Final = Words(" ({reason})", "（{reason}）")
 FIRES_CHANGED: Final = Words(
-    " Of the next fires {removed} go and {added} come; nothing runs for past times.",
-    " 后续触发中取消 {removed} 次,新增 {added} 次;不会补跑过去的时间。",
+    " The times ahead have changed; nothing runs for past times.", "后续触发时间已变更,不会补跑过去的时间。"
 )
 PAUSED: Final = Words(
-    "Paused '{name}' ({id}){until}. resume_task lets it go on.",
-    "已暂停“{name}”({id}){until}。可用 resume_task 恢复。",
+    "Paused '{name}' ({id}){until}{reason}. resume_task lets it go on.",
+    "已暂停“{name}”({id}){until}{reason}。可用 resume_task 恢复。",
 )
+STILL_WAITS: Final = Words(
+    "Nothing to pause: '{name}' ({id}) waits until its owner approves it with: horae approve {id}",
+    "无需暂停:“{name}”({id})正在等待所有者批准:horae approve {id}",
+)
+BECAUSE_OF: Final = Words("; reason: {reason}", ",原因:{reason}")
 UNTIL: Final = Words(" until {until}", ",直到 {until}")
-RESUMED: Final = Words("Resumed '{name}' ({id}). {next}", "已恢复“{name}”({id})。{next}")
+RESUMED: Final = Words("Resumed '{name}' ({id}). {next}{notes}", "已恢复“{name}”({id})。{next}{notes}")
 CANCELLED: Final = Words(
-    "Cancelled '{name}' ({id}) for good; its history stays. schedule_task makes a new one like it.",
-    "已永久取消“{name}”({id}),历史保留。可用 schedule_task 重新创建。",
+    "Cancelled '{name}' ({id}) for good; its history stays. schedule_task makes a new one{key}.",
+    "已永久取消“{name}”({id}),历史保留。可用 schedule_task 重新创建{key}。",
+)
+WITH_OTHER_KEY: Final = Words(
+    ', with another key such as "{other}": this task keeps the key "{key}"',
+    ',但要换一个 key,例如 "{other}":键 "{key}" 仍属于此任务',
 )
 
 # --- what there is -------------------------------------------------------------------------------------------------------
 
-TASKS: Final = Words("Tasks ({number}):", "{number} 个任务:")
+TASKS: Final = Words("Tasks ({number}), times in {zone}:", "{number} 个任务,时区 {zone}:")
 NO_TASKS: Final = Words("No task fits.", "没有符合条件的任务。")
-MORE_TASKS: Final = Words("Tasks ({number}, and more behind next_cursor):", "{number} 个任务,其余见 next_cursor:")
-TASK_ROW: Final = Words("'{name}' ({id}) {state}, {next}", "“{name}”({id}){state},{next}")
+MORE_TASKS: Final = Words(
+    "Tasks ({number}, and more behind next_cursor), times in {zone}:", "{number} 个任务,其余见 next_cursor,时区 {zone}:"
+)
+TASK_ROW: Final = Words("'{name}' ({id}) {state}, {next}", "“{name}”({id}):{state},{next}")
 NEXT_SHORT: Final = Words("next {local}", "下次 {local}")
 NO_NEXT_SHORT: Final = Words("nothing next", "无后续")
 TASK: Final = Words(
-    "'{name}' ({id}) is {state}: {means}. {next}{last}",
-    "“{name}”({id})状态 {state}:{means}。{next}{last}",
+    "'{name}' ({id}) is {state}: {means}. {next}{last}{notes}",
+    "“{name}”({id})状态为“{state}”:{means}。{next}{last}{notes}",
 )
-LAST: Final = Words(" Last run: {state} at {at}.", " 上次运行:{state},{at}。")
-RUNS: Final = Words("Runs ({number}), newest first:", "{number} 次运行,最新的在前:")
+LAST: Final = Words(" Last run: {state} at {at}.", "上次运行:{state},{at}。")
+EXPLAINED: Final = Words("'{name}', {at} {zone}: {sentence}", "“{name}”,{at} {zone}:{sentence}")
+RUNS: Final = Words("Runs ({number}), newest first, times in {zone}:", "{number} 次运行,最新的在前,时区 {zone}:")
 MORE_RUNS: Final = Words(
-    "Runs ({number}, and more behind next_cursor), newest first:", "{number} 次运行,最新的在前,其余见 next_cursor:"
+    "Runs ({number}, and more behind next_cursor), newest first, times in {zone}:",
+    "{number} 次运行,最新的在前,其余见 next_cursor,时区 {zone}:",
 )
 NONE_YET: Final = Words("None so far; more behind next_cursor.", "暂无符合条件的;其余见 next_cursor。")
 NO_RUNS: Final = Words("No run fits.", "没有符合条件的运行。")
-RUN: Final = Words("{id} of '{task}' is {state}", "{id}(任务“{task}”)状态 {state}")
+RUN: Final = Words("{id} of '{task}' is {state}", "{id}(任务“{task}”)状态为“{state}”")
+STOP: Final = Words(".", "。")
 RUN_ROW: Final = Words("{id} {state}, planned {planned}", "{id} {state},计划于 {planned}")
 BECAUSE: Final = Words(": {because}", ":{because}")
-RESULT: Final = Words(" Result: {result}", " 结果:{result}")
-ERROR: Final = Words(" Error: {error}", " 错误:{error}")
+RESULT: Final = Words(" Result: {result}", "结果:{result}")
+ERROR: Final = Words(" Error: {error}", "错误:{error}")
 LINES: Final = Words(" {number} log lines.", " {number} 行日志。")
 RUN_ASKED: Final = Words(
-    "'{name}' ({id}) runs now; get_run with {run} tells how it ends.",
-    "“{name}”({id})正在立即运行;用 get_run 查询 {run} 可知结果。",
+    "One more run of '{name}' ({id}) starts now; get_run with id {run} tells how it ends.{notes}",
+    "“{name}”({id})立即多运行一次;用 id {run} 调用 get_run 可知结果。{notes}",
+)
+RUN_QUEUED: Final = Words(
+    "One more run of '{name}' ({id}) is queued, but no node is alive: it starts when one is started with 'horae up'; then get_run with id {run} tells how it ends.{notes}",
+    "“{name}”({id})多运行一次,已排队,但没有节点在运行:用“horae up”启动节点后才会开始;之后用 id {run} 调用 get_run 可知结果。{notes}",
+)
+RUNS_THOUGH_PAUSED: Final = Words(
+    "The task is paused: this one run happens all the same, and its schedule stays paused.",
+    "任务已暂停:这一次仍会运行,其计划保持暂停。",
 )
 STILL_GOING: Final = Words(
-    "'{name}' ({id}) has not ended within {seconds} s; get_run with {run} tells how it ends.",
-    "“{name}”({id})在 {seconds} 秒内尚未结束;用 get_run 查询 {run} 可知结果。",
+    "The run of '{name}' ({id}) has not ended within {seconds} s; get_run with id {run} tells how it ends.{notes}",
+    "“{name}”({id})的这次运行在 {seconds} 秒内尚未结束;用 id {run} 调用 get_run 可知结果。{notes}",
 )
 UNDERSTOOD_MANY: Final = Words("This can be meant in more than one way: {choices}.", "这可能有多种含义:{choices}。")
 CHOOSE: Final = Words("Choose one: {choices}.", "请选择其一:{choices}。")

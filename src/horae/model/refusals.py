@@ -404,9 +404,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "unclear_moment": Entry(
         InvalidTask,
         "'{value}' is not a moment that could be looked at.",
-        "Say it like 2026-11-15T02:00Z, '2026-11-15 02:00', 2026-11-15, 02:00, now, yesterday, 'tomorrow 02:00', or '5m ago'.",
+        "Say it like 2026-11-15T02:00Z, '2026-11-15 02:00', 2026-11-15, 02:00, now, yesterday, 'today at 9am', 'last Monday 18:00', or '5m ago'.",
         "“{value}”不是可以查询的时刻。",
-        "可以写成 2026-11-15T02:00Z、“2026-11-15 02:00”、2026-11-15、02:00、现在、昨天、“明天 02:00”,或“5分钟前”。",
+        "可以写成 2026-11-15T02:00Z、“2026-11-15 02:00”、2026-11-15、02:00、现在、昨天、“今天早上9点”、“上周一18:00”,或“5分钟前”。",
     ),
     "missing_part": Entry(
         InvalidTask,

@@ -30,7 +30,8 @@ from .rights import sees
 
 _ROWS: Final = 200
 _NOTHING_MORE: Final = timedelta(0)
-_CLOCK: Final = re.compile(r"(?:^|[T\s])\d{1,2}:\d{2}(:\d{2})?")
+_CLOCK: Final = re.compile(r"(?<![\d:+-])\d{1,2}:\d{2}(:\d{2})?")
+_SPOKEN_TIME: Final = re.compile(r"\d\s*[ap]m\b|noon|[点點时時]|中午", re.IGNORECASE)
 _DUE_AND_NOT_BEGUN: Final = frozenset({Stand.TIMED, Stand.READY, Stand.PARKED})
 _MOST_PLANNED: Final = 100_000
 _NOT_BEGUN: Final = frozenset({Verdict.PENDING, Verdict.WAITING, Verdict.OVERDUE})
@@ -63,14 +64,17 @@ class Ledger:
         """What became of the occurrence at that instant, in one sentence, with the rows that it rests on."""
         return (await self.explained(who, task_id, at)).explanation
 
-    async def explained(self, who: Principal, task_id: str, at: datetime | str | None, zone: str = "UTC") -> Why:
-        """The same for whatever moment somebody names: of a day, its last occurrence up to now; of None, the newest."""
+    async def explained(self, who: Principal, task_id: str, at: datetime | str | None, zone: str | None = None) -> Why:
+        """The same for whatever moment somebody names: of a day, its last occurrence up to now; of None, the newest.
+
+        `zone` is that of the caller, in which times without a zone are read; None: the zone of the task.
+        """
         facts = await self._facts(who, task_id)
         now = self._clock.now()
         if at is None:
             instant = await self._newest(who, facts, now)
         else:
-            stretch = asked_stretch(at, facts.task.schedule.zone or zone, now)
+            stretch = asked_stretch(at, zone or facts.task.schedule.zone or "UTC", now)
             instant = await self._within(who, facts, stretch, now, _meant(at))
         rows = await self._book.runs(RunFilter(who.scope, facts.task.id, since=instant, until=instant), limit=_ROWS)
         found = explain(facts, rows.items, instant, now)
@@ -145,8 +149,8 @@ def _might_be_missed(runs: Sequence[Run]) -> bool:
 
 def occurrence_meant(facts: Facts, at: str, zone: str, now: datetime) -> datetime:
     """The one occurrence that somebody names as `why` would read it, whether or not it has a row; an instant that is none
-    of the task's own stays what it is."""
-    stretch = asked_stretch(at, facts.task.schedule.zone or zone, now)
+    of the task's own stays what it is. `zone` is that of the caller."""
+    stretch = asked_stretch(at, zone, now)
     whole = stretch._replace(last=stretch.first + _meant(at) - MICROSECOND)
     planned = _planned_in(facts, stretch, now)
     if planned is None and stretch.exact and whole.last > stretch.first:
@@ -168,5 +172,5 @@ def _meant(at: datetime | str) -> timedelta:
         return _NOTHING_MORE
     clock = _CLOCK.search(at)
     if clock is None:
-        return _NOTHING_MORE
+        return timedelta(minutes=1) if _SPOKEN_TIME.search(at) and "秒" not in at else _NOTHING_MORE
     return timedelta(minutes=1) if clock[1] is None else timedelta(seconds=1)

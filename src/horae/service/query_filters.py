@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ..errors import InvalidTask, Refusal
+from ..errors import InvalidSchedule, InvalidTask, Refusal
 from ..model.principal import AGENT_LABEL, VIA_LABEL
 from ..model.run import RunState
 from ..model.task import TaskState
@@ -150,7 +150,7 @@ def _range(said: _Said, zone: str, now: datetime) -> tuple[datetime | None, date
     (value,) = said.term.values
     try:
         since, until = _read_range(value, lambda moment: asked_stretch(moment, zone, now))
-    except InvalidTask:
+    except (InvalidTask, InvalidSchedule):
         raise said.bad(_MOMENTS) from None
     if (since is None and until is None) or (since is not None and until is not None and since > until):
         raise said.bad(_MOMENTS)

@@ -73,10 +73,12 @@ def test_of_a_day_on_which_nothing_was_planned_its_beginning_answers() -> None:
     played(scene)
 
 
-def test_the_zone_of_the_task_comes_before_that_of_whoever_asks() -> None:
+def test_moment_is_read_in_the_callers_zone_else_in_that_of_the_task() -> None:
     async def scene(house: House) -> None:
         tokyo = await house.add("0 9 * * *", zone="Asia/Tokyo")
-        why = await house.ledger.explained(ADA, tokyo.id, "2026-03-02 09:00", "America/New_York")
+        why = await house.ledger.explained(ADA, tokyo.id, "2026-03-01 19:00", "America/New_York")
+        assert (why.at, why.explanation.verdict) == (MIDNIGHT, Verdict.PENDING)
+        why = await house.ledger.explained(ADA, tokyo.id, "2026-03-02 09:00")
         assert (why.at, why.explanation.verdict) == (MIDNIGHT, Verdict.PENDING)
         house.tasks.drafting._zone = None
         anywhere = await house.add("every 1h", zone=None)

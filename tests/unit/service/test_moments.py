@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.errors import Refusal
-from horae.service.moments import Stretch, asked_stretch
+from horae.schedule.text import read
+from horae.service.moments import Stretch, asked_stretch, coming_moment
 
 NOW = datetime(2026, 11, 15, 23, 30, tzinfo=UTC)
 """In Tokyo it is already the 16th, half past eight in the morning."""
@@ -42,6 +43,41 @@ def utc(text: str) -> datetime:
         ("tomorrow 02:00", "UTC", "2026-11-16T02:00"),
         ("明天 2:00", "UTC", "2026-11-16T02:00"),
         ("后天 2:00", "UTC", "2026-11-17T02:00"),
+        ("today at 9am", "UTC", "2026-11-15T09:00"),
+        ("today at 9am", TOKYO, "2026-11-16T00:00"),
+        ("at 9am today", "UTC", "2026-11-15T09:00"),
+        ("9am", "UTC", "2026-11-15T09:00"),
+        ("yesterday at 9am", BERLIN, "2026-11-15T08:00"),
+        ("9:30 pm yesterday", "UTC", "2026-11-14T21:30"),
+        ("the day before yesterday at noon", "UTC", "2026-11-13T12:00"),
+        ("last night at 11pm", "UTC", "2026-11-14T23:00"),
+        ("yesterday morning at 9", "UTC", "2026-11-14T09:00"),
+        ("last Sunday at 9am", "UTC", "2026-11-08T09:00"),
+        ("last Saturday 18:00", "UTC", "2026-11-14T18:00"),
+        ("on Friday at 9am", "UTC", "2026-11-13T09:00"),
+        ("Sunday at 23:45", "UTC", "2026-11-08T23:45"),
+        ("24 Dec at 9am", "UTC", "2025-12-24T09:00"),
+        ("29 Feb at 9am", "UTC", "2024-02-29T09:00"),
+        ("next Monday at 9am", "UTC", "2026-11-16T09:00"),
+        ("yesterday at 9am Asia/Tokyo", BERLIN, "2026-11-15T00:00"),
+        ("2026-11-15 9am", BERLIN, "2026-11-15T08:00"),
+        ("in 20m", BERLIN, "2026-11-15T23:50"),
+        ("今天早上9点", "UTC", "2026-11-15T09:00"),
+        ("今天早上9点", TOKYO, "2026-11-16T00:00"),
+        ("今早9点", "UTC", "2026-11-15T09:00"),
+        ("昨天9点", "UTC", "2026-11-14T09:00"),
+        ("昨天下午3点半", "UTC", "2026-11-14T15:30"),
+        ("昨晚10点", "UTC", "2026-11-14T22:00"),
+        ("前天中午", "UTC", "2026-11-13T12:00"),
+        ("大前天9点", "UTC", "2026-11-12T09:00"),
+        ("早上9点", "UTC", "2026-11-15T09:00"),
+        ("上周一早上9点", "UTC", "2026-11-02T09:00"),
+        ("周五18点", "UTC", "2026-11-13T18:00"),
+        ("上个月25号8点", "UTC", "2026-10-25T08:00"),
+        ("11月1日 08:00", "UTC", "2026-11-01T08:00"),
+        ("昨天早上9点 东京时间", "UTC", "2026-11-15T00:00"),
+        ("20分钟后", BERLIN, "2026-11-15T23:50"),
+        ("明天早上9点", "UTC", "2026-11-16T09:00"),
     ],
 )
 def test_an_instant_is_read_in_the_zone(text: str, zone: str, instant: str) -> None:
@@ -70,6 +106,43 @@ def test_a_day_is_as_long_as_it_is_there(text: str, zone: str, first: str, hours
     assert found.first == utc(first)
     assert timedelta(0) < utc(first) + timedelta(hours=hours) - found.last <= timedelta(seconds=1)
     assert not found.exact
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "after"),
+    [
+        ("this morning", "2026-11-15T05:00", "2026-11-15T12:00"),
+        ("yesterday afternoon", "2026-11-14T12:00", "2026-11-14T18:00"),
+        ("last night", "2026-11-14T17:00", "2026-11-15T00:00"),
+        ("今天早上", "2026-11-15T05:00", "2026-11-15T12:00"),
+        ("昨晚", "2026-11-14T17:00", "2026-11-15T00:00"),
+    ],
+)
+def test_part_of_a_day_is_a_stretch(text: str, first: str, after: str) -> None:
+    found = asked_stretch(text, "UTC", NOW)
+    assert (found.first, found.last) == (utc(first), utc(after) - timedelta(microseconds=1))
+
+
+@pytest.mark.parametrize("text", ["yesterday at 9", "yesterday at two", "today 9", "昨天 9"])
+def test_hour_without_half_of_the_day_is_refused_with_both_choices(text: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        asked_stretch(text, "UTC", NOW)
+    assert caught.value.code == "ambiguous_hour"
+    assert caught.value.source == text
+
+
+@pytest.mark.parametrize("text", ["yesterday at 9am", "last Monday at 9am", "昨天早上9点", "上周一早上9点"])
+def test_schedule_does_not_accept_days_that_have_passed(text: str) -> None:
+    with pytest.raises(Refusal):
+        read(text, zone="UTC", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [("next Friday at 9am", "2026-11-20T09:00"), ("in 2h", "2026-11-16T01:30"), ("9am", "2026-11-16T09:00")],
+)
+def test_moment_to_come_is_read_forward(text: str, instant: str) -> None:
+    assert coming_moment(text, "UTC", NOW) == utc(instant)
 
 
 def test_an_instant_as_a_value_is_taken_as_it_is() -> None:
@@ -114,18 +187,20 @@ def test_so_long_ago_is_a_moment(text: str, length: timedelta) -> None:
         "soon",
         "24:00",
         "2:60",
-        "yesterday at two",
+        "yesterday at some time",
         "yesterday 25:00",
         "2026-13-01",
         "2026-02-30",
-        "昨天2点",
+        "昨晚2点",
+        "yesterday at midnight",
         "ago",
         "5 ago",
         "2 months ago",
         "five minutes ago",
         "0s ago",
         "前",
-        "5m from now",
+        "every day at 9am",
+        "yesterday at 9am at 10am",
         "-1:00",
         "5m" * 100 + " ago",  # so many minutes, and at this length nobody is given their time
     ],

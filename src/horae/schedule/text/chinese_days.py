@@ -10,7 +10,15 @@ from ..calendar import NthWeekday, On
 from ..refusals import refuse
 from .chinese_cursor import choice
 from .chinese_times import Times
-from .chinese_words import DAYS_WITH_PARTS, NAMED_DAYS, NUMBER, WEEK, WEEKDAY_SIGNS
+from .chinese_words import (
+    DAYS_WITH_PARTS,
+    NAMED_DAYS,
+    NUMBER,
+    PAST_DAYS,
+    PAST_DAYS_WITH_PARTS,
+    WEEK,
+    WEEKDAY_SIGNS,
+)
 from .dates import ComingWeekday, DayOfMonthAhead, DaysAhead, MonthDay, NamedDay, WeekdayAhead, a_date
 from .draft import NamedMoment
 from .zone_words import CHINESE_CITIES, zone_marked
@@ -19,6 +27,7 @@ _ISO_DATE: Final = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _CHINESE_DATE: Final = re.compile(rf"({NUMBER})年\s*({NUMBER})月\s*({NUMBER})[日号]")
 _MONTH_DAY: Final = re.compile(rf"({NUMBER})\s*月\s*({NUMBER})\s*[日号]")
 _DAY_OF_MONTH: Final = re.compile(rf"(下个?月|本月|这个月|当月)\s*({NUMBER})\s*[日号]")
+_PAST_DAY_OF_MONTH: Final = re.compile(rf"上个?月\s*({NUMBER})\s*[日号]")
 _SIGN: Final = f"[{''.join(WEEKDAY_SIGNS)}]"
 _WEEKDAY_ITEM: Final = re.compile(rf"{WEEK}({_SIGN}|[1-7](?![\d:点时次]))(?!个)")
 _WEEKDAY_REST: Final = re.compile(rf"(?:{_SIGN}|[1-7](?![\d:]))(?![年月日天周个号点时分秒小刻次])")
@@ -33,6 +42,9 @@ _MONTH_ITEM: Final = re.compile(rf"({NUMBER})\s*月(?:份)?")
 
 
 class Days(Times):
+    looks_back = False
+    """Whether days that have passed may be named: in questions about the past, not in schedules."""
+
     # --- one day -------------------------------------------------------------------------------------------------
 
     def moment(self) -> NamedMoment | None:
@@ -77,7 +89,30 @@ class Days(Times):
         match = self.match(_DAY_OF_MONTH)
         return None if match is None else DayOfMonthAhead(int(match[1].startswith("下")), self.number(match[2]))
 
+    def _past_day(self) -> NamedDay | None:
+        """昨天, 前天, 昨晚, 上周一, 上上周五, 上个月25号."""
+        with_part = self.take(*PAST_DAYS_WITH_PARTS)
+        if with_part is not None:
+            days, self._part = PAST_DAYS_WITH_PARTS[with_part]
+            return DaysAhead(days)
+        named = self.take(*PAST_DAYS)
+        if named is not None:
+            return DaysAhead(PAST_DAYS[named])
+        month = self.match(_PAST_DAY_OF_MONTH)
+        if month is not None:
+            return DayOfMonthAhead(-1, self.number(month[1]))
+        before = self._index
+        week = self.take("上上个", "上上", "上个", "上")
+        match = self.match(_WEEKDAY_ITEM) if week else None
+        if week is None or match is None:
+            self._index = before
+            return None
+        return WeekdayAhead(_weekday(match[1]), -2 if week.startswith("上上") else -1)
+
     def _named_day(self) -> NamedDay | None:
+        past = self._past_day() if self.looks_back else None
+        if past is not None:
+            return past
         with_part = self.take(*DAYS_WITH_PARTS)
         if with_part is not None:
             days, self._part = DAYS_WITH_PARTS[with_part]

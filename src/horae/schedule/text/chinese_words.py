@@ -45,6 +45,12 @@ DAYS_WITH_PARTS: Final[dict[str, tuple[int, DayPart]]] = {
     "明早": (1, "morning"),
     "明晚": (1, "evening"),
 }
+PAST_DAYS: Final = {"昨天": -1, "昨日": -1, "前天": -2, "前日": -2, "大前天": -3}
+PAST_DAYS_WITH_PARTS: Final[dict[str, tuple[int, DayPart]]] = {
+    "昨早": (-1, "morning"),
+    "昨晚": (-1, "evening"),
+    "前晚": (-2, "evening"),
+}
 SECONDS: Final = {"毫秒": 0.001, "秒钟": 1, "秒": 1, "分钟": 60, "分": 60, "刻钟": 900, "小时": 3600, "钟头": 3600}
 EXACT_DAYS: Final = {"天": 86_400, "日": 86_400, "周": 604_800, "星期": 604_800, "礼拜": 604_800}
 # As they stand in mixed text: 每5min.

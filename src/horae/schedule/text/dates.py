@@ -11,7 +11,7 @@ from ..refusals import refuse
 
 @dataclass(frozen=True, slots=True)
 class DaysAhead:
-    """Today is 0, tomorrow is 1."""
+    """Today is 0, tomorrow is 1, yesterday is -1."""
 
     days: int
 
@@ -32,8 +32,15 @@ class ComingWeekday:
 
 
 @dataclass(frozen=True, slots=True)
+class LatestWeekday:
+    """The last such weekday before today."""
+
+    weekday: int
+
+
+@dataclass(frozen=True, slots=True)
 class DayOfMonthAhead:
-    """本月25号, 下个月1号."""
+    """本月25号, 下个月1号; 上个月25号 where days that have passed may be named."""
 
     months: int
     day: int
@@ -47,7 +54,7 @@ class MonthDay:
     day: int
 
 
-NamedDay: TypeAlias = date | DaysAhead | WeekdayAhead | ComingWeekday | DayOfMonthAhead | MonthDay
+NamedDay: TypeAlias = date | DaysAhead | WeekdayAhead | ComingWeekday | LatestWeekday | DayOfMonthAhead | MonthDay
 
 
 def to_date(day: NamedDay, today: date) -> date:
@@ -59,6 +66,8 @@ def to_date(day: NamedDay, today: date) -> date:
             return monday + timedelta(days=weekday, weeks=weeks)
         case ComingWeekday(weekday=weekday):
             return today + timedelta(days=(weekday - today.weekday()) % 7)
+        case LatestWeekday(weekday=weekday):
+            return today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
         case DayOfMonthAhead(months=months, day=number):
             later = today.year * 12 + today.month - 1 + months
             return a_date(later // 12, later % 12 + 1, number, None)

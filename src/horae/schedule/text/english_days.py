@@ -6,7 +6,7 @@ from datetime import date
 
 from ..calendar import NthWeekday, On
 from ..refusals import refuse
-from .dates import ComingWeekday, DaysAhead, MonthDay, NamedDay, WeekdayAhead, a_date
+from .dates import ComingWeekday, DaysAhead, LatestWeekday, MonthDay, NamedDay, WeekdayAhead, a_date
 from .draft import NamedMoment
 from .english_times import Times
 from .english_words import DAY_PARTS, MONTHS, ORDINALS, WEEKDAY_GROUPS, WEEKDAYS, WORKING
@@ -17,6 +17,8 @@ _ENDINGS = "stndrhSTNDRH"
 
 class Days(Times):
     heard_plural = False
+    looks_back = False
+    """Whether days that have passed may be named: in questions about the past, not in schedules."""
 
     # --- one day -------------------------------------------------------------------------------------------------
 
@@ -30,7 +32,8 @@ class Days(Times):
         at = self.time_of_day() if day is None or timed else None
         if day is None and at is None:
             return None
-        if day is None and self.peek_word() in ("today", "tomorrow"):
+        day_follows = self.peek_word() in ("today", "tomorrow") or (self.looks_back and self.peek_word() == "yesterday")
+        if day is None and day_follows:
             day = self.day()
         return NamedMoment(day, at, self.offset() if at is not None else None, place)
 
@@ -96,7 +99,26 @@ class Days(Times):
         self._index += 1
         return int(digits)
 
+    def _past_day(self) -> NamedDay | None:
+        """`yesterday morning`, `the day before yesterday`, `last night`, `last Monday`."""
+        if self.take("yesterday") is not None:
+            self._take_part()
+            return DaysAhead(-1)
+        if self.words_ahead("the", "day", "before", "yesterday") or self.words_ahead("day", "before", "yesterday"):
+            self._take_part()
+            return DaysAhead(-2)
+        if self.words_ahead("last", "night"):
+            self._part = "evening"
+            return DaysAhead(-1)
+        if self.peek_word() == "last" and self.peek_word(1) in WEEKDAYS:
+            self.next_word()
+            return LatestWeekday(WEEKDAYS[self.next_word()])
+        return None
+
     def _named_day(self) -> NamedDay | None:
+        past = self._past_day() if self.looks_back else None
+        if past is not None:
+            return past
         if self.take("today") is not None:
             return DaysAhead(0)
         if self.take("tonight") is not None:

@@ -59,7 +59,7 @@ def read(text: str, *, zone: str | None, now: datetime) -> Reading:
     if len(text) > LONGEST_TEXT:
         raise refuse("too_long", LONGEST_TEXT, length=len(text), most=LONGEST_TEXT)
     try:
-        reading = _read(_plain(text), zone, now)
+        reading = _read(plain_signs(text), zone, now)
         refuse_if_endless(reading.schedule)
     except InvalidSchedule as refusal:
         raise (_bare_duration(text, zone, now) or refusal).located(text) from None
@@ -70,10 +70,10 @@ def read(text: str, *, zone: str | None, now: datetime) -> Reading:
 
 def _bare_duration(text: str, zone: str | None, now: datetime) -> InvalidSchedule | None:
     """The refusal of text that is only a duration, such as `5s`, `10 minutes` or `5分钟`; None for anything else."""
-    plain = _plain(text).strip()
+    plain = plain_signs(text).strip()
     if not _DURATION.fullmatch(plain):
         return None
-    chinese = _CHINESE.search(plain) is not None
+    chinese = has_chinese(plain)
     delay, interval = (f"{plain}后", f"每{plain}") if chinese else (f"in {plain}", f"every {plain}")
     try:
         _read(delay, zone, now)
@@ -83,7 +83,7 @@ def _bare_duration(text: str, zone: str | None, now: datetime) -> InvalidSchedul
     return refuse("bare_duration", 0, value=plain, delay=delay, interval=interval)
 
 
-def _plain(text: str) -> str:
+def plain_signs(text: str) -> str:
     """The same text in plain signs, sign for sign; quotes around it and a full stop after it become blanks."""
     plain = text.translate(_FULL_WIDTH).translate(_TRADITIONAL)
     match = _DRESSED.fullmatch(plain)
@@ -136,14 +136,18 @@ def _shifted(offset: int, reader: Any, source: str, zone: str | None) -> Schedul
 def _modified(schedule: Schedule, text: str, begin: int, now: datetime) -> Reading:
     if not text[begin:].strip():
         return Reading(schedule)
-    draft = _draft(text[begin:], begin)
+    draft = read_draft(text[begin:], begin)
     modifiers, relative = modifiers_of(draft, schedule.zone, now, exclude=isinstance(schedule, RRule))
     return Reading(replace(schedule, **modifiers), relative, draft.zone is not None, tuple(draft.notes))
 
 
-def _draft(text: str, offset: int = 0) -> Draft:
+def has_chinese(text: str) -> bool:
+    return _CHINESE.search(text) is not None
+
+
+def read_draft(text: str, offset: int = 0) -> Draft:
     """Each grammar loads when it is first spoken: a program that only knows cron pays for neither."""
-    if _CHINESE.search(text):
+    if has_chinese(text):
         from .chinese import read_chinese  # noqa: PLC0415
 
         return read_chinese(text, offset)
@@ -153,7 +157,7 @@ def _draft(text: str, offset: int = 0) -> Draft:
 
 
 def _read_phrase(text: str, zone: str | None, now: datetime) -> Reading:
-    draft = _draft(text)
+    draft = read_draft(text)
     assembled = assemble(draft, zone, now)
     return Reading(assembled.schedule, assembled.relative, draft.zone is not None, tuple(draft.notes))
 

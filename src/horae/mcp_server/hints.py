@@ -1,0 +1,187 @@
+"""Hints of refusals as an assistant can follow them: tools and arguments instead of commands and HTTP requests.
+
+What only a person can do is said as a request to that person, with the command that they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from ..choices import Language
+from ..errors import Refusal
+from .words import Words
+
+
+class Hint(NamedTuple):
+    """A sentence, and the calls that it names: tools with arguments, `{places}` in them for facts of the refusal."""
+
+    words: Words
+    calls: tuple[tuple[str, Mapping[str, str]], ...] = ()
+
+
+HINTS: Final[dict[str, Hint]] = {
+    "key_of_cancelled": Hint(
+        Words(
+            'Call schedule_task again with key "{other}": the cancelled task keeps its key.',
+            '请用 key "{other}" 再次调用 schedule_task:已取消的任务保留原来的键。',
+        ),
+        (("schedule_task", {"key": "{other}"}),),
+    ),
+    "task_cancelled": Hint(
+        Words(
+            "Make a new task with schedule_task; where this one has a key, choose another key.",
+            "请用 schedule_task 新建任务;若此任务有键,请换一个 key。",
+        ),
+        (("schedule_task", {"key": "…"}),),
+    ),
+    "task_over": Hint(
+        Words(
+            'Call run_task_now with id {id} for one more run, or update_task with id {id} and a new when, such as "every day at 09:00".',
+            '可用 id {id} 调用 run_task_now 再运行一次,或用 id {id} 和新的 when(例如 "每天9点")调用 update_task。',
+        ),
+        (("run_task_now", {"id": "{id}"}), ("update_task", {"id": "{id}", "when": "every day at 09:00"})),
+    ),
+    "run_over": Hint(
+        Words(
+            "An end is final. Call run_task_now with id {task} for another run.",
+            "结束状态不可更改;如需再次运行,请用 id {task} 调用 run_task_now。",
+        ),
+        (("run_task_now", {"id": "{task}"}),),
+    ),
+    "task_paused": Hint(
+        Words(
+            "Call resume_task with id {id} first, or run_task_now with id {id} for one run.",
+            "请先用 id {id} 调用 resume_task 恢复它,或用 id {id} 调用 run_task_now 只运行一次。",
+        ),
+        (("resume_task", {"id": "{id}"}), ("run_task_now", {"id": "{id}"})),
+    ),
+    "already_running": Hint(
+        Words(
+            "Wait until that run has ended (list_runs shows it), then call run_task_now again.",
+            "请等待该运行结束(list_runs 可查看),然后再次调用 run_task_now。",
+        ),
+        (("list_runs", {"state": "running,waiting"}),),
+    ),
+    "no_such_task": Hint(
+        Words(
+            "Look for it with list_tasks; it may have been deleted.",
+            "请用 list_tasks 查找;它可能已被删除。",
+        ),
+        (("list_tasks", {}),),
+    ),
+    "no_such_run": Hint(
+        Words(
+            "A queued run appears when a node starts it: try again then. Else look for it with list_runs; old runs are removed by retention.",
+            "排队中的运行要等节点启动它之后才会出现,请稍后再试;否则请用 list_runs 查找。旧的运行会按保留策略删除。",
+        ),
+        (("list_runs", {}),),
+    ),
+    "stale_version": Hint(
+        Words(
+            "Look at it again with get_task, then call update_task with version {version}.",
+            "请用 get_task 重新查看,然后以 version {version} 再次调用 update_task。",
+        ),
+    ),
+    "never_fires": Hint(
+        Words(
+            'Check the start, end and number of times in when; preview_schedule with when "every day at 09:00" shows what a schedule means.',
+            '请检查 when 中的起止时间和次数;可用 when "每天9点" 调用 preview_schedule 查看计划的含义。',
+        ),
+        (("preview_schedule", {"when": "every day at 09:00"}),),
+    ),
+    "interval_too_short": Hint(
+        Words(
+            'The nearest that is allowed: when "{example}". To allow less, ask the owner to run: {command}',
+            '最接近的可用写法:when "{example_zh}"。如需更短,请所有者运行:{command}',
+        ),
+        (("schedule_task", {"when": "{example}"}),),
+    ),
+    "life_too_long": Hint(
+        Words(
+            'Give it an end, such as when "{example}". To lift the limit, ask the owner to run: {command}',
+            '请为它设定结束,例如 when "{example_zh}"。如需取消此限制,请所有者运行:{command}',
+        ),
+        (("schedule_task", {"when": "{example}"}),),
+    ),
+    "retry_too_soon": Hint(
+        Words(
+            "Its function declares these retries. To allow them, ask the owner to run: {command}",
+            "这些重试由其函数声明。如需允许,请所有者运行:{command}",
+        ),
+    ),
+    "too_many_tasks": Hint(
+        Words(
+            "End one with cancel_task first (paused tasks of an assistant count too). To allow more, ask the owner to run: {command}",
+            "请先用 cancel_task 结束一个任务(助手暂停的任务也计入)。如需更多,请所有者运行:{command}",
+        ),
+        (("cancel_task", {"id": "…"}),),
+    ),
+    "too_many_stored_tasks": Hint(
+        Words(
+            "Ask the owner to delete some that are over, or an admin to change 'stored_tasks'. To delete one: horae rm TASK",
+            "请所有者删除一些已结束的任务,或请管理员调整“stored_tasks”。删除一个任务:horae rm 任务",
+        ),
+    ),
+    "awaiting_approval": Hint(
+        Words(
+            "Ask the owner to look at it and to run: horae approve {id}",
+            "请所有者查看后运行:horae approve {id}",
+        ),
+    ),
+    "secret_not_granted": Hint(
+        Words(
+            "Ask the owner to run: horae secret grant {name} --agent {agent} --owner {owner}",
+            "请所有者运行:horae secret grant {name} --agent {agent} --owner {owner}",
+        ),
+    ),
+    "no_such_secret": Hint(
+        Words(
+            "Ask the owner which secrets there are, or to set it: horae secret set {name}",
+            "请所有者告知有哪些机密,或设置它:horae secret set {name}",
+        ),
+    ),
+    "secret_sealed_otherwise": Hint(
+        Words(
+            "Ask the owner to set it again: horae secret set {name}",
+            "请所有者重新设置:horae secret set {name}",
+        ),
+    ),
+    "agent_revoked": Hint(
+        Words(
+            "Ask the owner to make a new token first: horae token make {agent} --agent {agent} --owner {owner}; then: horae agent restart {agent} --owner {owner}",
+            "请所有者先创建新令牌:horae token make {agent} --agent {agent} --owner {owner};然后:horae agent restart {agent} --owner {owner}",
+        ),
+    ),
+    "agent_stopped": Hint(
+        Words(
+            "Ask the owner whether it may go on, and to run: horae agent restart {agent} --owner {owner}",
+            "请询问所有者是否可以继续,并请其运行:horae agent restart {agent} --owner {owner}",
+        ),
+    ),
+}
+
+
+class Followable(NamedTuple):
+    hint: str
+    calls: list[dict[str, Any]]
+
+
+def followable(refusal: Refusal, facts: Mapping[str, object], language: Language) -> Followable | None:
+    """The hint of a refusal for assistants; None where the catalogue's own hint will do."""
+    found = HINTS.get(refusal.code)
+    if found is None:
+        return None
+    try:
+        calls = [
+            {"tool": tool, "arguments": {name: value.format_map(facts) for name, value in arguments.items()}}
+            for tool, arguments in found.calls
+        ]
+        return Followable(found.words.told(language, **facts), [each for each in calls if _is_complete(each)])
+    except KeyError:
+        # A refusal of the same code with fewer facts keeps the hint of its catalogue.
+        return None
+
+
+def _is_complete(call: Mapping[str, Any]) -> bool:
+    return "…" not in call["arguments"].values()

@@ -1,0 +1,24 @@
+"""One moment of a question in English: `today at 9am`, `last Monday 18:00`, `9am yesterday`, `this morning`."""
+
+from __future__ import annotations
+
+from .english_days import Days
+from .moment import MomentWords
+
+
+def read_english_moment(text: str) -> MomentWords | None:
+    return _EnglishMoment(text, 0).read()
+
+
+class _EnglishMoment(Days):
+    looks_back = True
+
+    def read(self) -> MomentWords | None:
+        """None where the whole text is not one moment."""
+        while self.take("at", "on") is not None:
+            pass
+        found = self.moment()
+        zone = None if found is None or self.done else self.zone()
+        if found is None or not self.done:
+            return None
+        return MomentWords(found.day, found.at, self._part, found.offset, zone)

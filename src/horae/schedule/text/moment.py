@@ -1,0 +1,217 @@
+"""Parses one moment that a question names, past or future, in English or Chinese: `yesterday at 9am`, `昨天早上9点`, `5m ago`."""
+
+from __future__ import annotations
+
+import re
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
+from typing import Final, NamedTuple
+
+from ...errors import InvalidSchedule
+from ..canonical import read_moment
+from ..durations import exact
+from ..instants import SECOND, to_datetime, to_instant, wall_reading
+from ..value import first_instant, is_wall, last_instant
+from ..zones import find_zone
+from .clock_words import DayPart
+from .dates import ComingWeekday, LatestWeekday, MonthDay, NamedDay, to_date
+from .reading import has_chinese, plain_signs, read_draft
+
+LONGEST_MOMENT: Final = 200
+"""Characters. Bounds the time that parsing can take."""
+_DAYS_AGO: Final = {"today": 0, "yesterday": 1, "tomorrow": -1, "今天": 0, "昨天": 1, "前天": 2, "明天": -1, "后天": -2}
+_NOW: Final = ("now", "现在")
+_AGO: Final = re.compile(r"(.+?)\s+ago|(.+?)\s*(?:之前|以前|前)")
+_UNIT: Final = r"(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)"
+_LENGTH: Final = re.compile(rf"(?:\d{{1,9}}(?:\.\d{{1,3}})?{_UNIT})+", re.ASCII)
+_CHINESE_UNITS: Final = (
+    ("个", ""),
+    ("毫秒", "ms"),
+    ("分钟", "m"),
+    ("小时", "h"),
+    ("星期", "w"),
+    *zip("秒分天周", "smdw", strict=True),
+)
+_TIME: Final = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_PART_HOURS: Final[dict[DayPart, tuple[int, int]]] = {
+    "small_hours": (0, 6),
+    "morning": (5, 12),
+    "noon": (11, 14),
+    "afternoon": (12, 18),
+    "evening": (17, 24),
+    "night": (19, 24),
+}
+"""Hours of the day that `this morning` or `昨晚` without a time covers: from the first up to the second."""
+_PASSED_ON: Final = frozenset({"ambiguous_hour"})
+"""Refusals of the grammar that tell more than that the moment is not understood."""
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+class Stretch(NamedTuple):
+    """From and to, both included; for an instant they are the same."""
+
+    first: datetime
+    last: datetime
+
+    @property
+    def exact(self) -> bool:
+        return self.first == self.last
+
+
+class MomentWords(NamedTuple):
+    """What a grammar found: a day, a time or a part of the day, an offset, a zone."""
+
+    day: NamedDay | None
+    at: time | None = None
+    part: DayPart | None = None
+    offset: timedelta | None = None
+    zone: str | None = None
+
+
+def read_stretch(text: str, zone: str, now: datetime) -> Stretch | None:
+    """The instant, or the stretch of a day, that `text` names in `zone`; None where it names none.
+
+    An hour that could be morning or evening is refused with both choices.
+    """
+    return _checked(text, zone, now, in_words=True)
+
+
+def read_exact_stretch(text: str, zone: str, now: datetime) -> Stretch | None:
+    """The same without phrases of the schedule language: ISO 8601, `02:00`, `yesterday 02:00`, `5m ago`."""
+    return _checked(text, zone, now, in_words=False)
+
+
+def _checked(text: str, zone: str, now: datetime, *, in_words: bool) -> Stretch | None:
+    if len(text) > LONGEST_MOMENT:
+        return None
+    try:
+        found = _read_exact(text, zone, now)
+        if found is None and in_words and not _AGO.fullmatch(text.strip().lower()):
+            found = _read_words(text, zone, now)
+    except InvalidSchedule as refusal:
+        if refusal.code in _PASSED_ON:
+            raise refusal.located(text) from None
+        return None
+    except (OverflowError, ValueError):
+        return None
+    # Beyond the ends of the calendar nothing can be counted.
+    is_countable = found is not None and found.first.year > MINYEAR and found.last.year < MAXYEAR
+    return found if is_countable else None
+
+
+def _read_exact(text: str, zone: str, now: datetime) -> Stretch | None:
+    said = text.strip().lower()
+    if said in _NOW:
+        return Stretch(now, now)
+    day, _, rest = said.partition(" ")
+    clock = rest.strip()
+    if day in _DAYS_AGO and (not clock or _TIME.fullmatch(clock)):
+        return _on(_today(zone, now) - timedelta(days=_DAYS_AGO[day]), _clock_time(clock), zone)
+    if _TIME.fullmatch(said):
+        return _on(_today(zone, now), _clock_time(said), zone)
+    if ago := _AGO.fullmatch(said):
+        length = _length(ago.group(1) or ago.group(2))
+        return None if length is None else Stretch(now - length, now - length)
+    moment = read_moment(text.strip())
+    if moment is None:
+        return None
+    if not isinstance(moment, datetime):
+        return _on(moment, None, zone)
+    at = _instant(moment, zone)
+    return Stretch(at, at)
+
+
+def _clock_time(clock: str) -> time | None:
+    match = _TIME.fullmatch(clock)
+    if match is None:
+        return None
+    hour, minute, second = (int(part or 0) for part in match.groups())
+    return time(hour, minute, second)
+
+
+def _length(said: str) -> timedelta | None:
+    """`5m`, `1 h 30 m`, `2 hours`, `5分钟`."""
+    for chinese, short in _CHINESE_UNITS:
+        said = said.replace(chinese, short)
+    said = "".join(said.split())
+    return exact(said, 0) if _LENGTH.fullmatch(said) else None
+
+
+def _read_words(text: str, zone: str, now: datetime) -> Stretch | None:
+    plain = plain_signs(text)
+    words = _moment_words(plain)
+    return _read_delay(plain, now) if words is None else _resolved(words, words.zone or zone, now)
+
+
+def _moment_words(plain: str) -> MomentWords | None:
+    """Each grammar loads when it is first needed, as for schedules."""
+    if has_chinese(plain):
+        from .chinese_moment import read_chinese_moment  # noqa: PLC0415
+
+        return read_chinese_moment(plain)
+    from .english_moment import read_english_moment  # noqa: PLC0415
+
+    return read_english_moment(plain)
+
+
+def _read_delay(plain: str, now: datetime) -> Stretch | None:
+    """`in 20m`, `20分钟后`."""
+    draft = read_draft(plain)
+    if draft.delay is None or draft.filled() != {"delay"}:
+        return None
+    return Stretch(now + draft.delay, now + draft.delay)
+
+
+def _resolved(words: MomentWords, zone: str, now: datetime) -> Stretch | None:
+    day = _date(words, _wall_now(zone, now))
+    if words.at is not None and words.offset is not None:
+        at = datetime.combine(day, words.at, tzinfo=UTC) - words.offset
+        return Stretch(at, at) if isinstance(words.day, date) else None
+    if words.at is None and words.part is not None:
+        begin, end = _PART_HOURS[words.part]
+        after = datetime.combine(day, time()) + timedelta(hours=end)
+        return Stretch(_instant(datetime.combine(day, time(begin)), zone), _instant(after, zone) - _MICROSECOND)
+    return _on(day, words.at, zone)
+
+
+def _date(words: MomentWords, wall_now: datetime) -> date:
+    """A weekday, or a day without a year, is the last one that has come; a bare time is today's."""
+    today = wall_now.date()
+    if not isinstance(words.day, ComingWeekday | MonthDay):
+        return today if words.day is None else to_date(words.day, today)
+    is_to_come = words.at is not None and words.at > wall_now.time()
+    latest = today - timedelta(days=1) if is_to_come else today
+    if isinstance(words.day, ComingWeekday):
+        return to_date(LatestWeekday(words.day.weekday), latest + timedelta(days=1))
+    return _latest_month_day(words.day, latest)
+
+
+def _latest_month_day(wanted: MonthDay, latest: date) -> date:
+    """29 February is that of the last leap year."""
+    for year in range(latest.year, latest.year - 9, -1):
+        try:
+            found = date(year, wanted.month, wanted.day)
+        except ValueError:
+            continue
+        if found <= latest:
+            return found
+    raise ValueError(wanted)
+
+
+def _today(zone: str, now: datetime) -> date:
+    return _wall_now(zone, now).date()
+
+
+def _wall_now(zone: str, now: datetime) -> datetime:
+    second = to_instant(now) // SECOND
+    return wall_reading(second + find_zone(zone).offset(second))
+
+
+def _on(day: date, at: time | None, zone: str) -> Stretch:
+    if at is None:
+        return Stretch(_instant(day, zone), to_datetime(last_instant(day, find_zone(zone))).astimezone(UTC))
+    found = _instant(datetime.combine(day, at), zone)
+    return Stretch(found, found)
+
+
+def _instant(moment: date | datetime, zone: str) -> datetime:
+    return to_datetime(first_instant(moment, find_zone(zone if is_wall(moment) else "UTC"))).astimezone(UTC)

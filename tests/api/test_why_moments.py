@@ -1,0 +1,44 @@
+"""`GET …/why` reads its moment in words, in the zone of the request, else of the caller."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from horae.clock import SystemClock
+from horae.model.principal import LOCAL
+from tests.api.served import Api, served
+
+SHANGHAI = "Asia/Shanghai"
+
+
+def nine_yesterday(zone: str) -> datetime:
+    day = SystemClock().now().astimezone(ZoneInfo(zone)).date() - timedelta(days=1)
+    return datetime(day.year, day.month, day.day, 9, tzinfo=ZoneInfo(zone)).astimezone(UTC)
+
+
+async def ask_why(moment: str) -> tuple[datetime, datetime]:
+    """The instant that was understood by the caller's zone, and by the zone of the request."""
+    async with served() as api:
+        await api.service.accounts.put(LOCAL, "ada", zone=SHANGHAI)
+        api.tokens["ada"] = (await api.service.tokens.make(LOCAL, owner="ada", name="second"))[1]
+        task = await api.made(when="every day at 01:00", zone="UTC")
+        path = f"/v1/tasks/{task['id']}/why?at={quote(moment)}"
+        return await instant_of(api, path), await instant_of(api, f"{path}&zone=UTC")
+
+
+async def instant_of(api: Api, path: str) -> datetime:
+    reply = await api.get(path)
+    assert reply.status == 200, reply.text
+    return datetime.fromisoformat(reply.json["at"])
+
+
+@pytest.mark.parametrize("moment", ["yesterday at 9am", "昨天早上9点"])
+def test_why_reads_moment_in_words(moment: str) -> None:
+    callers, of_request = asyncio.run(ask_why(moment))
+    assert callers == nine_yesterday(SHANGHAI)
+    assert of_request == nine_yesterday("UTC")

@@ -1,0 +1,193 @@
+"""Hints over MCP can be followed with the tools: names and arguments exist, and commands are only for the person to run."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import pkgutil
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import horae
+from horae.choices import Language
+from horae.mcp_server import words
+from horae.mcp_server.catalogue import TOOLS
+from horae.mcp_server.hints import HINTS
+from horae.mcp_server.server import PROBLEM
+from horae.mcp_server.words import Words
+from horae.model.refusals import Entry
+from tests.cli.driving import Cli
+from tests.docs.hint_commands import commands_in, mistake_in
+from tests.mcp.process import desk_of
+from tests.mcp.stage import AGENT, Desk, played, text_of
+from tests.unit.service.stage import House
+
+TEN_MINUTES = timedelta(minutes=10)
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+PACKAGES = ("model", "schedule", "lifecycle", "service", "sealing", "targets", "outgoing", "wire", "mcp_server")
+"""Whose refusals a call of a tool can meet."""
+NO_TOOL = {
+    "no_such_node": "nodes",
+    "several_nodes": "nodes",
+    "bad_settings": "the start of a process",
+    "too_many_secrets": "secrets",
+    "no_such_webhook": "webhooks",
+    "no_such_function": "the list of functions",
+    "no_such_operation": "operations",
+    "operation_going": "operations",
+    "operation_over": "operations",
+    "bad_token": "tokens",
+    "no_such_token": "tokens",
+    "too_many_valid_tokens": "tokens",
+    "too_many_lanes": "lanes",
+    "no_such_owner": "owners",
+    "too_many_grants": "grants",
+    "too_many_keys": "the header Idempotency-Key",
+    "unknown_function": "the Python library",
+}
+"""Refusals of what no tool does, with what they are about."""
+# A command, an HTTP request, or an option of a command.
+NOT_FOR_TOOLS = re.compile(
+    r"\bhorae [a-z]|/v1/|\b(?:GET|POST|PUT|DELETE) /|\{command\}|Idempotency-Key|@app\.|(?<!\S)--[a-z]"
+)
+TOOL_LIKE = re.compile(r"\b(?:schedule|list|get|explain|update|pause|resume|cancel|run|preview|delete)_[a-z_]+\b")
+
+
+def entries() -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for module in pkgutil.walk_packages(horae.__path__, "horae."):
+        if module.name.split(".")[1] not in PACKAGES:
+            continue
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, dict):
+                found |= {code: entry for code, entry in value.items() if isinstance(entry, Entry)}
+    return found
+
+
+def sentences() -> list[tuple[str, str]]:
+    """Everything that tools answer, and the hints of refusals, in both languages."""
+    answers = [(name, value) for name, value in vars(words).items() if isinstance(value, Words)]
+    hints = [(code, hint.words) for code, hint in HINTS.items()]
+    return [(name, text) for name, pair in (*answers, *hints) for text in pair]
+
+
+def test_refusals_that_tools_can_meet_have_hints_without_commands_and_requests() -> None:
+    found = entries()
+    assert len(found) > 100
+    unfit = {
+        code for code, each in found.items() if NOT_FOR_TOOLS.search(each.hint) or NOT_FOR_TOOLS.search(each.hint_zh)
+    }
+    assert unfit - HINTS.keys() - NO_TOOL.keys() == set()
+    assert NO_TOOL.keys() <= unfit
+
+
+def test_hints_belong_to_refusals_that_exist_and_use_their_facts() -> None:
+    found = entries()
+    for code, hint in HINTS.items():
+        known = set(re.findall(r"\{(\w+)\}", " ".join(found[code][1:]))) | {"owner", "version"}
+        for text in hint.words:
+            assert set(re.findall(r"\{(\w+)\}", text)) <= known | {f"{name}_zh" for name in known}, code
+
+
+def test_every_tool_that_an_answer_or_a_hint_names_exists() -> None:
+    named = {(place, tool) for place, text in sentences() for tool in TOOL_LIKE.findall(text)}
+    assert len(named) > 10
+    assert {each for each in named if each[1] not in TOOLS} == set()
+
+
+@pytest.mark.parametrize("code", HINTS)
+def test_calls_of_a_hint_fit_the_schemas_and_are_named_in_its_sentence(code: str) -> None:
+    hint = HINTS[code]
+    for tool, arguments in hint.calls:
+        properties = TOOLS[tool].takes["properties"]
+        for name, value in arguments.items():
+            Draft202012Validator(properties[name]).validate(value)
+        for text in hint.words:
+            assert tool in text or tool == "schedule_task", (code, text)
+            assert all(name in text for name in arguments if name in ("key", "when", "version")), (code, text)
+
+
+def test_commands_in_hints_are_understood_and_meant_for_the_owner() -> None:
+    for place, text in sentences():
+        commands = list(commands_in(text))
+        if commands and place in HINTS:
+            assert re.search("owner|所有者", text), text
+        assert [mistake_in(each) for each in commands] == [None] * len(commands), text
+
+
+async def meet(desk: Desk, tool: str, **said: Any) -> dict[str, Any]:
+    result = await desk.raw(tool, **said)
+    assert result.is_error, text_of(result)
+    problem: dict[str, Any] = (result.meta or {})[PROBLEM]
+    assert not [each for each in TOOL_LIKE.findall(problem["hint"]) if each not in TOOLS]
+    for each in problem["suggested_calls"]:
+        assert each["arguments"].keys() <= TOOLS[each["tool"]].takes["properties"].keys()
+    return problem
+
+
+def test_suggested_calls_of_refusals_work_as_written() -> None:
+    async def scene(_house: House, desk: Desk) -> None:
+        said = {"when": "every 1h, 3 times", "do": "look"}
+        short = await meet(desk, "schedule_task", when="every 1s, 3 times", do="look")
+        (call,) = short["suggested_calls"]
+        await desk(call["tool"], **{**said, **call["arguments"]})
+        made = await desk("schedule_task", **said, key="k")
+        await desk("cancel_task", id=made["task"]["id"])
+        refused = await meet(desk, "schedule_task", **said, key="k")
+        assert refused["code"] == "key_of_cancelled"
+        (call,) = refused["suggested_calls"]
+        assert call == {"tool": "schedule_task", "arguments": {"key": "k-2"}}
+        assert (await desk(call["tool"], **{**said, **call["arguments"]}))["change"] == "new"
+        for tool in ("pause_task", "resume_task", "run_task_now", "update_task"):
+            more = {"name": "other"} if tool == "update_task" else {}
+            assert (await meet(desk, tool, id=made["task"]["id"], **more))["code"] == "task_cancelled"
+        assert (await meet(desk, "get_task", id="nothing"))["suggested_calls"] == [
+            {"tool": "list_tasks", "arguments": {}}
+        ]
+        assert (await meet(desk, "get_run", id="run_nothing"))["suggested_calls"] == [
+            {"tool": "list_runs", "arguments": {}}
+        ]
+
+    played(scene, AGENT)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_task_that_is_over_leads_to_tools(language: Language) -> None:
+    async def scene(house: House, desk: Desk) -> None:
+        made = await desk("schedule_task", when="in 10m", do="look", name="once")
+        await house.ran(TEN_MINUTES)
+        refused = await meet(desk, "pause_task", id="once")
+        assert refused["code"] == "task_over"
+        again, edited = refused["suggested_calls"]
+        assert again == {"tool": "run_task_now", "arguments": {"id": made["task"]["id"]}}
+        await desk(again["tool"], **again["arguments"])
+        await desk(edited["tool"], **edited["arguments"])
+
+    played(scene, language=language)
+
+
+async def cancel_and_schedule_again(cli: Cli, language: Language) -> tuple[str, str, str]:
+    said = {"when": "every day at 9am, 10 times", "do": "look"}
+    async with desk_of(cli, "--lang", language) as desk:
+        made = await desk("schedule_task", **said, key="clock")
+        cancelled = await desk.line("cancel_task", id=made["task"]["id"])
+        refused = await desk.line("schedule_task", **said, key="clock")
+        (named,) = re.findall(r'key "([^"]+)"', refused)
+        again = await desk("schedule_task", **said, key=named)
+        return cancelled, refused, str(again["change"])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_cancelled_task_is_scheduled_again_by_following_the_hint(tmp_path: Path, language: Language) -> None:
+    cancelled, refused, change = asyncio.run(cancel_and_schedule_again(Cli(tmp_path), language))
+    assert '"clock-2"' in cancelled
+    assert refused.startswith("key_of_cancelled")
+    assert "horae" not in refused
+    assert "/v1/" not in refused
+    assert "agent:assistant" not in refused
+    assert change == "new"

@@ -64,9 +64,7 @@ API: Final = Words("API", "接口")
 TOKEN: Final = Words("Token", "令牌")
 METRICS: Final = Words("Metrics", "指标")
 API_AT: Final = Words("{url}  (docs: {url}/docs)", "{url}(文档:{url}/docs)")
-FIRST_TOKEN: Final = Words(
-    "{text}  (an admin's; shown this once, kept in {path})", "{text}(管理员;仅显示一次,保存在 {path})"
-)
+FIRST_TOKEN: Final = Words("an admin's; shown this once, kept in {path}", "管理员令牌;仅显示一次,保存在 {path}")
 TOKEN_FILE: Final = Words("an admin's, kept in {path}", "管理员令牌,保存在 {path}")
 TOKENS_THERE: Final = Words("as given out; another one: {command}", "使用已发放的令牌;新建:{command}")
 NO_TLS: Final = Words(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import typer
 
+from ..model.ids import SHORT_DIGITS, SHORT_TASK_DIGITS
 from ..model.lane import LaneUse
 from ..model.run import Run
 from ..service.overview import Overview
@@ -61,7 +62,7 @@ def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]
         (out.told(words.DUE), out.told(words.WAITING_LINE, **found.waiting._asdict())),
         (out.told(words.NODES), _nodes(out, found)),
     ]
-    rows += _labelled(out.told(words.RUNS), [_running_line(found, run, names) for run in found.running])
+    rows += _labelled(out.told(words.RUNS), [_running_line(out, found, run, names) for run in found.running])
     rows += _labelled(out.told(words.UPCOMING), upcoming_lines(out, found, zone)[:_FEW])
     rows += _labelled(out.told(words.NEEDS_LABEL), need_lines(out, found))
     return rows
@@ -102,9 +103,10 @@ def _nodes(out: Out, found: Overview) -> Cell:
     return out.told(words.AN_ENGINE) if found.alive else Piece(out.told(words.NO_ENGINE, horae=typed(out)), "odd")
 
 
-def _running_line(found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
+def _running_line(out: Out, found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
     age = "" if run.started is None else f"  {short(found.at - run.started)}"
-    return [sign_of(run), f" {names.get(run.task_id, run.task_id)}{age}  ", Piece(run.id, "dim")]
+    short_id = out.short_ids((each.id for each in found.running), SHORT_DIGITS)[run.id]
+    return [sign_of(run), f" {names.get(run.task_id, run.task_id)}{age}  ", Piece(short_id, "dim")]
 
 
 def upcoming_lines(out: Out, found: Overview, zone: str) -> list[Cell]:
@@ -119,18 +121,15 @@ def upcoming_lines(out: Out, found: Overview, zone: str) -> list[Cell]:
 
 
 def need_lines(out: Out, found: Overview) -> list[Cell]:
+    names = out.short_ids((need.facts.task.id for need in found.needs), SHORT_TASK_DIGITS)
     return [
         [
             Piece("! ", "odd"),
             f"{need.facts.task.name}: {out.told(words.NEEDS[need.kind.value])}  ",
-            _command_for(need.facts.task.id),
+            Piece(f"{typed(out)} why {names[need.facts.task.id]}", "dim"),
         ]
         for need in found.needs
     ]
-
-
-def _command_for(task_id: str) -> Piece:
-    return Piece(f"horae why {task_id}", "dim")
 
 
 def lanes(out: Out) -> None:

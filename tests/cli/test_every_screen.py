@@ -229,6 +229,6 @@ def test_a_refusal_fits_the_terminal(seeded: Cli, language: str) -> None:
         "every weekday at 25:61 in the afternoon of the last day",
         "每个工作日的下午二十五点六十一分发送全部的销售数据报表",
     ):
-        shown = screen(seeded, "add", when, columns=40, language=language, code=6)
+        shown = screen(seeded, "next", when, columns=40, language=language, code=6)
         assert faults(shown, 40) == [], shown
         assert "^" in shown

@@ -17,7 +17,9 @@ _NARROW: Final = 60
 """Columns below which the usual indent would take too much of the line."""
 _WEEKDAY: Final = r"(?:\b[A-Z][a-z]{2} |周. ?)?"
 _TIME: Final = rf"{_WEEKDAY}\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[+-]\d\d:\d\d(?::\d\d)?| UTC|Z)?"
-_AMOUNT: Final = r"\d+ (?:ms|s|m|h|d|min|MB|GB|kB|%)(?![\w/])(?: \d+ (?:m|s|h)(?![\w/]))*"
+_AMOUNT: Final = (
+    r"p\d\d \d\w+|\d+ (?:秒|分钟|小时|天|次|个)|\d+ (?:ms|s|m|h|d|min|MB|GB|kB|%)(?![\w/])(?: \d+ (?:m|s|h)(?![\w/]))*"
+)
 # A command ends at a quote, a bracket, a comma or semicolon, a gap of two spaces, or the end of the text.
 _WORD: Final = r"""(?:"[^"]*"|'[^']*'|[^\s'"“”`,;，；。、（）()·→]|,(?=\S)|;(?=\S))+"""
 _COMMAND: Final = rf"(?<![\w/.:\"-])(?:horae|pip install|chmod|python -m horae)(?: (?![·→|]){_WORD})+"

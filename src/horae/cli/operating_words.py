@@ -52,6 +52,7 @@ NOTHING_RAN: Final = Words("Nothing ran {since}–{until} ({how}).", "{since}–
 STOPPED_CLEANLY: Final = Words("stopped in good order", "正常停止")
 KILLED: Final = Words("killed", "被终止")
 NOTHING_DUE: Final = Words("Nothing was due meanwhile.", "期间没有到期的任务。")
+ONE_DUE_MEANWHILE: Final = Words("1 instant was due: {parts}.", "期间有 1 次到期:{parts}。")
 DUE_MEANWHILE: Final = Words("{due} instants were due: {parts}.", "期间有 {due} 次到期:{parts}。")
 MADE_UP: Final = Words("{number} made up for", "{number} 次已补跑")
 STOOD_FOR: Final = Words("{number} merged into a later run", "{number} 次并入之后的一次")

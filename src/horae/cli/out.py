@@ -15,7 +15,7 @@ from ..model.ids import MOMENT_DIGITS, short_ids
 from ..model.invisible import escape_hidden
 from . import words
 from .line_breaks import NARROW_HANG, broken, indent_of, is_narrow
-from .pieces import Cell, Piece, painted, plain
+from .pieces import Cell, Piece, painted, plain, wide
 from .refusals import refuse
 from .table import Fit, laid_out, tabbed
 from .width import columns, padded, terminal_width
@@ -79,7 +79,8 @@ class Out:
     def row(self, label: str, cell: Cell, *, width: int = _LABEL, flush: bool = False) -> None:
         """`  When   every weekday at 09:00`: a short word, and what there is to say about it."""
         rest: Sequence[str | Piece] = (cell,) if isinstance(cell, str | Piece) else cell
-        if not label and self.on_terminal and is_narrow(terminal_width()):
+        room = terminal_width()
+        if not label and self.on_terminal and is_narrow(room) and width + 3 + wide(rest) > room:
             self.line((" " * NARROW_HANG, *rest), flush=flush, hang=NARROW_HANG)
         else:
             self.line(("  ", Piece(padded(label, width), "dim"), " ", *rest), flush=flush, hang=width + 3)

@@ -239,7 +239,7 @@ SETTLED: Final = Words("Saved", "记录")
 SETTLED_LINE: Final = Words(
     "{figures} after the run ended ({number} in 5 min)", "运行结束后 {figures}(5 分钟内 {number} 次)"
 )
-LAST_DAY: Final = Words("24 h", "24 小时")
+LAST_DAY: Final = Words("24 h", "24小时")
 DUE: Final = Words("Due", "到期")
 NODES: Final = Words("Nodes", "节点")
 RUNNING: Final = Words("Running", "运行中")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from .pieces import Cell, Letter, joined, letters_of, plain, wide
@@ -17,9 +17,7 @@ _NARROW: Final = 60
 """Columns below which the usual indent would take too much of the line."""
 _WEEKDAY: Final = r"(?:\b[A-Z][a-z]{2} |周. ?)?"
 _TIME: Final = rf"{_WEEKDAY}\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[+-]\d\d:\d\d(?::\d\d)?| UTC|Z)?"
-_AMOUNT: Final = (
-    r"p\d\d \d\w+|\d+ (?:秒|分钟|小时|天|次|个)|\d+ (?:ms|s|m|h|d|min|MB|GB|kB|%)(?![\w/])(?: \d+ (?:m|s|h)(?![\w/]))*"
-)
+_AMOUNT: Final = r"p\d\d \d[\d.]*(?: ?(?:ms|s|m|h)\b)?|\d+ (?:秒|分钟|小时|天|次|个)|\d+ (?:ms|s|m|h|d|min|MB|GB|kB|%)(?![\w/])(?: \d+ (?:m|s|h)(?![\w/]))*"
 # A command ends at a quote, a bracket, a comma or semicolon, a gap of two spaces, or the end of the text.
 _WORD: Final = r"""(?:"[^"]*"|'[^']*'|[^\s'"“”`,;，；。、（）()·→]|,(?=\S)|;(?=\S))+"""
 _COMMAND: Final = rf"(?<![\w/.:\"-])(?:horae|pip install|chmod|python -m horae)(?: (?![·→|]){_WORD})+"
@@ -36,7 +34,6 @@ class _Atom(NamedTuple):
 
     gap: list[Letter]
     letters: list[Letter]
-    is_command: bool = False
 
     @property
     def width(self) -> int:
@@ -99,14 +96,12 @@ def _atoms(cell: Cell, room: int) -> list[_Atom]:
     """Words, times, amounts and commands; each Chinese character is a word, with the punctuation that clings to it."""
     letters = letters_of(cell)
     text = plain(cell)
-    units = [(found.start(), found.end(), found["command"] is not None) for found in _UNIT.finditer(text)]
-    units = [
-        (start, end, is_command)
-        for start, end, is_command in units
-        # Prose that looks like a command and goes on behind it may break like any other.
-        if columns(text[start:end]) <= room or (is_command and _ends(text, end) and room)
-    ]
-    ends = {start: (end, is_command) for start, end, is_command in units}
+    # Prose that looks like a command and goes on behind it may break like any other.
+    units = {
+        each.start(): each.end()
+        for each in _UNIT.finditer(text)
+        if columns(each.group()) <= room or (room and each["command"] is not None and _ends(text, each.end()))
+    }
     found: list[_Atom] = []
     gap: list[Letter] = []
     place = 0
@@ -115,18 +110,23 @@ def _atoms(cell: Cell, room: int) -> list[_Atom]:
             gap.append(letters[place])
             place += 1
             continue
-        end, is_command = ends.get(place) or (_word_end(text, place, ends), False)
-        clings = found and not gap and _clings(text, place)
-        if clings:
+        end = units.get(place) or _word_end(text, place, units)
+        word = letters[place:end]
+        if found and _joins(text, place, found[-1], gap, room - _width(word)):
             last = found.pop()
-            found.append(_Atom(last.gap, last.letters + letters[place:end], last.is_command))
-        elif found and len(gap) == 1 and text[place] == "·" and found[-1].width + 2 <= room:
-            last = found.pop()
-            found.append(_Atom(last.gap, last.letters + gap + letters[place:end], last.is_command))
+            found.append(_Atom(last.gap, last.letters + gap + word))
         else:
-            found.append(_Atom(gap, letters[place:end], is_command))
+            found.append(_Atom(gap, word))
         gap, place = [], end
     return found
+
+
+def _joins(text: str, place: int, last: _Atom, gap: Sequence[Letter], room: int) -> bool:
+    """Whether the word at this place stays beside the one before: no space is between them, or one of both is a sign and
+    there is room."""
+    if not gap:
+        return _clings(text, place)
+    return len(gap) == 1 and (text[place] == "·" or _is_sign(last.letters)) and last.width + 1 <= room
 
 
 def _ends(text: str, end: int) -> bool:
@@ -135,7 +135,7 @@ def _ends(text: str, end: int) -> bool:
     return not rest.strip() or not rest[0].isspace()
 
 
-def _word_end(text: str, place: int, units: dict[int, tuple[int, bool]]) -> int:
+def _word_end(text: str, place: int, units: Mapping[int, int]) -> int:
     if columns(text[place]) == 2:
         return place + 1
     end = place + 1

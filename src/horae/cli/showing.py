@@ -118,7 +118,7 @@ def _show_definition(out: Out, task: Task) -> None:
     out.line()
     out.line(Piece(out.told(words.AS_IT_RUNS), "dim"))
     for line in review_cells(review):
-        out.line(line)
+        out.line(line, hang=4)
 
 
 def _one(cell: Cell) -> str | Piece:

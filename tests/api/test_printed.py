@@ -51,10 +51,15 @@ def lines_of(folder: Path, language: str, *, terminal: bool) -> Iterator[Iterato
 
 
 def labelled(lines: Iterator[str], label: str, word: str) -> str:
-    """What stands behind this label, on one line: of several, the one that has the word."""
+    """What stands behind this label; a terminal shows it in lines that end with a backslash. Of several, the one that has
+    the word."""
     for line in lines:
-        if line.startswith(f"  {label} ") and word in line:
-            return line.removeprefix(f"  {label} ").strip()
+        if line.startswith(f"  {label} "):
+            found = line.removeprefix(f"  {label} ").strip()
+            while found.endswith("\\"):
+                found = f"{found}\n{next(lines)}"
+            if word in found:
+                return found
     raise AssertionError(f"nothing with {word!r} is called {label!r}")
 
 
@@ -86,7 +91,7 @@ def test_the_line_to_try_works_as_it_is_printed(tmp_path: Path, language: str, l
         assert len(made["next_runs"]) > 0
         # It says hello here, within ten seconds.
         said = next(line for line in lines if "hello" in line)
-        url = command.rsplit(" ", 1)[1].removesuffix("/v1/tasks")
+        url = command.split()[-1].removesuffix("/v1/tasks")
         (kept,) = folder.rglob("*.token")
         token = kept.read_text(encoding="ascii").strip()
         runs = asked(made, url, "runs", token)["items"]

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from horae.cli.width import columns, wrapped
+from horae.cli.line_breaks import broken
+from horae.cli.pieces import Piece, plain
+from horae.cli.width import columns
+
+COMMAND = "horae rm tsk_01a1e71b0412ab34cd --yes"
 
 
 @pytest.mark.parametrize(
@@ -15,12 +19,31 @@ from horae.cli.width import columns, wrapped
         ("a " + "x" * 30 + " b", 10, ["a", "x" * 30, "b"]),
         ("", 10, [""]),
         ("一二三 四五六", 9, ["一二三", "四五六"]),
+        ("时区数据只来自，包。", 8, ["时区数据", "只来自，", "包。"]),
+        ("没有,可用 horae", 9, ["没有,可用", "horae"]),
+        (f"to undo it: {COMMAND}", 40, ["to undo it:", COMMAND]),
+        (f"to undo it: {COMMAND}", 20, ["to undo it:", COMMAND]),
+        ("planned Tue 2026-11-17 03:10 +00:00 here", 30, ["planned", "Tue 2026-11-17 03:10 +00:00", "here"]),
+        ("first part · second part", 16, ["first part ·", "second part"]),
+        ("see ./horae.db、./other.db", 16, ["see ./horae.db、", "./other.db"]),
     ],
 )
-def test_text_breaks_between_words_and_long_words_stay_whole(text: str, room: int, lines: list[str]) -> None:
-    assert wrapped(text, room) == lines
+def test_text_breaks_between_words_and_what_is_to_be_copied_stays_whole(text: str, room: int, lines: list[str]) -> None:
+    assert [plain(line) for line in broken(text, room)] == lines
 
 
-def test_parts_keep_their_separator_at_the_end_of_a_line() -> None:
-    assert wrapped("first part · second part", 16, between=" · ") == ["first part ·", "second part"]
+def test_lines_hang_below_the_first_and_a_long_word_moves_to_the_left() -> None:
+    text = "  Undo   type " + COMMAND
+    assert [plain(line) for line in broken(text, 70, 9)] == [text]
+    assert [plain(line) for line in broken("  When   " + "word " * 14, 64, 9)][1].startswith(" " * 9 + "word")
+    assert [plain(line) for line in broken(text, 41, 9)] == ["  Undo   type", "    " + COMMAND]
+
+
+def test_colours_survive_a_break() -> None:
+    first, second = broken(("a ", Piece("red words", "bad")), 6)
+    assert first == (Piece("a "), Piece("red", "bad"))
+    assert second == (Piece("words", "bad"),)
+
+
+def test_a_chinese_character_takes_two_columns() -> None:
     assert columns("时区") == 4

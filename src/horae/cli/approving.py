@@ -68,7 +68,7 @@ async def _looked_at(app: Workplace, name: str) -> tuple[Facts, str]:
 
 def _show(out: Out, facts: Facts) -> None:
     for line in review_cells(review_of(facts.task, out.language)):
-        out.aside(line)
+        out.aside(line, hang=4)
 
 
 def show_agent(out: Out, *, agent: str = _AGENT, owner: str | None = _OWNER) -> None:

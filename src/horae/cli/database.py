@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from . import operating_words as words
+from .families import new_family
 from .frame import command
 from .operating_refusals import refuse
 from .out import Out
@@ -34,7 +35,7 @@ _PATH: Final = typer.Argument(..., metavar="PATH", help="Where the copy is.")
 
 
 def register(app: typer.Typer) -> None:
-    family = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+    family = new_family()
     command(family, "backup", asks=True)(backup)
     command(family, "restore", asks=True)(restore)
     command(family, "check")(check)

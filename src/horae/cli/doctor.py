@@ -10,7 +10,8 @@ import typer
 from . import operating_words as words
 from .frame import command
 from .out import Out
-from .pieces import Piece, Style
+from .pieces import Piece, Style, wide
+from .width import terminal_width
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,7 +169,16 @@ def _message(out: Out, found: Check) -> str:
 
 
 def _show(out: Out, found: Check) -> None:
+    """What would help stands beside the sentence, or below it on a terminal that is too narrow for both."""
     sign, style = _SIGNS[found.grade]
-    text = _message(out, found)
-    fix = "" if found.fix is None or found.grade == "ok" else f"   → {out.told(found.fix)}"
-    out.line(("  ", Piece(sign, style), f" {text}", Piece(fix, "dim")))
+    cell = ("  ", Piece(sign, style), f" {_message(out, found)}")
+    if found.fix is None or found.grade == "ok":
+        out.line(cell)
+        return
+    fix = f"→ {out.told(found.fix)}"
+    whole = (*cell, Piece(f"   {fix}", "dim"))
+    if not out.on_terminal or wide(whole) <= terminal_width():
+        out.line(whole)
+    else:
+        out.line(cell)
+        out.line(("    ", Piece(fix, "dim")))

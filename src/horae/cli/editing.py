@@ -118,7 +118,7 @@ def show_changes(out: Out, done: Edited, now: datetime) -> None:
     lines = ((words.GONE, "-", done.fires.removed, done.before), (words.NEW, "+", done.fires.added, done.after))
     for label, sign, instants, task in lines:
         fires = [whole_seconds(fire) for fire in fires_in(task.schedule.zone or "UTC", instants[:5])]
-        for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out.language)):
+        for number, text in enumerate(fire_lines(fires, now.replace(microsecond=0), out)):
             out.row(out.told(label) if number == 0 else "", f"{sign} {text}")
     if done.fires.removed or done.fires.added:
         out.row("", Piece(out.told(words.NOT_RETROACTIVE), "dim"))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import typer
 
 from ..lifecycle.explain import Verdict
+from ..model.ids import SHORT_DIGITS
+from ..model.run import Run
 from ..service.ledger import Why
 from ..service.outages import Outage
 from ..wire.moments import utc
@@ -25,7 +28,7 @@ from .showing_run import show_whole
 from .shown_store import complete_command
 from .signs import full_time, sign_of
 from .task_reference import task_reference
-from .width import columns
+from .width import columns, padded
 from .workplace import Workplace, at_work
 
 _WAITS = Piece("◐", "odd")
@@ -88,13 +91,27 @@ def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
     for run in told.runs:
         out.line(("  ", *run_line(run, zone, out)))
         show_whole(out, "", "\n".join((run.error or "").strip().splitlines()[1:]), "bad")
-    widest = max((columns(fix.command) for fix in fixes), default=0)
-    for number, fix in enumerate(fixes):
-        room = " " * (widest - columns(fix.command))
-        out.row(
-            out.told(words.FIX) if number == 0 else "",
-            (fix.command + room, "   ", Piece(fix.does.told(out.language), "dim")),
-        )
+    _show_fixes(out, [(_shortened(out, fix.command, told.runs), fix.does.told(out.language)) for fix in fixes])
+
+
+def _shortened(out: Out, text: str, runs: Sequence[Run]) -> str:
+    for whole, short in out.short_ids((run.id for run in runs), SHORT_DIGITS).items():
+        text = text.replace(whole, short)
+    return text
+
+
+def _show_fixes(out: Out, fixes: Sequence[tuple[str, str]]) -> None:
+    """Commands with what they do, side by side; or each below its command, where a terminal is too narrow for both."""
+    widest = max((columns(typed) for typed, _ in fixes), default=0)
+    room = out.row_room - widest - 3
+    below = out.on_terminal and any(columns(does) > room for _, does in fixes)
+    for number, (typed, does) in enumerate(fixes):
+        label = out.told(words.FIX) if number == 0 else ""
+        if below:
+            out.row(label, typed)
+            out.row("", Piece(f"  {does}", "dim"))
+        else:
+            out.row(label, (padded(typed, widest), "   ", Piece(does, "dim")))
 
 
 def _sign(found: Why) -> Piece:

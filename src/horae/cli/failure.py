@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from ..choices import Language
 from ..errors import HoraeError, Refusal
-from .pieces import inert
-from .width import columns
+from .pieces import inert, plain
+from .width import columns, terminal_width
 
 INTERRUPTED: Final = 130
 _READER_LEFT: Final = 141
@@ -88,7 +88,7 @@ def _end(ending: _Ending, manner: Manner) -> int:
     if manner.as_json:
         _tell_json({"type": "about:blank", **ending._asdict(), "position": None})
     else:
-        _tell([f"✕ {inert(ending.detail)}", *([f"  {ending.hint}"] if ending.hint else [])])
+        _tell(_fitting([f"✕ {inert(ending.detail)}", *([f"  {ending.hint}"] if ending.hint else [])]))
     return ending.exit
 
 
@@ -100,17 +100,11 @@ def _end_with_ours(error: HoraeError, manner: Manner) -> int:
     if manner.as_json:
         _tell_json({**problem_json(error, manner.language), "hint": manner.complete(told.hint), "exit": exit_code})
         return exit_code
+    message, pointed = told.message, _pointed(error) if isinstance(error, Refusal) else []
+    if not isinstance(error, Refusal):
+        message = f"{manner.word(answer.title, answer.title_zh)}{manner.word(': ', '：')}{inert(str(error))}"
     hint = [f"  {manner.complete(told.hint)}"] if told.hint else []
-    if isinstance(error, Refusal):
-        _tell([f"✕ {told.message}", *_pointed(error), *hint, *_notes(error, manner)])
-    else:
-        _tell(
-            [
-                f"✕ {manner.word(answer.title, answer.title_zh)}{manner.word(': ', '：')}{inert(str(error))}",
-                *hint,
-                *_notes(error, manner),
-            ]
-        )
+    _tell([*_fitting([f"✕ {message}"]), *pointed, *_fitting([*hint, *_notes(error, manner)])])
     return exit_code
 
 
@@ -121,6 +115,16 @@ def _own_exit(error: HoraeError) -> int | None:
 
     kinds = {BadUsage: Exit.USAGE, WaitTimedOut: Exit.TIMED_OUT, AwaitedRunFailed: Exit.RUN_FAILED}
     return next((code for kind, code in kinds.items() if isinstance(error, kind)), None)
+
+
+def _fitting(texts: list[str]) -> list[str]:
+    """Broken between words on a terminal."""
+    if not sys.stderr.isatty():
+        return texts
+    from .line_breaks import broken  # noqa: PLC0415 - only failures need it
+
+    lines = [line for text in texts for line in text.splitlines()]
+    return [plain(part) for line in lines for part in broken(line, terminal_width(), 2)]
 
 
 def _tell(lines: list[str]) -> None:
@@ -142,8 +146,11 @@ def _pointed(refusal: Refusal) -> list[str]:
     """The text with a caret under the place, cut to what fits."""
     if refusal.source is None or refusal.position is None or not refusal.source.strip():
         return []
-    begin = max(0, refusal.position - _WIDEST // 2)
-    shown = inert(refusal.source[begin : begin + _WIDEST])
+    # Chinese characters take two columns, and two columns are the indent.
+    room = min(_WIDEST, terminal_width() - 2) if sys.stderr.isatty() else _WIDEST
+    letters = room if columns(refusal.source) == len(refusal.source) else room // 2
+    begin = max(0, min(refusal.position - letters // 2, len(refusal.source) - letters))
+    shown = inert(refusal.source[begin : begin + letters])
     return [f"  {shown}", f"  {' ' * columns(shown[: refusal.position - begin])}^"]
 
 

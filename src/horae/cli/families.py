@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..model.page import LARGEST_PAGE
-from .help_language import in_wanted_language
+from .help_language import help_of
 
 PAGE: Final = 100
 LIMIT: Final = typer.Option(PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page.")
@@ -22,7 +22,13 @@ class Family(TyperGroup):
         return super().parse_args(ctx, _without_language(args))
 
     def get_help(self, ctx: Any) -> str:
-        return in_wanted_language(self, lambda: str(super(Family, self).get_help(ctx)))
+        return help_of(self, ctx)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        from .help_format import command_rows  # noqa: PLC0415 - only help needs it
+
+        with formatter.section("Commands"):
+            formatter.write_dl(command_rows([(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]))
 
 
 def _without_language(args: list[str]) -> list[str]:

@@ -25,6 +25,7 @@ from .out import Out
 from .pieces import Cell, Piece, Style
 from .words import Words
 
+_NAME_COLUMN: Final = 16
 _MOST_NAMES: Final = 4_096
 _LOOK_EVERY_SECONDS: Final = 10.0
 _LONG_OVERDUE: Final = timedelta(seconds=30)
@@ -183,7 +184,7 @@ class Following:
         time = fires_in(self.zone, [at])[0].local.strftime("%H:%M:%S.%f")[:-3]
         sign, style = symbol
         cell: Cell = (Piece(time, "dim"), "  ", Piece(sign, style), " ", name, "  ", *rest)
-        self._out.line(cell, flush=True)
+        self._out.line(cell, flush=True, hang=_NAME_COLUMN)
 
     async def _name(self, task_id: str) -> str:
         found = self._names.get(task_id)

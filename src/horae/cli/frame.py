@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 from ..choices import Language
 from .account_refusals import refuse
 from .failure import language_for, wants_json
-from .help_language import in_wanted_language
+from .help_language import help_of
 from .out import Colour, Out
 from .quickly import spare
 
@@ -95,7 +95,7 @@ class Quick(TyperCommand):
         return spare(super().get_params(ctx))
 
     def get_help(self, ctx: Any) -> str:
-        return in_wanted_language(self, lambda: str(super(Quick, self).get_help(ctx)))
+        return help_of(self, ctx)
 
 
 class Splitting(Quick):

@@ -113,4 +113,5 @@ def gap_sentence(out: Out, zone: str, outage: Outage, account: Account) -> str:
     told = (words.MADE_UP, words.STOOD_FOR, words.SKIPPED, words.STILL_WAITING)
     parts = [out.told(each, number=number) for each, number in zip(told, account, strict=True) if number]
     listed = (", " if out.language == "en" else "、").join(parts)
-    return f"{nothing} {out.told(words.DUE_MEANWHILE, due=account.due, parts=listed)}"
+    said = words.ONE_DUE_MEANWHILE if account.due == 1 else words.DUE_MEANWHILE
+    return f"{nothing} {out.told(said, due=account.due, parts=listed)}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Any, NamedTuple
 
 from ..app import Horae
@@ -21,14 +20,12 @@ from ..wire.moments import local, utc
 from ..wire.tasks import next_due
 from . import operating_words as words
 from .fast_loop import loop_name
-from .out import Out
+from .out import START_LABEL, Out
 from .pieces import Piece
 from .served_store import server_json, server_line
 from .shown_store import shown_url
-from .width import padded, wrapped
 from .words import Words
 
-_LABEL = 10
 _PRECISION_MS = 100
 
 
@@ -97,16 +94,13 @@ def show_start(out: Out, start: Start) -> None:
     out.line(("  ", Piece(f"horae {__version__}", "bold"), f"  {out.told(ready, seconds=f'{start.seconds:.1f}')}"))
     labelled(out, words.DATA, _data(out, start))
     labelled(out, words.TASKS, _tasks(out, start.tasks))
-    labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)), between=" · ")
+    labelled(out, words.SCHEDULER, " · ".join(_scheduler(out, start)))
 
 
-def labelled(out: Out, label: Words, text: str, *, between: str | None = None) -> None:
-    """With `between`, the text breaks there on a terminal; without it stays whole, to be copied."""
-    room = get_terminal_size().columns - _LABEL - 3
-    lines = wrapped(text, room, between=between) if between is not None and out.on_terminal else [text]
-    for number, line in enumerate(lines):
-        said = "" if number else out.told(label)
-        out.line(("  ", Piece(padded(said, _LABEL), "dim"), " ", line), flush=True)
+def labelled(out: Out, label: Words, *texts: str) -> None:
+    """Each text begins a line of its own; the label stands before the first."""
+    for number, text in enumerate(texts):
+        out.row("" if number else out.told(label), text, width=START_LABEL, flush=True)
 
 
 def _data(out: Out, start: Start) -> str:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from .commands import COMMANDS
 from .failure import wanted_language
 
-_TITLE: Final = re.compile(r"^([\u4e00-\u9fff]+):$", re.MULTILINE)
+
+def help_of(command: Any, ctx: Any) -> str:
+    """The help of `command`; in Chinese, its texts are exchanged for as long as it is printed."""
+    from .help_format import HelpFormatter  # noqa: PLC0415 - only help needs it
+
+    language = wanted_language(sys.argv[1:])
+    formatter = HelpFormatter(language)
+
+    def render() -> str:
+        command.format_help(ctx, formatter)
+        return formatter.getvalue().rstrip("\n")
+
+    return render() if language == "en" else _in_chinese(command, render)
 
 
-def in_wanted_language(command: Any, render: Callable[[], str]) -> str:
-    """`render` prints the help of `command` in English; in Chinese, its texts are exchanged for that long."""
-    if wanted_language(sys.argv[1:]) == "en":
-        return render()
-    from .help_chinese import LAYOUT  # noqa: PLC0415 - only Chinese needs the table
-
+def _in_chinese(command: Any, render: Callable[[], str]) -> str:
     parts = [command, *command.params, *getattr(command, "commands", {}).values()]
     english = [(each, getattr(each, "help", None), getattr(each, "short_help", None)) for each in parts]
     try:
@@ -27,16 +33,13 @@ def in_wanted_language(command: Any, render: Callable[[], str]) -> str:
                 each.help = in_chinese(text)
                 if hasattr(each, "short_help"):
                     each.short_help = each.help
-        said = render()
+        return render()
     finally:
         for each, text, short in english:
             if hasattr(each, "help"):
                 each.help = text
             if hasattr(each, "short_help"):
                 each.short_help = short
-    for layout, chinese in LAYOUT:
-        said = said.replace(layout, chinese)
-    return _TITLE.sub(r"\1：", said)
 
 
 def in_chinese(text: str) -> str:

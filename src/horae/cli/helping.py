@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Any, Final
 
 import typer
 
 from .frame import command
 from .out import Out, write
+
+_LABELLED: Final = re.compile(r"\S+(?: \S+)* {2,}")
+_SENTENCE_ENDS: Final = frozenset(".:;。：；)）")
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +41,34 @@ def explain_topic(
     if out.json:
         out.data({"topic": topic, "text": text})
     else:
-        write(sys.stdout, text, end="")
+        lines = _laid_out(text) if out.on_terminal and topic in TOPICS else text.splitlines()
+        for line in lines:
+            write(sys.stdout, line)
+
+
+def _laid_out(text: str) -> Iterator[str]:
+    """A topic as wide as the terminal: columns stay columns, commands stay whole, sentences are broken anew."""
+    from .line_breaks import broken  # noqa: PLC0415 - few commands need it
+    from .pieces import plain  # noqa: PLC0415
+    from .width import columns, terminal_width  # noqa: PLC0415
+
+    for line in _paragraphs(text.splitlines()):
+        label = _LABELLED.match(line)
+        hang = columns(label.group()) if label is not None else 2 if line.startswith("horae ") else 0
+        yield from (plain(part) for part in broken(line, terminal_width(), hang))
+
+
+def _paragraphs(lines: list[str]) -> list[str]:
+    """Lines of one sentence joined again."""
+    found: list[str] = []
+    for line in lines:
+        before = found[-1] if found else ""
+        goes_on = before and line and before[-1] not in _SENTENCE_ENDS and not _LABELLED.match(before)
+        if goes_on and not _LABELLED.match(line) and not before.startswith("horae "):
+            found[-1] = before + line if before[-1] > "\u2e80" else f"{before} {line}"
+        else:
+            found.append(line)
+    return found
 
 
 def _of_command(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import typer
 
 from ..model.event import Numbered, Sequenced
-from ..model.ids import EPOCH, SHORT_DIGITS
+from ..model.ids import EPOCH, SHORT_DIGITS, SHORT_TASK_DIGITS
 from ..model.page import LARGEST_PAGE, Page
 from ..model.refusals import refuse as refuse_task
 from ..model.run import Run, RunState
@@ -35,6 +35,7 @@ from .signs import (
     planned_text,
     sign_of,
     state_of_run,
+    time_cells,
     time_column,
 )
 from .table import Fit
@@ -44,6 +45,7 @@ from .workplace import Workplace, at_work, is_there
 _PAGE: Final = 100
 _TRY, _ERROR = 5, 7
 _FITS: Final[tuple[Fit, ...]] = (Fit(), Fit(wrap=12), Fit(wrap=14), Fit(2), Fit(4), Fit(5), Fit(), Fit(3, cut=20))
+_EVENT_FITS: Final = (Fit(), Fit(), Fit(), Fit(), Fit(2, cut=12))
 _LIMIT = typer.Option(_PAGE, "--limit", "-n", min=1, max=LARGEST_PAGE, help="So many on a page.")
 
 
@@ -240,21 +242,47 @@ def events(
     if follow:
         at_work(out, lambda app: follow_events(app, out, after, None))
         return
-    found, zone = at_work(out, lambda app: _events(app, after, limit)) if is_there(out) else ((), "UTC")
+    found, zone, now = at_work(out, lambda app: _events(app, after, limit)) if is_there(out) else ((), "UTC", EPOCH)
     if out.json:
         out.data([event_json(Numbered(each.cursor, each.event)) for each in found])
-    for each in () if out.json else found:
-        show_event(out, each, zone)
+    elif found and out.on_terminal and not out.quiet:
+        _show_events(out, found, zone, now)
+    else:
+        for each in found:
+            show_event(out, each, zone, now)
     if not found:
         out.note(words.NO_EVENTS)
     elif after is not None and len(found) == limit:
         offer_more(out, "events", {"--limit": limit if limit != _PAGE else None}, found[-1].cursor)
 
 
-async def _events(app: Workplace, after: int | None, limit: int) -> tuple[tuple[Sequenced, ...], str]:
+async def _events(app: Workplace, after: int | None, limit: int) -> tuple[tuple[Sequenced, ...], str, datetime]:
     """Without a number, the last ones."""
     number = max(0, await app.service.events.last(app.who) - limit) if after is None else after
-    return await app.service.events.after(app.who, number, limit), app.zone
+    return await app.service.events.after(app.who, number, limit), app.zone, app.clock.now()
+
+
+def _show_events(out: Out, found: Sequence[Sequenced], zone: str, now: datetime) -> None:
+    """On a terminal: the run, or else the task, by a short id."""
+    names = _short_names(out, found)
+    times = time_cells(out, [each.event.at for each in found], zone, now)
+    rows: list[list[Cell]] = [
+        [
+            str(cursor),
+            at,
+            event.kind.value,
+            Piece(names[event.run_id or event.task_id], "dim"),
+            event.detail or "",
+        ]
+        for (cursor, _, event), at in zip(found, times, strict=True)
+    ]
+    out.table(out.told(words.EVENT_TITLES).split("|"), rows, _EVENT_FITS)
+    out.aside(Piece(out.told(words.TIMES_IN, zone=zone), "dim"))
+
+
+def _short_names(out: Out, found: Sequence[Sequenced]) -> dict[str, str]:
+    tasks = out.short_ids((each.event.task_id for each in found), SHORT_TASK_DIGITS)
+    return tasks | out.short_ids((run for each in found if (run := each.event.run_id) is not None), SHORT_DIGITS)
 
 
 async def follow_events(app: Workplace, out: Out, after: int | None, task_id: str | None) -> None:
@@ -263,19 +291,23 @@ async def follow_events(app: Workplace, out: Out, after: int | None, task_id: st
     out.note(words.WATCHING_FROM, number=number)
     async for each in app.news(number):
         if task_id in (None, each.event.task_id):
-            show_event(out, each, app.zone)
+            show_event(out, each, app.zone, app.clock.now())
 
 
-def show_event(out: Out, sequenced: Sequenced, zone: str) -> None:
+def show_event(out: Out, sequenced: Sequenced, zone: str, now: datetime) -> None:
     number, _, event = sequenced
     if out.json:
         out.each(event_json(Numbered(number, event)))
         return
-    at = full_time(event.at, zone, out.language, column=True)
-    cells = [str(number), at, event.kind.value, event.task_id, event.run_id or "", event.detail or ""]
     if out.quiet:
         out.line(str(number), flush=True)
-    elif out.plain:
+        return
+    at = full_time(event.at, zone, out.language, column=True)
+    cells = [str(number), at, event.kind.value, event.task_id, event.run_id or "", event.detail or ""]
+    if out.plain:
         out.tabs(cells)
-    else:
-        out.line("  ".join(cell for cell in cells if cell), flush=True)
+        return
+    if out.on_terminal:
+        name = _short_names(out, [sequenced])[event.run_id or event.task_id]
+        cells = [str(number), *time_cells(out, [event.at], zone, now), event.kind.value, name, event.detail or ""]
+    out.line("  ".join(cell for cell in cells if cell), flush=True, hang=2)

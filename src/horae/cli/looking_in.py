@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Final
 from ..runtime.look_line import chosen_line
 from ..runtime.serving import DEFAULT_HOST, address_of, listening
 from . import operating_words as words
-from .out import Out
-from .pieces import Piece
+from .out import START_LABEL, Out
 from .session import MEMORY, settings_of
-from .width import padded
 
 if TYPE_CHECKING:
     from .work_order import WorkOrder
 
-_LABEL: Final = 10
 _EVERYWHERE: Final = {"0.0.0.0": DEFAULT_HOST, "::": "::1"}  # noqa: S104 - where such a door is found from here
 
 
@@ -53,4 +50,4 @@ def _tell(out: Out, url: str) -> None:
     if out.json:
         out.each({"type": "metrics.ready", "url": url})
     else:
-        out.line(("  ", Piece(padded(out.told(words.METRICS), _LABEL), "dim"), " ", url), flush=True)
+        out.row(out.told(words.METRICS), url, width=START_LABEL, flush=True)

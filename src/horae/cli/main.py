@@ -15,7 +15,7 @@ from ..choices import Language
 from ..errors import HoraeError
 from .commands import ALIASES, COMMANDS, PANELS
 from .failure import INTERRUPTED, Manner, end_with, wanted_language, wants_json
-from .help_language import in_wanted_language
+from .help_language import help_of
 from .quickly import spare
 
 # Typer has the mistakes of usage of the library that it carries; this is the root of all of them.
@@ -29,7 +29,7 @@ class Families(TyperGroup):
         return spare(super().get_params(ctx))
 
     def get_help(self, ctx: Any) -> str:
-        return in_wanted_language(self, lambda: str(super(Families, self).get_help(ctx)))
+        return help_of(self, ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx

@@ -52,6 +52,7 @@ NOTHING_RAN: Final = Words("Nothing ran {since}–{until} ({how}).", "{since}–
 STOPPED_CLEANLY: Final = Words("stopped in good order", "正常停止")
 KILLED: Final = Words("killed", "被终止")
 NOTHING_DUE: Final = Words("Nothing was due meanwhile.", "期间没有到期的任务。")
+ONE_DUE_MEANWHILE: Final = Words("1 instant was due: {parts}.", "期间有 1 次到期:{parts}。")
 DUE_MEANWHILE: Final = Words("{due} instants were due: {parts}.", "期间有 {due} 次到期:{parts}。")
 MADE_UP: Final = Words("{number} made up for", "{number} 次已补跑")
 STOOD_FOR: Final = Words("{number} merged into a later run", "{number} 次并入之后的一次")
@@ -64,9 +65,7 @@ API: Final = Words("API", "接口")
 TOKEN: Final = Words("Token", "令牌")
 METRICS: Final = Words("Metrics", "指标")
 API_AT: Final = Words("{url}  (docs: {url}/docs)", "{url}(文档:{url}/docs)")
-FIRST_TOKEN: Final = Words(
-    "{text}  (an admin's; shown this once, kept in {path})", "{text}(管理员;仅显示一次,保存在 {path})"
-)
+FIRST_TOKEN: Final = Words("an admin's; shown this once, kept in {path}", "管理员令牌;仅显示一次,保存在 {path}")
 TOKEN_FILE: Final = Words("an admin's, kept in {path}", "管理员令牌,保存在 {path}")
 TOKENS_THERE: Final = Words("as given out; another one: {command}", "使用已发放的令牌;新建:{command}")
 NO_TLS: Final = Words(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,10 +15,11 @@ from ..model.ids import MOMENT_DIGITS, short_ids
 from ..model.invisible import escape_hidden
 from ..plural import agree
 from . import words
-from .pieces import Cell, Piece, painted
+from .line_breaks import NARROW_HANG, broken, indent_of, is_narrow
+from .pieces import Cell, Piece, painted, plain, wide
 from .refusals import refuse
 from .table import Fit, laid_out, tabbed
-from .width import padded, wrapped
+from .width import columns, padded, terminal_width
 from .words import Words
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ _COMMANDS: Final = "horae "
 _OPEN: Final = "\ue001"
 _CLOSE: Final = "\ue002"
 """Braces of a template while options are put into it; private characters, so that no text has them."""
+START_LABEL: Final = 10
+"""Width of the labels of `horae up`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +90,24 @@ class Out:
         escaped = quoted.replace("{", "{{").replace("}", "}}")
         return escaped.replace(_OPEN, "{").replace(_CLOSE, "}").format(**facts)
 
-    def line(self, cell: Cell = "", *, flush: bool = False) -> None:
-        write(sys.stdout, painted(cell, colour=self._coloured(sys.stdout)), flush=flush)
+    def line(self, cell: Cell = "", *, flush: bool = False, hang: int | None = None, whole: bool = False) -> None:
+        """Broken between words on a terminal, unless it is to stay `whole`; lines after the first are indented by `hang`
+        columns."""
+        self._write(sys.stdout, cell, hang, flush=flush, fits=not (self.plain or whole))
 
-    def row(self, label: str, cell: Cell, style: Literal["dim"] = "dim") -> None:
+    def row(self, label: str, cell: Cell, *, width: int = _LABEL, flush: bool = False) -> None:
         """`  When   every weekday at 09:00`: a short word, and what there is to say about it."""
         rest: Sequence[str | Piece] = (cell,) if isinstance(cell, str | Piece) else cell
-        self.line(("  ", Piece(padded(label, _LABEL), style), " ", *rest))
+        room = terminal_width()
+        if not label and self.on_terminal and is_narrow(room) and width + 3 + wide(rest) > room:
+            self.line((" " * NARROW_HANG, *rest), flush=flush, hang=NARROW_HANG)
+        else:
+            self.line(("  ", Piece(padded(label, width), "dim"), " ", *rest), flush=flush, hang=width + 3)
+
+    @property
+    def row_room(self) -> int:
+        """Columns of a terminal behind the label of a row."""
+        return terminal_width() - _LABEL - 3
 
     @property
     def on_terminal(self) -> bool:
@@ -110,7 +123,7 @@ class Out:
         if self.plain:
             lines = tabbed(rows)
         else:
-            room = shutil.get_terminal_size().columns if self.on_terminal else None
+            room = terminal_width() if self.on_terminal else None
             lines = laid_out(titles, rows, room=room, colour=self._coloured(sys.stdout), fits=fits)
         for each in lines:
             write(sys.stdout, each)
@@ -130,20 +143,24 @@ class Out:
         self.aside(self.told(said, **facts))
 
     def warn(self, text: str) -> None:
-        """`  !      what may surprise`, broken between words on a terminal."""
+        """`  !      what may surprise`."""
         if _COMMANDS in text and (self.store or self.server or self.owner):
             from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module
 
             text = complete_commands(self, text)
-        room = shutil.get_terminal_size().columns - _LABEL - 3
-        lines = wrapped(text, room) if sys.stderr.isatty() else [text]
-        for number, line in enumerate(lines):
-            self.aside(f"  {padded('' if number else '!', _LABEL)} {line}")
+        self.aside(f"  {padded('!', _LABEL)} {text}", hang=_LABEL + 3)
 
-    def aside(self, cell: Cell) -> None:
+    def aside(self, cell: Cell, *, hang: int | None = None) -> None:
         """A hint, a warning, a footer: never among the data, and not for those who asked for quiet."""
         if not self.quiet:
-            write(sys.stderr, painted(cell, colour=self._coloured(sys.stderr)), flush=True)
+            self._write(sys.stderr, cell, hang, flush=True)
+
+    def _write(self, stream: TextIO, cell: Cell, hang: int | None, *, flush: bool = False, fits: bool = True) -> None:
+        lines = [cell]
+        if fits and stream.isatty():
+            lines = broken(cell, terminal_width(), indent_of(cell) if hang is None else hang)
+        for line in lines:
+            write(stream, painted(line, colour=self._coloured(stream)), flush=flush)
 
     @contextmanager
     def progress(self, said: Words, total: int) -> Iterator[Bar]:
@@ -190,8 +207,22 @@ class Out:
         return answer or default
 
 
+def shell_lines(parts: Sequence[str], room: int, indent: int) -> list[str]:
+    """A shell command in lines that end with a backslash, so that all of them can be copied and run at once. Breaks stand
+    only between the parts."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]} {part}"
+        if columns(longer) + indent + 2 <= room:
+            lines[-1] = longer
+        else:
+            lines.append(f"  {part}")
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
+
+
 def ask(question: str) -> str:
-    write(sys.stderr, question, end="", flush=True)
+    lines = broken(question.rstrip(" "), terminal_width() - 1) if sys.stderr.isatty() else [question.rstrip(" ")]
+    write(sys.stderr, "\n".join(map(plain, lines)), end=" ", flush=True)
     return sys.stdin.readline().strip()
 
 

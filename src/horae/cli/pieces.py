@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from .width import columns
@@ -18,6 +18,7 @@ class Piece(NamedTuple):
 
 Cell: TypeAlias = "str | Piece | Sequence[str | Piece]"
 """What stands in one place: plain text, one piece, or several side by side."""
+Letter: TypeAlias = tuple[str, Style]
 
 
 def inert(text: str) -> str:
@@ -63,33 +64,12 @@ def cut(cell: Cell, width: int) -> tuple[Piece, ...]:
     return tuple(kept)
 
 
-def wrapped(cell: Cell, width: int) -> Iterator[tuple[Piece, ...]]:
-    """Lines of at most this width, broken between words where there are any, else between letters."""
-    letters = [(letter, style) for text, style in pieces_of(cell) for letter in text]
-    while letters:
-        end = _line_end([letter for letter, _ in letters], width)
-        yield _joined(letters[:end])
-        letters = letters[end:]
-        while letters and letters[0][0] == " ":
-            del letters[0]
+def letters_of(cell: Cell) -> list[Letter]:
+    return [(letter, style) for text, style in pieces_of(cell) for letter in text]
 
 
-def _line_end(letters: Sequence[str], width: int) -> int:
-    taken = 0
-    for number, letter in enumerate(letters):
-        taken += columns(letter)
-        if taken > width and number:
-            if letter == " " or columns(letter) == 2:
-                return number
-            # A Chinese sign may end a line as a space does.
-            spaces = (
-                each for each in range(number, 0, -1) if letters[each - 1] in " -/" or columns(letters[each - 1]) == 2
-            )
-            return next(spaces, number)
-    return len(letters)
-
-
-def _joined(letters: Sequence[tuple[str, Style]]) -> tuple[Piece, ...]:
+def joined(letters: Sequence[Letter]) -> tuple[Piece, ...]:
+    """Letters of one style in one piece; spaces at the end are left out."""
     found: list[Piece] = []
     for letter, style in letters:
         if found and found[-1].style == style:

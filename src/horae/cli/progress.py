@@ -7,8 +7,10 @@ from types import TracebackType
 from typing import Final, Self
 
 from .pieces import inert
+from .width import columns, terminal_width
 
 _WIDTH: Final = 24
+_NARROWEST: Final = 4
 
 
 class Bar:
@@ -39,7 +41,9 @@ class Bar:
         if not self._shown or step == self._last:
             return
         self._last = step
-        line = f"{self._title}  {_bar(percent)}  {percent:3d} %  {inert(text)}".rstrip()
+        beside = f"  {percent:3d} %  {inert(text)}".rstrip()
+        room = terminal_width() - columns(self._title) - columns(beside) - 3 if self._live else _WIDTH
+        line = f"{self._title}  {_bar(percent, min(_WIDTH, max(_NARROWEST, room)))}{beside}"
         sys.stderr.write(f"\r\x1b[2K{line}" if self._live else f"{line}\n")
         sys.stderr.flush()
 
@@ -51,6 +55,6 @@ class Bar:
             self._last = -1
 
 
-def _bar(percent: int) -> str:
-    full = round(_WIDTH * percent / 100)
-    return "█" * full + "░" * (_WIDTH - full)
+def _bar(percent: int, width: int) -> str:
+    full = round(width * percent / 100)
+    return "█" * full + "░" * (width - full)

@@ -43,7 +43,7 @@ def show_schedule(out: Out, task: Task, fires: Sequence[Fire], now: datetime) ->
     if not fires:
         at_once = task.schedule.kind in ("now", "once")
         out.row(out.told(words.NEXT), out.told(words.AT_ONCE if at_once else words.NOTHING_LEFT))
-    lines = fire_lines([_as_fine_as(task.schedule, fire) for fire in fires], now, out.language)
+    lines = fire_lines([_as_fine_as(task.schedule, fire) for fire in fires], now, out)
     for number, line in enumerate(lines):
         out.row(out.told(words.NEXT) if number == 0 else "", line)
     if isinstance(task.schedule, Every) and task.schedule.since == "end":

@@ -16,7 +16,7 @@ from ..schedule.preview import Fire
 from ..schedule.value import Schedule
 from ..schedule.warnings import ScheduleWarning
 from .out import Out
-from .width import padded
+from .width import columns, padded
 from .words import Words
 
 _MEANS: Final = Words("Means", "含义")
@@ -27,6 +27,8 @@ _AT_ONCE: Final = Words("at once", "立即")
 
 # True of every interval without a start: worth explaining, not worth repeating.
 _FINER: Final = ("minutes", "seconds", "milliseconds", "microseconds")
+_FIRE_CELLS: Final = (0, 16, 0)
+"""The least width of each."""
 _ONLY_EXPLAINED: Final = ("anchored",)
 
 
@@ -48,7 +50,7 @@ def show_fires(answer: Answer, out: Out) -> None:
     _show_next(answer, out)
     for warning in answer.warnings:
         if warning.code not in _ONLY_EXPLAINED:
-            out.aside(f"  {padded('!', 6)} {warning.in_language(answer.language)}")
+            out.warn(warning.in_language(answer.language))
 
 
 def show_explanation(answer: Answer, out: Out) -> None:
@@ -84,25 +86,35 @@ def warnings_json(warnings: list[ScheduleWarning], language: Language) -> list[d
 
 
 def _show_next(answer: Answer, out: Out) -> None:
-    lines = fire_lines(answer.fires, answer.after, answer.language)
+    lines = fire_lines(answer.fires, answer.after, out)
     if not lines:
         lines = [out.told(_AT_ONCE if answer.schedule.kind == "now" else _NOTHING)]
     for number, line in enumerate(lines):
         out.row(out.told(_NEXT) if number == 0 else "", line)
 
 
-def fire_lines(fires: Sequence[Fire], now: datetime, language: Language) -> list[str]:
-    """`Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`: all as fine as the finest of them."""
+def fire_lines(fires: Sequence[Fire], now: datetime, out: Out) -> list[str]:
+    """`Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`: all as fine as the finest of them.
+
+    A narrow terminal shows no UTC, and a very narrow one only the local times.
+    """
     finest = max(
         (_fineness(moment) for fire in fires for moment in (fire.local, fire.utc)), default="minutes", key=_FINER.index
     )
-    return [_fire_line(fire, now, language, finest) for fire in fires]
+    rows = [_fire_cells(fire, now, out.language, finest) for fire in fires]
+    kept = len(_FIRE_CELLS)
+    while kept > 1 and out.on_terminal and any(columns(_in_columns(row[:kept])) > out.row_room for row in rows):
+        kept -= 1
+    return [_in_columns(row[:kept]) for row in rows]
 
 
-def _fire_line(fire: Fire, now: datetime, language: Language, fineness: str) -> str:
-    ahead = padded(fire.relative(now, language), 16)
+def _in_columns(cells: Sequence[str]) -> str:
+    return "  ".join(padded(cell, width) for cell, width in zip(cells, _FIRE_CELLS, strict=False)).rstrip()
+
+
+def _fire_cells(fire: Fire, now: datetime, language: Language, fineness: str) -> list[str]:
     local, utc = (_reading(moment, fineness) for moment in (fire.local, fire.utc))
-    return f"{weekday(fire.local, language)} {local} {offset(fire.local)}  {ahead}  {utc}Z"
+    return [f"{weekday(fire.local, language)} {local} {offset(fire.local)}", fire.relative(now, language), f"{utc}Z"]
 
 
 def weekday(moment: datetime, language: Language) -> str:

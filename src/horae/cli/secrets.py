@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from . import operating_words as words
+from .families import new_family
 from .frame import command
 from .operating_refusals import refuse
 from .out import Out
@@ -25,7 +26,7 @@ _OWNER: Final = typer.Option(None, "--owner", help="Whose secret it is. Default:
 
 
 def register(app: typer.Typer) -> None:
-    family = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+    family = new_family()
     command(family, "set")(set_secret)
     command(family, "ls")(list_secrets)
     command(family, "rm", asks=True)(remove)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import typer
 
 from . import service_words as words
+from .families import new_family
 from .frame import command
 from .out import Out
 from .service_refusals import refuse
@@ -32,7 +33,7 @@ class Places(NamedTuple):
 
 
 def register(app: typer.Typer) -> None:
-    family = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+    family = new_family()
     command(family, "install")(install)
     command(family, "uninstall")(uninstall)
     command(family, "status")(status)

@@ -15,12 +15,14 @@ from ..runtime.serving import DEFAULT_PORT, check_parts, listening, serving
 from ..runtime.tokens_file import keep_token, token_path
 from ..settings import Settings
 from . import operating_words as words
+from .line_breaks import is_narrow
 from .operating_refusals import refuse
-from .out import Out
+from .out import START_LABEL, Out, shell_lines
 from .pieces import Piece
 from .session import settings_of
 from .shown_store import flag_for
-from .width import padded
+from .width import padded, terminal_width
+from .words import Words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from ..service.service import Service
     from .work_order import WorkOrder
 
-_LABEL: Final = 10
 _TAKEN: Final = (errno.EADDRINUSE, errno.EACCES)
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _HIGHEST: Final = 65_535
@@ -85,7 +86,7 @@ def tell_none(out: Out, because: str) -> None:
     if out.json:
         out.each({"type": "api.off", "because": because})
     else:
-        _labelled(out, out.told(words.API), out.told(words.NO_API, because=because))
+        _labelled(out, words.API, out.told(words.NO_API, because=because))
 
 
 @asynccontextmanager
@@ -133,26 +134,47 @@ def _tell(order: WorkOrder, store: str, url: str, path: Path, text: str | None) 
             }
         )
         return
-    _labelled(out, out.told(words.API), out.told(words.API_AT, url=url))
+    _labelled(out, words.API, out.told(words.API_AT, url=url))
     if text is not None and sys.stdout.isatty():
-        _labelled(out, out.told(words.TOKEN), out.told(words.FIRST_TOKEN, text=text, path=path))
+        _labelled(out, words.TOKEN, out.told(words.FIRST_TOKEN, path=path))
+        out.line(f"  {text}", flush=True)
     elif there:
-        _labelled(out, out.told(words.TOKEN), out.told(words.TOKEN_FILE, path=path))
+        _labelled(out, words.TOKEN, out.told(words.TOKEN_FILE, path=path))
     else:
         command = f"{order.program}{flag_for(store)} token make NAME"
-        _labelled(out, out.told(words.TOKEN), out.told(words.TOKENS_THERE, command=command))
+        _labelled(out, words.TOKEN, out.told(words.TOKENS_THERE, command=command))
     if there:
-        # Not as an argument of curl: everybody on the machine can read those.
-        head = f"sed 's/^/Authorization: Bearer /' {shlex.quote(str(path))}"
-        body = """-H 'Content-Type: application/json' -d '{"name": "hello", "when": "every 10s", "say": "hello"}'"""
-        _labelled(out, out.told(words.TRY), f"{head} | curl -sH @- {body} {url}/v1/tasks")
+        _show_request(out, path, url)
     host = url.split("://")[1].rsplit(":", 1)[0].strip("[]")
     if host not in _LOOPBACK:
-        _labelled(out, out.told(words.API), out.told(words.NO_TLS, host=host))
+        _labelled(out, words.API, out.told(words.NO_TLS, host=host))
 
 
-def _labelled(out: Out, label: str, text: str) -> None:
-    out.line(("  ", Piece(padded(label, _LABEL), "dim"), " ", text), flush=True)
+def _labelled(out: Out, label: Words, text: str) -> None:
+    out.row(out.told(label), text, width=START_LABEL, flush=True)
+
+
+def _show_request(out: Out, path: Path, url: str) -> None:
+    """A request to try, on one line, or on a terminal in as many as it takes."""
+    # The token is not an argument of curl: every user of the machine can read those.
+    parts = [
+        "sed 's/^/Authorization: Bearer /'",
+        shlex.quote(str(path)),
+        "| curl -sH @-",
+        "-H 'Content-Type: application/json'",
+        """-d '{"name": "hello", "when": "every 10s", "say": "hello"}'""",
+        f"{url}/v1/tasks",
+    ]
+    if not out.on_terminal:
+        out.row(out.told(words.TRY), " ".join(parts), width=START_LABEL, flush=True)
+        return
+    narrow = is_narrow(terminal_width())
+    indent = 2 if narrow else START_LABEL + 3
+    if narrow:
+        out.line(("  ", Piece(out.told(words.TRY), "dim")), flush=True)
+    for number, line in enumerate(shell_lines(parts, terminal_width(), indent)):
+        label = "" if number or narrow else f"  {padded(out.told(words.TRY), START_LABEL)} "
+        out.line((Piece(padded(label, indent), "dim"), line), flush=True, whole=True)
 
 
 __all__ = ["DEFAULT_PORT", "Door", "api_within", "door_of", "greet", "opened_door", "tell_none"]

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import typer
 
 from ..model.change import Facts
+from ..model.ids import SHORT_DIGITS
 from ..model.invisible import escape_hidden
 from ..model.run import Run
 from ..model.task import Task
@@ -123,7 +124,7 @@ def _show_definition(out: Out, task: Task) -> None:
     out.line()
     out.line(Piece(out.told(words.AS_IT_RUNS), "dim"))
     for line in review_cells(review):
-        out.line(line)
+        out.line(line, hang=4)
 
 
 def _one(cell: Cell) -> str | Piece:
@@ -164,4 +165,5 @@ def run_line(run: Run, zone: str, out: Out) -> list[str | Piece]:
     planned = planned_text(run, zone, out.language)
     state = state_of_run(run, out.language)
     error = f"  {first_line(run.error)}" if run.error else ""
-    return [sign_of(run), f" {planned}  {state}{late}", Piece(error, "bad"), Piece(f"  {run.id}", "dim")]
+    short = out.short_ids((run.id,), SHORT_DIGITS)[run.id]
+    return [sign_of(run), f" {planned}  {state}{late}", Piece(error, "bad"), Piece(f"  {short}", "dim")]

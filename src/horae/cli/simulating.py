@@ -12,6 +12,7 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece, Style
 from .signs import fine
+from .table import Fit
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from .words import Words
     from .workplace import Workplace
 
+_TASK_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(2), Fit(3), Fit(1), Fit(5), Fit(4))
+_LANE_FITS: Final = (Fit(wrap=12), Fit(1), Fit(1), Fit(1), Fit(2), Fit(1))
 _SIGNS: Final[dict[str, tuple[str, Style]]] = {"problem": ("✕", "bad"), "warning": ("!", "odd"), "info": ("·", "dim")}
 _NAMED: Final = 5
 
@@ -138,7 +141,9 @@ def _show(out: Out, report: Report) -> None:
     _show_busiest(out, words.BUSIEST_MINUTE, report.busiest_minute, report.zone)
     _show_busiest(out, words.BUSIEST_SECOND, report.busiest_second, report.zone)
     if report.tasks:
-        out.table([out.told(each) for each in words.SIMULATED_TITLES], [_row(each) for each in report.tasks])
+        out.table(
+            [out.told(each) for each in words.SIMULATED_TITLES], [_row(each) for each in report.tasks], _TASK_FITS
+        )
     if report.lanes:
         rows: list[list[Cell]] = [
             [
@@ -151,7 +156,7 @@ def _show(out: Out, report: Report) -> None:
             ]
             for lane in report.lanes
         ]
-        out.table([out.told(each) for each in words.LANE_TITLES], rows)
+        out.table([out.told(each) for each in words.LANE_TITLES], rows, _LANE_FITS)
 
 
 def _row(task: TaskForecast) -> list[Cell]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import typer
 
+from ..model.ids import SHORT_DIGITS, SHORT_TASK_DIGITS
 from ..model.lane import LaneUse
 from ..model.reason import Reason, reason_phrase
 from ..model.run import Run
@@ -62,7 +63,7 @@ def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]
         (out.told(words.DUE), out.told(words.WAITING_LINE, **found.waiting._asdict())),
         (out.told(words.NODES), _nodes(out, found)),
     ]
-    rows += _labelled(out.told(words.RUNS), [_running_line(found, run, names) for run in found.running])
+    rows += _labelled(out.told(words.RUNS), [_running_line(out, found, run, names) for run in found.running])
     rows += _labelled(out.told(words.UPCOMING), upcoming_lines(out, found, zone)[:_FEW])
     rows += _labelled(out.told(words.NEEDS_LABEL), need_lines(out, found))
     return rows
@@ -103,9 +104,10 @@ def _nodes(out: Out, found: Overview) -> Cell:
     return out.told(words.AN_ENGINE) if found.alive else Piece(out.told(words.NO_ENGINE), "odd")
 
 
-def _running_line(found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
+def _running_line(out: Out, found: Overview, run: Run, names: Mapping[str, str]) -> Cell:
     age = "" if run.started is None else f"  {short(found.at - run.started)}"
-    return [sign_of(run), f" {names.get(run.task_id, run.task_id)}{age}  ", Piece(run.id, "dim")]
+    short_id = out.short_ids((each.id for each in found.running), SHORT_DIGITS)[run.id]
+    return [sign_of(run), f" {names.get(run.task_id, run.task_id)}{age}  ", Piece(short_id, "dim")]
 
 
 def upcoming_lines(out: Out, found: Overview, zone: str) -> list[Cell]:
@@ -120,19 +122,20 @@ def upcoming_lines(out: Out, found: Overview, zone: str) -> list[Cell]:
 
 
 def need_lines(out: Out, found: Overview) -> list[Cell]:
+    names = out.short_ids((need.facts.task.id for need in found.needs), SHORT_TASK_DIGITS)
     return [
         [
             Piece("! ", "odd"),
             f"{need.facts.task.name}: {out.told(words.NEEDS[need.kind.value])}  ",
-            _command_for(out, need),
+            _command_for(out, need, names[need.facts.task.id]),
         ]
         for need in found.needs
     ]
 
 
-def _command_for(out: Out, need: Need) -> Piece:
+def _command_for(out: Out, need: Need, name: str) -> Piece:
     command = "approve" if need.kind is NeedKind.AWAITING_APPROVAL else "why"
-    return Piece(command_line(out, command, need.facts.task.id), "dim")
+    return Piece(command_line(out, command, name), "dim")
 
 
 def lanes(out: Out) -> None:

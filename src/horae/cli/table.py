@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from .pieces import Cell, Piece, cut, painted, plain, wide, wrapped
+from .line_breaks import broken, longest_word
+from .pieces import Cell, Piece, cut, painted, plain, wide
 
 _GAP: Final = 2
 _INDENT: Final = 2
@@ -26,6 +28,7 @@ class Fit(NamedTuple):
 
 STAYS: Final = Fit()
 _DEFAULT: Final = Fit(wrap=_NARROWEST)
+_NUMBER: Final = re.compile(r"[+-]?\d[\d.,]*(?: ?(?:%|s))?")
 _ALWAYS_SHOWN: Final = 1
 
 
@@ -37,18 +40,21 @@ def laid_out(
     colour: bool,
     fits: Sequence[Fit] | None = None,
 ) -> Iterator[str]:
-    """`room` is the width of the terminal; None where there is none, and then nothing gives way."""
-    whole: list[Sequence[Cell]] = [[Piece(title, "dim") for title in titles], *rows]
-    natural = [max(wide(row[number]) for row in whole) for number in range(len(titles))]
-    columns = list(range(len(titles)))
+    """`room` is the width of the terminal; None where there is none, and then nothing gives way. Without titles, only rows."""
+    whole: list[Sequence[Cell]] = [*([[Piece(title, "dim") for title in titles]] if titles else []), *rows]
+    count = len(whole[0])
+    natural = [max(wide(row[number]) for row in whole) for number in range(count)]
+    columns = list(range(count))
     widths: list[int] | None = natural
     if room is not None:
-        ways = list(fits) if fits is not None else [_DEFAULT] * len(titles)
+        ways = list(fits) if fits is not None else [_DEFAULT] * count
         columns = _kept(ways, natural, room)
-        widths = _fitting([ways[each] for each in columns], [natural[each] for each in columns], room)
+        words = [max(min(longest_word(row[each]), room) for row in whole) for each in columns]
+        widths = _fitting([ways[each] for each in columns], [natural[each] for each in columns], words, room)
     if widths is None:
         for row in rows:
-            yield from _stacked([row[each] for each in columns], room or 0, colour=colour)
+            cells = [_named(titles[each] if titles and each else "", row[each]) for each in columns]
+            yield from _stacked(cells, room or 0, colour=colour)
         return
     may_cut = [fits is not None and fits[each].cut is not None for each in columns]
     for row in whole:
@@ -77,10 +83,12 @@ def _kept(ways: Sequence[Fit], natural: Sequence[int], room: int) -> list[int]:
         kept.remove(max(each for each in kept if ways[each].rank == highest))
 
 
-def _fitting(ways: Sequence[Fit], natural: Sequence[int], room: int) -> list[int] | None:
-    """First what may be cut gives way, then what may wrap, the widest first; None when that is not enough."""
+def _fitting(ways: Sequence[Fit], natural: Sequence[int], words: Sequence[int], room: int) -> list[int] | None:
+    """First what may be cut gives way, then what may wrap, the widest first, but no column becomes narrower than its longest
+    word; None when that is not enough."""
     widths = list(natural)
-    for least in ([way.cut for way in ways], [way.wrap for way in ways]):
+    wraps = [None if way.wrap is None else max(way.wrap, word) for way, word in zip(ways, words, strict=True)]
+    for least in ([way.cut for way in ways], wraps):
         while _total(widths) > room:
             able = [each for each, bound in enumerate(least) if bound is not None and widths[each] > bound]
             if not able:
@@ -95,7 +103,7 @@ def _total(widths: Sequence[int]) -> int:
 
 def _lines(row: Sequence[Cell], widths: Sequence[int], *, colour: bool) -> Iterator[str]:
     """One line, or as many as the tallest cell needs."""
-    cells = [_within(cell, width) for cell, width in zip(row, widths, strict=True)]
+    cells = [broken(cell, width) for cell, width in zip(row, widths, strict=True)]
     for number in range(max(map(len, cells))):
         shown = []
         for cell, width in zip(cells, widths, strict=True):
@@ -104,21 +112,28 @@ def _lines(row: Sequence[Cell], widths: Sequence[int], *, colour: bool) -> Itera
         yield (" " * _GAP).join(shown).rstrip()
 
 
-def _within(cell: Cell, width: int) -> list[Cell]:
-    return [cell] if wide(cell) <= width else list(wrapped(cell, width))
+def _named(title: str, cell: Cell) -> Cell:
+    """A number says nothing without the title of its column."""
+    if not title or not _NUMBER.fullmatch(plain(cell)):
+        return cell
+    return (Piece(f"{title} ", "dim"), *((cell,) if isinstance(cell, str | Piece) else cell))
 
 
 def _stacked(row: Sequence[Cell], room: int, *, colour: bool) -> Iterator[str]:
     """One row as a paragraph: cells side by side as far as they fit, the lines after the first indented."""
     line, taken = "", 0
     for cell in row:
-        if not plain(cell).strip():
+        text = plain(cell)
+        if not text.strip():
             continue
+        if text.startswith(" "):  # a date that is not repeated
+            cell = text.strip()
         gap = _GAP if taken else 0
         if taken and taken + gap + wide(cell) > room:
             yield line
             line, taken, gap = " " * _INDENT, _INDENT, 0
-        parts = _within(cell, max(_NARROWEST, room - taken - gap))
+        left = room - taken - gap
+        parts = [cell] if wide(cell) <= left else broken(cell, room - _INDENT)
         for number, part in enumerate(parts):
             if number:
                 yield line

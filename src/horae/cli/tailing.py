@@ -18,6 +18,7 @@ from .progress import Bar
 from .workplace import Workplace
 
 _PAGE: Final = 1_000
+_TEXT_COLUMN: Final = 22
 _FIRST_LOOK: Final = 0.05
 _LAST_LOOK: Final = 0.5
 """Seconds between two looks: another process does the work, so nothing here is rung."""
@@ -89,7 +90,8 @@ class Tail:
             (at,) = fires_in(self._zone, [line.at])
             style = _STYLES.get(line.level, "")
             stamp = f"{at.local:%H:%M:%S}.{at.local.microsecond // 1000:03d}"
-            self._out.line((Piece(stamp, "dim"), f" {line.level.upper():8} ", Piece(line.text, style)), flush=True)
+            cell = (Piece(stamp, "dim"), f" {line.level.upper():8} ", Piece(line.text, style))
+            self._out.line(cell, flush=True, hang=_TEXT_COLUMN)
 
 
 def progress_of(text: str) -> tuple[float, str]:

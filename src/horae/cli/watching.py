@@ -6,23 +6,30 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
 import typer
 
+from ..model.ids import SHORT_DIGITS
 from ..model.run import Run
 from ..ports.store import RunFilter
+from ..schedule.preview import in_words
 from ..service.overview import Overview
+from ..wire.tasks import next_due
 from . import words
 from .filtering import TASK
 from .frame import command
 from .history import follow_events
+from .line_breaks import broken
 from .out import Out
 from .pieces import Cell, Piece, painted
 from .runsof import FAILURES
-from .showing import run_line
-from .signs import sign_of
-from .standing import need_lines, overview_rows, upcoming_lines
+from .signs import clock_time, first_line, has_seconds, short, sign_of, state_of_run, time_cells
+from .standing import need_lines, overview_rows
+from .table import Fit, laid_out
+from .width import padded, terminal_width
 from .workplace import Workplace, at_work
 
 if TYPE_CHECKING:
@@ -30,7 +37,12 @@ if TYPE_CHECKING:
 
 _REFRESH: Final = 0.5
 _NEXT: Final = 20
+_FEWEST_NEXT: Final = 3
 _FAILED: Final = 5
+_NUMBERS: Final = 6
+"""Rows of the overview before the tasks themselves."""
+_LABEL: Final = 8
+_INDENT: Final = 2
 
 
 def register(app: typer.Typer) -> None:
@@ -98,37 +110,82 @@ def _keys(over: asyncio.Event) -> Iterator[None]:
         termios.tcsetattr(number, termios.TCSADRAIN, before)
 
 
-def page_of(out: Out, found: Overview, failed: tuple[Run, ...], names: dict[str, str], zone: str) -> list[Cell]:
-    """Everything worth a look, line by line."""
-    lines: list[Cell] = [
-        [Piece("horae", "bold"), f"  {found.at:%Y-%m-%d %H:%M:%S}Z  ", Piece(out.told(words.WATCHING), "dim")]
-    ]
-    for label, cell in overview_rows(out, found, zone, names)[:6]:
+def page_of(out: Out, found: Overview, failed: tuple[Run, ...], names: dict[str, str], zone: str) -> list[str]:
+    """Everything worth a look, in lines that fit the terminal. Where it is low, fewer of the next tasks are shown."""
+    head: Cell = [Piece("horae", "bold"), f"  {found.at:%Y-%m-%d %H:%M:%S}Z  ", Piece(out.told(words.WATCHING), "dim")]
+    above = _fitting(head, 2)
+    for label, cell in overview_rows(out, found, zone, names)[:_NUMBERS]:
         rest = (cell,) if isinstance(cell, str | Piece) else tuple(cell)
-        lines.append([Piece(f"  {label}  ", "dim"), *rest])
-    lines += _section(out.told(words.RUNNING), [_going(run, names) for run in found.running])
-    lines += _section(out.told(words.NEEDS_YOU), need_lines(out, found))
-    lines += _section(out.told(words.UPCOMING), upcoming_lines(out, found, zone)[:_NEXT])
-    lines += _section(
-        out.told(words.FAILURES),
-        [[f"{names.get(run.task_id, run.task_id)}  ", *run_line(run, zone, out)] for run in failed],
-    )
-    return lines
+        above += _fitting(["  ", Piece(padded(label, _LABEL), "dim"), " ", *rest], _LABEL + 3)
+    above += _section(out.told(words.RUNNING), _running(out, found, names))
+    needs = [line for cell in need_lines(out, found) for line in _fitting(cell, 2)]
+    above += _section(out.told(words.NEEDS_YOU), needs)
+    below = _section(out.told(words.FAILURES), _failures(out, failed, names, zone, found.at))
+    upcoming = _upcoming(out, found, zone)
+    left = get_terminal_size().lines - len(above) - len(below) - 2
+    return [*above, *_section(out.told(words.UPCOMING), upcoming[: max(_FEWEST_NEXT, left)]), *below]
 
 
-def _going(run: Run, names: dict[str, str]) -> Cell:
-    return [sign_of(run), f" {names.get(run.task_id, run.task_id)}  ", Piece(run.id, "dim")]
+def _running(out: Out, found: Overview, names: dict[str, str]) -> list[str]:
+    short_ids = out.short_ids((run.id for run in found.running), SHORT_DIGITS)
+    rows: list[list[Cell]] = [
+        [
+            [sign_of(run), f" {names.get(run.task_id, run.task_id)}"],
+            "" if run.started is None else short(found.at - run.started),
+            Piece(short_ids[run.id], "dim"),
+        ]
+        for run in found.running
+    ]
+    return _table(rows, (Fit(wrap=12), Fit(), Fit()))
 
 
-def _section(title: str, cells: list[Cell]) -> list[Cell]:
-    if not cells:
+def _upcoming(out: Out, found: Overview, zone: str) -> list[str]:
+    due = [(at, facts) for facts in found.upcoming if (at := next_due(facts)) is not None]
+    seconds = has_seconds(at for at, _ in due)
+    rows: list[list[Cell]] = [
+        [
+            in_words(at - found.at, out.language),
+            Piece(clock_time(at, zone, found.at, out.language, seconds=seconds), "dim"),
+            facts.task.name,
+        ]
+        for at, facts in due[:_NEXT]
+    ]
+    return _table(rows, (Fit(2), Fit(), Fit(1, wrap=12)))
+
+
+def _failures(out: Out, failed: tuple[Run, ...], names: dict[str, str], zone: str, now: datetime) -> list[str]:
+    """Each with a short id, for `horae why ID`."""
+    short_ids = out.short_ids((run.id for run in failed), SHORT_DIGITS)
+    times = time_cells(out, [run.planned for run in failed], zone, now)
+    rows: list[list[Cell]] = [
+        [
+            [sign_of(run), f" {names.get(run.task_id, run.task_id)}"],
+            at,
+            Piece(short_ids[run.id], "dim"),
+            Piece(first_line(run.error or state_of_run(run, out.language)), "bad"),
+        ]
+        for run, at in zip(failed, times, strict=True)
+    ]
+    return _table(rows, (Fit(1, wrap=12), Fit(), Fit(), Fit(2, cut=12)))
+
+
+def _table(rows: list[list[Cell]], fits: tuple[Fit, ...]) -> list[str]:
+    if not rows:
         return []
-    lines: list[Cell] = ["", Piece(title, "bold")]
-    return lines + [["  ", *((cell,) if isinstance(cell, str | Piece) else cell)] for cell in cells]
+    return list(laid_out((), rows, room=terminal_width() - _INDENT, colour=True, fits=fits))
 
 
-def _drawn(lines: list[Cell]) -> Text:
+def _section(title: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    return ["", painted(Piece(title, "bold"), colour=True), *(f"{' ' * _INDENT}{line}" for line in lines)]
+
+
+def _fitting(cell: Cell, hang: int) -> list[str]:
+    return [painted(line, colour=True) for line in broken(cell, terminal_width() - _INDENT, hang)]
+
+
+def _drawn(lines: list[str]) -> Text:
     from rich.text import Text  # noqa: PLC0415 - only a terminal needs it
 
-    whole = "\n".join(painted(line, colour=True) for line in lines)
-    return Text.from_ansi(whole, no_wrap=True, overflow="ellipsis")
+    return Text.from_ansi("\n".join(lines), overflow="fold")

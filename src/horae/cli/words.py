@@ -209,6 +209,7 @@ ONLY_FINISHED: Final = Words(
 )
 NO_RUNS: Final = Words("no runs", "没有运行记录")
 NO_LINES: Final = Words("it said nothing", "没有输出")
+EVENT_TITLES: Final = Words("NUMBER|TIME|EVENT|RUN OR TASK|DETAIL", "编号|时间|事件|运行或任务|详情")
 NO_EVENTS: Final = Words("no events", "没有事件")
 AN_ENGINE: Final = Words("an engine is running", "有引擎在运行")
 NO_ENGINE: Final = Words("no engine is running: horae up", "没有引擎在运行:horae up")
@@ -275,7 +276,7 @@ SETTLED: Final = Words("Saved", "记录")
 SETTLED_LINE: Final = Words(
     "{figures} after the run ended ({number} in 5 min)", "运行结束后 {figures}(5 分钟内 {number} 次)"
 )
-LAST_DAY: Final = Words("24 h", "24 小时")
+LAST_DAY: Final = Words("24 h", "24小时")
 DUE: Final = Words("Due", "到期")
 NODES: Final = Words("Nodes", "节点")
 RUNNING: Final = Words("Running", "运行中")

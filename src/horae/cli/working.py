@@ -186,9 +186,9 @@ def _show_hints(out: Out, order: WorkOrder, app: Horae, demos: int) -> None:
     if demos:
         here = out.told(words.DEMO_HERE, number=demos)
         remove = out.told(words.REMOVE_DEMO, command=f"{horae} rm --label demo=yes --yes")
-        labelled(out, words.DEMO, here if app.url == MEMORY else f"{here}; {remove}")
+        labelled(out, words.DEMO, *([here] if app.url == MEMORY else [here, remove]))
     if app.url != MEMORY:  # no other process reaches what is in memory
-        labelled(out, words.TRY, f'{horae} add "every 10s" --say tick   ·   {horae} watch')
+        labelled(out, words.TRY, f'{horae} add "every 10s" --say tick', f"{horae} watch")
     if order.seconds is None:
         labelled(out, words.ENDS, out.told(words.ON_SIGNAL))
     else:

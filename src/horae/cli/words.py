@@ -217,6 +217,7 @@ FIXES: Final[dict[str, Words]] = {
     "make_up": Words("make up for what is missed from now on", "以后错过的自动补跑"),
     "look": Words("see what it said", "查看它的输出"),
     "retry": Words("try it again", "再试一次"),
+    "retry_allowed": Words("try it again, after the node was restarted", "节点重新启动后再试一次"),
     "resume": Words("let it go on", "恢复任务"),
     "up": Words("start an engine", "启动引擎"),
     "queue": Words("let the next one wait instead", "让下一次等待,而不是跳过"),

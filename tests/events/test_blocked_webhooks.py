@@ -6,6 +6,7 @@ import asyncio
 from datetime import timedelta
 
 from horae.model.event import EventKind
+from horae.model.principal import LOCAL
 from horae.model.webhook import DeliveryState, Webhook
 from horae.service.courier import Courier
 from horae.service.postman import Postman
@@ -13,7 +14,7 @@ from horae.service.service import Service
 from horae.wire.webhooks import read_webhook, webhook_json
 
 from .stage import HandClock, added, happens, house, inbox
-from .test_webhooks import ADA, LOCAL, NOON
+from .test_webhooks import ADA, NOON
 
 LOOPBACK = ("127.0.0.0/8",)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -68,3 +69,18 @@ def test_at_a_server_it_is_the_zone_of_the_token_owner(cli: Cli) -> None:
         served.stop()
     assert made["task"]["zone"] == "Asia/Shanghai"
     assert any("it is yours" in each for each in no_zone(made))
+
+
+def test_file_of_tasks_takes_the_zone_of_the_owner(cli: Cli) -> None:
+    assert cli("owner", "add", "ada", "--zone", "Asia/Shanghai").code == 0
+    assert cli("owner", "set", "local", "--zone", "Europe/Berlin").code == 0
+    tasks = [
+        {"name": "theirs", "when": "every day at 09:00", "say": "x", "owner": "ada"},
+        {"name": "mine", "when": "every day at 09:00", "say": "x"},
+        {"name": "named", "when": "every day at 09:00", "say": "x", "zone": "Asia/Tokyo"},
+    ]
+    (cli.directory / "tasks.json").write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+    assert cli("apply", "-f", "tasks.json", "--yes").code == 0
+    zones = {each["name"]: each["when"]["zone"] for each in cli("ls", "--json").json}
+    assert zones == {"theirs": "Asia/Shanghai", "mine": "Europe/Berlin", "named": "Asia/Tokyo"}
+    assert cli("apply", "-f", "tasks.json", "--yes", "--json").json["applied"] is False

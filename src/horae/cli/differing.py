@@ -19,6 +19,7 @@ from ..service.advisories import Advisory
 from ..service.wishes import Wish
 from ..wire.tasks import definition_json
 from .operating_refusals import placed
+from .owner_zone import owner_zone
 from .rehearsal import Planned, planned
 from .tasks_file import APPLIED, TasksFile
 from .workplace import Workplace
@@ -62,7 +63,7 @@ async def differences(
     now, found = app.clock.now(), []
     for number, each in enumerate(file.tasks, 1):
         try:
-            found.append(_difference(await planned(app, each.wish), language, now))
+            found.append(_difference(await planned(app, await _with_zone(app, each.wish)), language, now))
         except Refusal as refused:
             en, zh = f"task {number} ({each.wish.name})", f"第 {number} 个任务（{each.wish.name}）"
             raise placed(refused, en, zh) from None
@@ -74,6 +75,14 @@ async def differences(
     known = {lane.name: lane.limit for lane in await app.service.lanes.all(app.who)}
     lanes = [LaneChange(name, known.get(name), limit) for name, limit in file.lanes.items() if known.get(name) != limit]
     return Differences(tuple(found), tuple(lanes))
+
+
+async def _with_zone(app: Workplace, wish: Wish) -> Wish:
+    """Where neither the file nor a function names a zone, that of the owner counts before that of the process."""
+    if wish.zone is not None or (await app.resolve(wish)).wish.zone is not None:
+        return wish
+    assumed = await owner_zone(app, wish.owner)
+    return wish if assumed is None else wish._replace(zone=assumed.name)
 
 
 async def _prunable(app: Workplace, file: TasksFile, labels: tuple[tuple[str, str], ...]) -> list[Facts]:

@@ -68,9 +68,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "only_here_context": Entry(
         BadUsage,
         "'{command}' works on this machine, not at a server ({server}, the context '{context}').",
-        "Let commands go to the store of this machine: horae context use none; or name a store with --store.",
+        "Let commands go to the store of this machine with 'horae context use none', or name a store with --store.",
         "“{command}”只在本机运行,不能用于服务器({server},上下文“{context}”)。",
-        "让命令使用本机的存储:horae context use none;或用 --store 指定存储。",
+        "用“horae context use none”让命令使用本机的存储,或用 --store 指定存储。",
     ),
     "bad_quota": Entry(
         BadUsage,

@@ -139,7 +139,7 @@ def _tell(order: WorkOrder, store: str, url: str, path: Path, text: str | None) 
     elif there:
         _labelled(out, out.told(words.TOKEN), out.told(words.TOKEN_FILE, path=path))
     else:
-        command = f"{order.program}{flag_for(store)} token make --owner admin"
+        command = f"{order.program}{flag_for(store)} token make laptop"
         _labelled(out, out.told(words.TOKEN), out.told(words.TOKENS_THERE, command=command))
     if there:
         # Not as an argument of curl: everybody on the machine can read those.

@@ -15,7 +15,8 @@ wait "$up" 2>/dev/null || true
 sleep 7
 
 horae up >"$folder/second.log" 2>&1 & up=$!
-sleep 6
+while kill -0 "$up" && ! grep -q Outage "$folder/second.log"; do sleep 0.2; done
+sleep 4
 echo '$ horae up'
 grep -E "Outage" "$folder/second.log"
 echo '$ horae runs tick'

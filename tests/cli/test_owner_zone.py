@@ -151,3 +151,18 @@ def test_apply_for_an_owner_without_a_zone_takes_that_of_the_process(cli: Cli) -
     done = cli("apply", "-f", str(file), "--yes", "--json", HORAE_ZONE="Europe/Berlin")
     assert "Europe/Berlin is used, because HORAE_ZONE says so" in no_zone(done.json)[0]
     assert cli("ls", "--json").json[0]["zone"] == "Europe/Berlin"
+
+
+def test_file_of_tasks_takes_the_zone_of_the_owner(cli: Cli) -> None:
+    assert cli("owner", "add", "ada", "--zone", "Asia/Shanghai").code == 0
+    assert cli("owner", "set", "local", "--zone", "Europe/Berlin").code == 0
+    tasks = [
+        {"name": "theirs", "when": "every day at 09:00", "say": "x", "owner": "ada"},
+        {"name": "mine", "when": "every day at 09:00", "say": "x"},
+        {"name": "named", "when": "every day at 09:00", "say": "x", "zone": "Asia/Tokyo"},
+    ]
+    (cli.directory / "tasks.json").write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+    assert cli("apply", "-f", "tasks.json", "--yes").code == 0
+    zones = {each["name"]: each["when"]["zone"] for each in cli("ls", "--json").json}
+    assert zones == {"theirs": "Asia/Shanghai", "mine": "Europe/Berlin", "named": "Asia/Tokyo"}
+    assert cli("apply", "-f", "tasks.json", "--yes", "--json").json["applied"] is False

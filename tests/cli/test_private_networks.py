@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import subprocess
 import sys
@@ -14,6 +15,12 @@ from typing import Final
 
 import pytest
 
+from horae.clock import SystemClock
+from horae.runtime.house import make_service
+from horae.runtime.kinds import Kinds
+from horae.runtime.stores import make_store
+from horae.service.courier import Courier
+from horae.settings import read_settings
 from tests.cli.driving import Cli
 
 WAYS: Final = ("toml", "environment")
@@ -157,3 +164,97 @@ def test_a_run_that_a_node_refuses_names_the_setting(cli: Cli) -> None:
     with running_node(cli):
         done = cli("run", "call", "--wait", "--json", **allowed)
     assert "HORAE_OUTGOING_NETWORKS=127.0.0.0/8" in done.out + done.err
+
+
+NODE_REFUSES: Final = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8"}
+"""Environment of the command line alone: the node in these tests does not have it."""
+
+
+@pytest.mark.parametrize("target", ["http://127.0.0.1:9/x", "http://localhost:9/x", "http://[::1]:9/x"])
+def test_hint_says_where_to_set_it_and_to_restart_the_node(cli: Cli, target: str) -> None:
+    for command in (("add", "in 1h", "--http", target), ("webhook", "add", target)):
+        hint = cli(*command, "--json").problem["hint"]
+        assert hint.startswith("Where the node runs, ")
+        assert "then restart the node" in hint
+        chinese = cli(*command, "--json", "--lang", "zh").problem["hint"]
+        assert chinese.startswith("请在节点运行的地方")
+        assert "然后重新启动节点" in chinese
+
+
+def test_hint_of_a_refused_program_says_to_restart_the_node(cli: Cli) -> None:
+    hint = cli("add", "in 1h", "--json", "--command", "--", "true").problem["hint"]
+    assert "where the node runs" in hint
+    assert "then restart the node" in hint
+
+
+def test_creation_warns_when_the_running_node_does_not_allow_the_network(cli: Cli) -> None:
+    adding = ("add", "in 1h", "--http", "http://127.0.0.1:9/x")
+    hooking = ("webhook", "add", "http://127.0.0.1:9/x")
+    with running_node(cli):
+        task = cli(*adding, **NODE_REFUSES)
+        webhook = cli(*hooking, **NODE_REFUSES)
+        shape = cli(*adding, "--json", **NODE_REFUSES)
+    for done in (task, webhook):
+        assert done.code == 0
+        assert "No running node allows this network" in done.err
+        assert "HORAE_OUTGOING_NETWORKS=127.0.0.0/8" in done.err
+        assert "restart the node" in done.err
+    assert [each["code"] for each in shape.json["warnings"]] == ["network_refused"]
+
+
+def test_creation_does_not_warn_when_the_running_node_allows_the_network(cli: Cli) -> None:
+    with running_node(cli, **NODE_REFUSES):
+        assert "network" not in cli("add", "in 1h", "--http", "http://127.0.0.1:9/x").err
+        assert "network" not in cli("webhook", "add", "http://127.0.0.1:9/x").err
+    assert "network" not in cli("add", "in 1h", "--http", "http://127.0.0.1:9/y", **NODE_REFUSES).err
+
+
+def test_why_and_doctor_name_what_the_node_refused(cli: Cli) -> None:
+    assert cli("add", "in 1h", "--name", "call", "--http", "http://127.0.0.1:9/x", **NODE_REFUSES).code == 0
+    with running_node(cli):
+        assert cli("run", "call", "--wait", **NODE_REFUSES).code == 9
+        why = cli("why", "call")
+        doctor = cli("doctor", "--json")
+    assert "HORAE_OUTGOING_NETWORKS=127.0.0.0/8" in why.out
+    assert "restart the node" in why.out
+    assert "horae retry run_" in why.out
+    assert "horae logs" not in why.out
+    (check,) = [each for each in doctor.json["checks"] if each["check"] == "targets"]
+    assert check["grade"] == "error"
+    assert "call" in check["message"]
+    assert "restart the node" in check["fix"]
+
+
+async def deliver(url: str) -> None:
+    """Deliver what is due once, as a node that allows public addresses only."""
+    store, clock = make_store(url), SystemClock()
+    await store.open()
+    service = make_service(url, store, clock, "UTC", Kinds(read_settings({})))
+    try:
+        await Courier(store, service.webhooks.postman, service.telling, clock).step()
+    finally:
+        await service.webhooks.close()
+        await store.close()
+
+
+def test_webhook_commands_and_doctor_say_that_the_node_refuses_the_network(cli: Cli) -> None:
+    made = cli("webhook", "add", "http://127.0.0.1:9/hook", "--json", **NODE_REFUSES).json
+    assert made["blocked"] is None
+    assert cli("add", "in 1h", "--say", "hello").code == 0
+    asyncio.run(deliver(cli.url))
+    ls, show, zh = cli("webhook", "ls"), cli("webhook", "show", made["id"]), cli("webhook", "ls", "--lang", "zh")
+    for done in (ls, show):
+        assert "not allowed by the node" in done.out
+        assert 'outgoing_networks = ["127.0.0.0/8"]' in done.err
+        assert "restart the node" in done.err
+    assert "节点不允许" in zh.out
+    assert "重新启动节点" in zh.err
+    assert cli("webhook", "show", made["id"], "--json").json["blocked"]["networks"] == ["127.0.0.0/8"]
+    attempts = cli("webhook", "deliveries", made["id"], "--json").json[0]["attempts"]
+    assert attempts[-1]["answer"].endswith("It counts for tasks and webhooks.")
+    doctor = cli("doctor", "--json")
+    assert doctor.code == 1
+    (check,) = [each for each in doctor.json["checks"] if each["check"] == "webhooks"]
+    assert made["id"] in check["message"]
+    assert "HORAE_OUTGOING_NETWORKS=127.0.0.0/8" in check["fix"]
+    assert "webhook.blocked" in [each["type"] for each in cli("events", "--json").json]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import doctest
+import fcntl
 import os
+import pty
 import re
 import shlex
 import signal
+import struct
 import subprocess
 import sys
+import termios
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -97,24 +102,32 @@ def _shape(text: str) -> set[str]:
     return {" ".join(re.sub(r"[\d:]+", "N", line).split()) for line in masked.splitlines()}
 
 
+def _on_a_terminal(command: list[str], environment: dict[str, str], columns: int = 80) -> tuple[int, str]:
+    """Exit code and output, without colours, of a command on a terminal of this width."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    known = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
+    with subprocess.Popen(command, cwd=ROOT, stdin=theirs, stdout=theirs, stderr=theirs, env=known) as process:
+        os.close(theirs)
+        printed = b""
+        with suppress(OSError):  # the other end is closed
+            while more := os.read(ours, 65_536):
+                printed += more
+    os.close(ours)
+    return process.returncode, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", printed.decode())
+
+
 def test_kill_and_restart_prints_what_the_readme_shows() -> None:
     """From a fresh checkout: after `make up`, the commands are in `.venv/bin` and nowhere on the path."""
     ((_, shown),) = [each for each in commands(ENGLISH) if each[0] == "examples/kill_and_restart.sh"]
     folder = Path(sys.executable).parent
     elsewhere = [each for each in os.environ["PATH"].split(os.pathsep) if not (Path(each) / "horae").exists()]
     path = os.pathsep.join(elsewhere if (ROOT / ".venv/bin/horae").exists() else [str(folder), *elsewhere])
-    done = subprocess.run(
-        ["examples/kill_and_restart.sh"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
-        env={**os.environ, "PATH": path, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert _shape(done.stdout) == _shape(shown)
+    environment = {**os.environ, "PATH": path, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+    code, printed = _on_a_terminal(["examples/kill_and_restart.sh"], environment)
+    assert code == 0, printed
+    assert "run_01a1e328bc7810b1" in shown  # ids as a terminal shows them
+    assert _shape(printed) == _shape(shown)
 
 
 def test_make_up_shows_fires_until_it_is_stopped() -> None:

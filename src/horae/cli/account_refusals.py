@@ -72,6 +72,20 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "“{command}”只在本机运行,不能用于服务器({server})。",
         "请去掉 --server;或用 --store 指定存储。",
     ),
+    "only_here_variable": Entry(
+        BadUsage,
+        "'{command}' works on this machine, not at a server ({server}, from HORAE_SERVER).",
+        "Unset HORAE_SERVER (unset HORAE_SERVER); or name a store with --store.",
+        "“{command}”只在本机运行,不能用于服务器({server},来自 HORAE_SERVER)。",
+        "请取消环境变量 HORAE_SERVER(unset HORAE_SERVER);或用 --store 指定存储。",
+    ),
+    "only_here_context": Entry(
+        BadUsage,
+        "'{command}' works on this machine, not at a server ({server}, the context '{context}').",
+        "Let commands go to the store of this machine with 'horae context use none', or name a store with --store.",
+        "“{command}”只在本机运行,不能用于服务器({server},上下文“{context}”)。",
+        "用“horae context use none”让命令使用本机的存储,或用 --store 指定存储。",
+    ),
     "bad_quota": Entry(
         BadUsage,
         "'{value}' is no quota.",

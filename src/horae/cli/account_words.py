@@ -123,11 +123,22 @@ CHOSEN: Final = Words("chosen", "单独设置")
 
 # --- webhooks ----------------------------------------------------------------------------------------------------------
 
+CONTEXT_NOT_USED: Final = Words(
+    "This node works on a store of its own; the context {context} ({server}) does not apply to it. "
+    "Other commands still go there, until 'horae context use none'.",
+    "本节点使用自己的存储;上下文 {context}({server})对它不起作用。其他命令仍会发往那里,直到执行“horae context use none”。",
+)
+SERVER_NOT_USED: Final = Words(
+    "This node works on a store of its own; HORAE_SERVER ({server}) does not apply to it. "
+    "Other commands still go there, until 'unset HORAE_SERVER'.",
+    "本节点使用自己的存储;环境变量 HORAE_SERVER 的 {server} 对它不起作用。其他命令仍会发往那里,直到执行“unset HORAE_SERVER”。",
+)
 WEBHOOK_TITLES: Final = Words("ID|URL|TYPES|STATE|NOTE", "标识|地址|类型|状态|备注")
 EVERYTHING: Final = Words("everything", "全部")
 WEBHOOK_STATES: Final = {
     "enabled": Words("enabled", "启用"),
     "failing": Words("failing since {since}", "自 {since} 起失败"),
+    "blocked": Words("not allowed by the node", "节点不允许"),
     "requested": Words("disabled", "已停用"),
     "gone": Words("disabled: it answered 410", "已停用:对方返回 410"),
     "silent": Words("disabled: nothing but failures for days", "已停用:连续多日失败"),

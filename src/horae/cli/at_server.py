@@ -40,6 +40,9 @@ class ServerDesk:
     async def owner(self) -> str:
         return (await self.service.whoami()).owner
 
+    async def network_advisories(self, _url: object) -> tuple[Advisory, ...]:
+        return ()
+
     async def anybody(self) -> bool:
         return await self.service.has_engine()
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from ..clock import Clock, SystemClock
-from ..errors import NotFound
+from ..errors import NotFound, Refusal
 from ..model.change import Facts
 from ..model.event import Sequenced
 from ..model.page import LARGEST_PAGE
@@ -23,14 +23,16 @@ from ..model.record import Writing
 from ..model.run import Run
 from ..model.task import Target, Task
 from ..outgoing.addresses import read_networks
+from ..outgoing.guard import check_url
+from ..outgoing.refusals import refused_networks
 from ..ports.keeping import Keeping
 from ..ports.records import Record
 from ..runtime.choosing import chosen_wake
-from ..runtime.node_policy import with_policy
+from ..runtime.node_policy import node_networks, with_policy
 from ..runtime.sealed import sealing_of
 from ..runtime.stores import make_store, make_wakeup
 from ..runtime.usual_quotas import usual_quotas
-from ..service.advisories import Advisory
+from ..service.advisories import Advisory, advise_each
 from ..service.assumed_zone import own_zone
 from ..service.edits import Edited, Edits
 from ..service.functions import Resolved
@@ -45,6 +47,7 @@ from .session import home_zone, opened_url, settings_of
 T = TypeVar("T")
 GROUP: Final = "group"
 """The kind of record that keeps a group of another scheduler."""
+_HTTP: Final = "http"
 _BETWEEN_LOOKS: Final = 0.2
 """Seconds. Another process does the work, so nothing here is rung."""
 
@@ -84,7 +87,24 @@ class Desk:
         return not all(is_gone(node.home) for node in await self.store.nodes())
 
     async def resolve(self, wish: Wish) -> Resolved:
-        return await self.service.resolve(self.who, wish)
+        resolved = await self.service.resolve(self.who, wish)
+        if wish.target.kind != _HTTP:
+            return resolved
+        found = await self.network_advisories(json.loads(wish.target.spec).get("url"))
+        return resolved._replace(warnings=(*resolved.warnings, *found))
+
+    async def network_advisories(self, url: object) -> tuple[Advisory, ...]:
+        """Warn where this process may call the address, but the nodes that are running may not."""
+        if not await self.anybody():
+            return ()
+        try:
+            check_url(url, await node_networks(self.store))
+        except Refusal as refusal:
+            if not refused_networks(refusal):
+                return ()
+            english, chinese = refusal.in_language("en").hint, refusal.in_language("zh").hint
+            return (advise_each("network_refused", {"hint": english}, {"hint": chinese}),)
+        return ()
 
     def advised(self, resolved: Resolved) -> Resolved:
         return resolved

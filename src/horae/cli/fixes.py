@@ -119,6 +119,9 @@ def _skipped(facts: Facts, found: Explanation, at: datetime, name: str) -> Itera
 def _ran(run: Run, name: str) -> Iterator[Fix]:
     if run.state not in _FAILED:
         return
+    if run.reason is Reason.TARGET_NOT_ALLOWED:  # it has not begun, so there is no log; its error says what to set
+        yield Fix(f"horae retry {run.id}", FIXES["retry_allowed"])
+        return
     yield Fix(f"horae logs {run.id}", FIXES["look"])
     yield Fix(f"horae retry {run.id}", FIXES["retry"])
     if run.state is RunState.TIMED_OUT:

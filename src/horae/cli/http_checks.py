@@ -11,6 +11,8 @@ from ..client.connection import is_loopback
 from ..client.service import RemoteService, Self
 from ..clock import SystemClock
 from ..errors import HoraeError, Refusal
+from ..model.principal import LOCAL
+from ..model.webhook import Webhook
 from ..version import __version__
 from . import account_words as words
 from .checks import Check, check, plain_words
@@ -21,18 +23,25 @@ from .words import Words
 def about_http(server: Server, language: Language) -> list[Check]:
     """One after the other; where one fails, those behind it could only fail too."""
     try:
-        found, state = asyncio.run(_asked(server, language))
+        found, state, webhooks = asyncio.run(_asked(server, language))
     except HoraeError as error:
         return [about_trouble(error)]
-    return [_about_version(server, state), _about_self(found), _about_parts(state), *_about_address(server)]
+    from .store_checks import about_webhooks  # noqa: PLC0415 - it loads what looks at stores
+
+    checks = [_about_version(server, state), _about_self(found), _about_parts(state)]
+    return [*checks, *about_webhooks(webhooks), *_about_address(server)]
 
 
-async def _asked(server: Server, language: Language) -> tuple[Self, Mapping[str, Any]]:
+async def _asked(server: Server, language: Language) -> tuple[Self, Mapping[str, Any], tuple[Webhook, ...]]:
     clock = SystemClock()
     connection = connect(server, clock, language)
     try:
         state = await connection.state()
-        return await RemoteService(connection, clock, "UTC").whoami(), state
+        service = RemoteService(connection, clock, "UTC")
+        found = await service.whoami()
+        # Agents have no webhooks.
+        webhooks = () if found.agent is not None else (await service.webhooks.page(LOCAL)).items
+        return found, state, webhooks
     finally:
         await connection.close()
 

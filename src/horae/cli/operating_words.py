@@ -310,6 +310,18 @@ NO_LISTENER_FIX: Final = Words(
     "horae events --follow, an event stream, a webhook (horae webhook add URL), or targets.event.webhook",
     "可用 horae events --follow、事件流、webhook（horae webhook add URL）或 targets.event.webhook",
 )
+WEBHOOKS_BLOCKED: Final = Words(
+    "{number} webhooks are not delivered, because the node does not allow the network: {names}",
+    "{number} 个 webhook 未送达,因为节点不允许该网络:{names}",
+)
+TARGETS_REFUSED: Final = Words(
+    "{number} tasks have a target that the node does not allow: {names}",
+    "{number} 个任务的目标不被节点允许:{names}",
+)
+TARGETS_REFUSED_FIX: Final = Words(
+    "horae why TASK says what to set where the node runs; then restart the node",
+    "horae why 任务 说明要在节点处设置什么;然后重新启动节点",
+)
 LANES_FINE: Final = Words("Lanes: {number}, none closed", "{number} 个通道,均未关闭")
 LANES_CLOSED: Final = Words("Lanes with limit 0 start nothing: {names}", "上限为 0 的通道不会启动任何任务:{names}")
 TASKS_FINE: Final = Words("{number} tasks, none needs you", "{number} 个任务,均无需处理")

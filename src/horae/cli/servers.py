@@ -11,6 +11,7 @@ from ..client.connection import Connection, checked_address, is_loopback, refuse
 from ..client.refusals import refuse as refuse_server
 from ..clock import Clock
 from ..errors import HoraeError
+from . import account_words as words
 from .account_refusals import refuse
 from .contexts import Context, read_contexts, read_token
 from .out import Out
@@ -107,7 +108,29 @@ def plain_http_allowed() -> bool:
 
 
 def refuse_server_for(out: Out, command: str) -> None:
-    """For commands about the store itself: whoever works at a server must say which store they mean."""
+    """For commands about a store: refuse where other commands go to a server, with the way back to the store."""
     server = server_of(out)
-    if server is not None:
+    if server is None:
+        return
+    if out.server is not None:
         raise refuse("only_here", command=command, server=server.url)
+    if server.origin == SERVER_VARIABLE:
+        raise refuse("only_here_variable", command=command, server=server.url)
+    name = "" if server.context is None else server.context.name
+    raise refuse("only_here_context", command=command, server=server.url, context=name)
+
+
+def note_unused_server(out: Out) -> None:
+    """For nodes, which always work on a store: say in one line that other commands go to a server."""
+    try:
+        server = server_of(out)
+    except HoraeError:  # a node does not need it
+        return
+    if server is None:
+        return
+    if server.origin == SERVER_VARIABLE:
+        out.note(words.SERVER_NOT_USED, server=server.url)
+    else:
+        out.note(
+            words.CONTEXT_NOT_USED, server=server.url, context="" if server.context is None else server.context.name
+        )

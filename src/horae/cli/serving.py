@@ -141,7 +141,7 @@ def _tell(order: WorkOrder, store: str, url: str, path: Path, text: str | None) 
     elif there:
         _labelled(out, words.TOKEN, out.told(words.TOKEN_FILE, path=path))
     else:
-        command = f"{order.program}{flag_for(store)} token make NAME"
+        command = f"{order.program}{flag_for(store)} token make laptop"
         _labelled(out, words.TOKEN, out.told(words.TOKENS_THERE, command=command))
     if there:
         _show_request(out, path, url)

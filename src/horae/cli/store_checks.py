@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -13,10 +13,14 @@ from ..engine.janitor import ZONE_DATA
 from ..model.account import loses_right_to_run
 from ..model.page import LARGEST_PAGE
 from ..model.principal import LOCAL_OWNER
+from ..model.reason import Reason
+from ..model.run import RunState
 from ..model.task import PauseCause, TaskState
+from ..model.webhook import Webhook
+from ..outgoing.refusals import refuse_address
 from ..ports.agreed import agreed_lease
 from ..ports.clock_steps import clock_steps
-from ..ports.store import TaskFilter
+from ..ports.store import RunFilter, TaskFilter
 from ..runtime.condition import ServerCondition, store_condition
 from ..schedule import TZDATA_VERSION
 from ..schedule.preview import in_words
@@ -24,7 +28,7 @@ from ..sealing.place import key_path, named_path
 from ..service.overview import Overview
 from ..service.presence import topic_of
 from . import operating_words as words
-from .checks import Check, about_key, check
+from .checks import Check, about_key, check, plain_words
 from .clock_steps import step_facts
 from .database import LAST_BACKUP, in_bytes
 from .server_checks import about_clocks
@@ -63,6 +67,8 @@ async def about_store(app: Horae, path: Path | None, server: ServerCondition | N
         *_about_lanes(overview),
         *await _about_functions(app),
         *await _about_listeners(app),
+        *about_webhooks((await app.service.webhooks.page(app.who, limit=LARGEST_PAGE)).items),
+        *await _about_refused_targets(app, overview),
         *await _about_tasks(app, overview),
         *await _about_owners(app),
     ]
@@ -198,6 +204,33 @@ async def _about_listeners(app: Horae) -> list[Check]:
         return []
     facts: dict[str, Any] = {"number": len(unheard), "names": _few(unheard)}
     return [check("listeners", "warning", words.NO_LISTENER, words.NO_LISTENER_FIX, **facts)]
+
+
+def about_webhooks(webhooks: Iterable[Webhook]) -> Iterator[Check]:
+    blocked = [each for each in webhooks if each.enabled and each.blocked]
+    if not blocked:
+        return
+    networks = dict.fromkeys(network for each in blocked for network in each.blocked)
+    refusal = refuse_address("", networks)
+    fix = plain_words(Words(*(refusal.in_language(language).hint for language in ("en", "zh"))))
+    facts: dict[str, Any] = {"number": len(blocked), "names": _few([each.id for each in blocked])}
+    yield check("webhooks", "error", words.WEBHOOKS_BLOCKED, fix, **facts)
+
+
+async def _about_refused_targets(app: Horae, overview: Overview) -> list[Check]:
+    """Tasks whose last run of the day failed because a node allows neither its network nor its program."""
+    wanted = RunFilter(states=frozenset({RunState.FAILED}), since=overview.at - timedelta(days=1))
+    runs = (await app.service.runs.page(app.who, wanted, limit=LARGEST_PAGE)).items
+    found: list[str] = []
+    for name in dict.fromkeys(run.task_id for run in runs if run.reason is Reason.TARGET_NOT_ALLOWED):
+        facts = await app.store.facts(name, app.who.scope)
+        last = await app.service.runs.page(app.who, RunFilter(task_id=name), limit=1)
+        if facts is not None and last.items and last.items[0].reason is Reason.TARGET_NOT_ALLOWED:
+            found.append(facts.task.name)
+    if not found:
+        return []
+    said: dict[str, Any] = {"number": len(found), "names": _few(found)}
+    return [check("targets", "error", words.TARGETS_REFUSED, words.TARGETS_REFUSED_FIX, **said)]
 
 
 async def _about_tasks(app: Horae, overview: Overview) -> list[Check]:

@@ -107,8 +107,10 @@ def _door(out: Out, order: WorkOrder, host: str | None, port: int | None, *, no_
 
 def prepared(out: Out, place: str | None, **chosen: Any) -> WorkOrder:
     """What a worker is to be told; `chosen` are fields of it."""
+    from .servers import note_unused_server  # noqa: PLC0415
     from .session import home_zone, opened_url, settings_of  # noqa: PLC0415 - `--help` does without
 
+    note_unused_server(out)
     zone = home_zone(None, settings_of(out.store))
     # Without an app of its own, the store is chosen here; an app has one, unless another is asked for.
     store = out.store if place is not None else opened_url(out.store, create=True)

@@ -9,7 +9,8 @@ import typer
 
 from ..model.page import Page
 from ..model.webhook import Delivery, Disabled, Webhook
-from ..wire.webhooks import delivery_json, webhook_json
+from ..service.advisories import Advisory
+from ..wire.webhooks import blocked_refusal, delivery_json, webhook_json
 from . import account_words as words
 from .again import offer_more
 from .families import AFTER, LIMIT, limit_said, new_family
@@ -56,11 +57,15 @@ def add(
     """Tell an address what happens; its secret is shown this once."""
     types = [part.strip() for each in kind or () for part in each.split(",") if part.strip()]
 
-    async def work(app: Workplace) -> tuple[Webhook, str]:
-        return await app.service.webhooks.create(app.who, url, types, note, owner)
+    async def work(app: Workplace) -> tuple[Webhook, str, tuple[Advisory, ...]]:
+        made = await app.service.webhooks.create(app.who, url, types, note, owner)
+        return *made, await app.network_advisories(url)
 
-    webhook, secret = at_work(out, work, create=True)
+    webhook, secret, warnings = at_work(out, work, create=True)
     _show_secret(out, webhook, secret, out.told(words.WEBHOOK_MADE, id=webhook.id))
+    if not out.json:
+        for warning in warnings:
+            out.warn(warning.in_language(out.language))
 
 
 def rotate(out: Out, *, webhook: str = _ID) -> None:
@@ -103,6 +108,8 @@ def ls(out: Out, *, limit: int = LIMIT, after: str | None = AFTER) -> None:
             rows = [[row[0], each.owner, *row[1:]] for row, each in zip(rows, page.items, strict=True)]
             titles, fits = [titles[0], out.told(words.OWNER), *titles[1:]], (fits[0], Fit(1, wrap=6), *fits[1:])
         out.table(titles, rows, fits)
+        for each in page.items:
+            _warn_blocked(out, each, names[each.id])
     if not page.items:
         out.note(words.NO_WEBHOOKS)
     if page.after is not None:
@@ -125,6 +132,15 @@ def show(out: Out, *, webhook: str = _ID) -> None:
         cells: list[Cell] = [found.id, found.url, _types(out, found), _state(out, found, zone), found.note or NOTHING]
         for title, cell in zip(titles, cells, strict=True):
             out.row(title, cell)
+        _warn_blocked(out, found)
+
+
+def _warn_blocked(out: Out, webhook: Webhook, name: str = "") -> None:
+    """Say which setting of the node would let it deliver; what waits is then sent."""
+    refusal = blocked_refusal(webhook) if webhook.enabled else None
+    if refusal is not None:
+        message, hint = refusal.in_language(out.language)
+        out.warn(" ".join(part for part in (name, message, hint) if part))
 
 
 def _types(out: Out, webhook: Webhook) -> str:
@@ -134,6 +150,8 @@ def _types(out: Out, webhook: Webhook) -> str:
 def _state(out: Out, webhook: Webhook, zone: str) -> Piece:
     if webhook.disabled is not None:
         return Piece(out.told(words.WEBHOOK_STATES[_DISABLED.get(webhook.disabled, webhook.disabled.value)]), "bad")
+    if webhook.blocked:
+        return Piece(out.told(words.WEBHOOK_STATES["blocked"]), "bad")
     if webhook.failing_since is not None:
         since = full_time(webhook.failing_since, zone, out.language)
         return Piece(out.told(words.WEBHOOK_STATES["failing"], since=since), "odd")

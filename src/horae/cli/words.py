@@ -250,6 +250,7 @@ FIXES: Final[dict[str, Words]] = {
     "make_up": Words("make up for what is missed from now on", "以后错过的自动补跑"),
     "look": Words("see what it said", "查看它的输出"),
     "retry": Words("try it again", "再试一次"),
+    "retry_allowed": Words("try it again, after the node was restarted", "节点重新启动后再试一次"),
     "resume": Words("let it go on", "恢复任务"),
     "approve": Words("its owner or an admin lets it run as it is", "由其所有者或管理员批准按现状运行"),
     "restart_agent": Words("its owner or an admin lets the agent go on", "由其所有者或管理员恢复该智能体"),

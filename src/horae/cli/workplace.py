@@ -52,6 +52,9 @@ class Workplace(Protocol):
     async def resolve(self, wish: Wish) -> Resolved:
         """The wish as its function's declaration completes it, as far as this side has to know that."""
 
+    async def network_advisories(self, url: object) -> tuple[Advisory, ...]:
+        """Warnings about an address that the nodes may not call; a server checks that itself."""
+
     def advised(self, resolved: Resolved) -> Resolved:
         """The same with the warnings of the task that was just made or changed."""
 

@@ -34,6 +34,8 @@ class EventKind(StrEnum):
     RUN_CANCELLED = "run.cancelled"
     RUN_SKIPPED = "run.skipped"
     RUN_RETRYING = "run.retrying"
+    WEBHOOK_BLOCKED = "webhook.blocked"
+    """The node may not call the address of a webhook; `detail` is the webhook and the networks to allow."""
     WEBHOOK_DISABLED = "webhook.disabled"
     """Nobody took what was to be told there; the task is the one of which it was last, `detail` the webhook and why."""
 

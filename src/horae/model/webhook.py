@@ -57,6 +57,8 @@ class Webhook(NamedTuple):
     former_until: datetime | None = None
     after: int = 0
     """`since` as its owner counts: the number of the owner's last event before it."""
+    blocked: tuple[str, ...] = ()
+    """Networks of its address that the node which delivers does not allow."""
     version: int = 1
 
     @property
@@ -83,11 +85,15 @@ class DeliveryState(StrEnum):
 
 
 class Attempt(NamedTuple):
-    """`status` is None when there was no answer; `answer` is the beginning of what was said, or what went wrong."""
+    """`status` is None when there was no answer; `answer` is the beginning of what was said, or what went wrong.
+
+    `blocked` are networks that the node does not allow: nothing was sent.
+    """
 
     at: datetime
     status: int | None
     answer: str
+    blocked: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -26,6 +26,7 @@ def webhook_from(record: Record) -> Webhook:
     times = ("created", "disabled_at", "failing_since", "former_until")
     disabled = None if body["disabled"] is None else Disabled(body["disabled"])
     read = body | {name: _instant(body[name]) for name in times} | {"types": tuple(body["types"]), "disabled": disabled}
+    read["blocked"] = tuple(body.get("blocked", ()))
     return Webhook(id=record.key, owner=record.owner, version=record.version, **read)
 
 
@@ -47,10 +48,14 @@ def delivery_record(delivery: Delivery) -> Record:
 def delivery_from(record: Record) -> Delivery:
     body = json.loads(record.body)
     webhook, _, name = record.key.partition("/")
-    attempts = tuple(Attempt(_sure(each["at"]), each["status"], each["answer"]) for each in body["attempts"])
+    attempts = tuple(_attempt_from(each) for each in body["attempts"])
     read = body | {"created": _sure(body["created"]), "due": _instant(body["due"]), "attempts": attempts}
     read["state"] = DeliveryState(body["state"])
     return Delivery(id=name, webhook=webhook, owner=record.owner, version=record.version, **read)
+
+
+def _attempt_from(body: Mapping[str, Any]) -> Attempt:
+    return Attempt(_sure(body["at"]), body["status"], body["answer"], tuple(body.get("blocked", ())))
 
 
 def due_record(delivery: Delivery) -> Record | None:

@@ -12,7 +12,7 @@ from .addresses import Networks
 from .exchange import Answer, Reply, Request, Trouble, Unreachable
 from .guard import check_url
 from .redirects import is_redirect, next_hop
-from .refusals import refuse
+from .refusals import refuse, refused_networks
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -53,7 +53,7 @@ class Client:
         except TimeoutError:
             return Unreachable(Trouble.TIMEOUT, f"{request.url.place} had not answered after {request.within:g} s")
         except Refusal as refusal:
-            return Unreachable(Trouble.GUARDED, str(refusal))
+            return Unreachable(Trouble.GUARDED, str(refusal), refused_networks(refusal))
 
     async def close(self) -> None:
         session, self._session = self._session, None

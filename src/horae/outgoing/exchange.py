@@ -60,10 +60,14 @@ _LASTING: Final = frozenset({Trouble.GUARDED, Trouble.REDIRECTED})
 
 
 class Unreachable(NamedTuple):
-    """No answer. `message` names the host at most: no path, no header, no body."""
+    """No answer. `message` names the host at most: no path, no header, no body.
+
+    `networks` are those that an operator would have to allow first.
+    """
 
     kind: Trouble
     message: str
+    networks: tuple[str, ...] = ()
 
     @property
     def permanent(self) -> bool:

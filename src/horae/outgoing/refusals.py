@@ -55,11 +55,12 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "address_not_public": Entry(
         InvalidTask,
         "'{host}' leads to an address that is not public.",
-        "An operator allows it with outgoing_networks = {toml} at the top of horae.toml, or with "
-        "HORAE_OUTGOING_NETWORKS={networks} in the environment, for tasks and webhooks alike.",
+        "Where the node runs, write outgoing_networks = {toml} at the top of horae.toml or set "
+        "HORAE_OUTGOING_NETWORKS={networks} in its environment, then restart the node. "
+        "It counts for tasks and webhooks.",
         "“{host}”指向非公网地址。",
-        "运维人员可以在 horae.toml 开头写 outgoing_networks = {toml},或设置环境变量 "
-        "HORAE_OUTGOING_NETWORKS={networks},对任务和 webhook 同时生效。",
+        "请在节点运行的地方,于 horae.toml 开头写 outgoing_networks = {toml},或设置环境变量 "
+        "HORAE_OUTGOING_NETWORKS={networks},然后重新启动节点。对任务和 webhook 同时生效。",
     ),
     "bad_network": Entry(
         InvalidTask,
@@ -113,10 +114,18 @@ CATALOGUE: Final[dict[str, Entry]] = {
 }
 
 
+NOT_PUBLIC: Final = "address_not_public"
+
+
 def refuse_address(host: str, addresses: Iterable[object]) -> Refusal:
     """Build the refusal of a host, with the networks that an operator would have to allow."""
     texts = list(dict.fromkeys(str(address) for address in addresses))
-    return refuse("address_not_public", host=host, toml=json.dumps(texts), networks=",".join(texts))
+    return refuse(NOT_PUBLIC, host=host, toml=json.dumps(texts), networks=",".join(texts))
+
+
+def refused_networks(refusal: Refusal) -> tuple[str, ...]:
+    """Networks that this refusal asks an operator to allow; none where it has another reason."""
+    return tuple(str(refusal.facts["networks"]).split(",")) if refusal.code == NOT_PUBLIC else ()
 
 
 def refuse(code: str, **facts: object) -> Refusal:

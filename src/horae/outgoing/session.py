@@ -15,7 +15,7 @@ from yarl import URL
 from ..errors import Refusal
 from .addresses import Networks, is_reachable, network_of, read_address
 from .exchange import Answer, Request, Trouble, Unreachable
-from .refusals import refuse_address
+from .refusals import refuse_address, refused_networks
 from .unpacking import ENCODINGS, NonsenseError, Unpacking
 
 Lookup: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
@@ -147,11 +147,12 @@ def _told(error: Exception, place: str) -> Unreachable:
     """What went wrong, in our words: the library's own may quote what was sent."""
     match error:
         case Refusal():
-            return Unreachable(Trouble.GUARDED, str(error))
+            return Unreachable(Trouble.GUARDED, str(error), refused_networks(error))
         case aiohttp.ClientConnectorDNSError():
             return Unreachable(Trouble.NAME, f"the name {place} could not be looked up")
         case aiohttp.ClientConnectorError(os_error=_VetoedError() as veto):
-            return Unreachable(Trouble.GUARDED, str(refuse_address(place, veto.args)))
+            refusal = refuse_address(place, veto.args)
+            return Unreachable(Trouble.GUARDED, str(refusal), refused_networks(refusal))
         case aiohttp.ClientSSLError():
             return Unreachable(Trouble.TLS, f"no secure connection to {place}: {_why_insecure(error)}")
         case aiohttp.ClientConnectorError(os_error=reason):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..outgoing.addresses import Networks, read_networks
 from ..ports.records import Record, Records
 from ..settings import Chosen, Settings
 
@@ -17,6 +18,7 @@ _LISTS: Final = (
     "targets.command.allow",
     "targets.command.variables",
 )
+_NETWORKS: Final = ("outgoing_networks", "targets.http.allow_networks")
 _VALUES: Final = ("targets.command.directory", "targets.command.path", "targets.command.limits")
 
 
@@ -37,6 +39,13 @@ async def with_policy(records: Records, settings: Settings) -> Settings:
     """These settings, and what the nodes of the store allow besides. A node decides again when it runs a task."""
     known = await records.get_record(*_RECORD)
     return settings if known is None else Settings({**settings.chosen, **_added(settings, json.loads(known.body))})
+
+
+async def node_networks(records: Records) -> Networks:
+    """Networks besides public ones that the node which started last allows to HTTP tasks."""
+    known = await records.get_record(*_RECORD)
+    said = {} if known is None else json.loads(known.body)
+    return read_networks(network for path in _NETWORKS for network in _listed(said.get(path, ())))
 
 
 def _added(settings: Settings, said: Mapping[str, Any]) -> dict[str, Chosen]:

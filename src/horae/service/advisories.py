@@ -30,6 +30,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "No listener is there to receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
         "目前没有监听者能收到它:请打开“horae events --follow”或事件流,或添加 webhook。",
     ),
+    "network_refused": (
+        "No running node allows this network: nothing is sent until one does. {hint}",
+        "正在运行的节点都不允许该网络:在允许之前不会发送。{hint}",
+    ),
     "arguments_unsure": (
         "The arguments do not fit the newest '{name}' ({problem}), but running nodes have different versions of it.",
         "参数与最新的“{name}”不符({problem}),但正在运行的节点有不同的版本。",

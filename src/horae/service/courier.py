@@ -111,7 +111,7 @@ class Courier:
         """The place in the log, when it is ours; None while another courier has it."""
         now = self._clock.now()
         place = _place(await self._store.get_record(*POSITION))
-        if place is not None and place.holder != self.name and place.until > now:
+        if place is not None and place.holder not in ("", self.name) and place.until > now:
             return None
         number = since if place is None else max(place.number, since)
         if place is not None and place.holder == self.name and place.until - now > LEASE * 2 / 3:

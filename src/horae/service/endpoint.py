@@ -13,6 +13,7 @@ from ..clock import Clock
 from ..errors import Conflict, StoreError
 from ..model.change import Change, Facts
 from ..model.event import Event, EventKind
+from ..model.page import LARGEST_PAGE
 from ..model.record import Record, Writing
 from ..model.webhook import (
     GIVES_UP_AFTER,
@@ -63,6 +64,7 @@ class Endpoint:
         self._bell = asyncio.Event()
         # The courier of all endpoints logs the same outage for all of them.
         self._retry = StoreRetry("delivery to a webhook", clock, level=logging.DEBUG)
+        self._unblocked = False
         self._waiting = 0
         """What was written down for it by this process and has not ended."""
 
@@ -73,9 +75,34 @@ class Endpoint:
 
     async def step(self) -> datetime | None:
         """What is due now, a few at once; when the next is."""
+        if self.webhook.blocked and not self._unblocked:
+            await self._unblock()
         due, following = await self._due()
         await asyncio.gather(*(self._send(record) for record in due))
         return self._clock.now() if len(due) == AT_ONCE else following
+
+    async def _unblock(self) -> None:
+        """Send now what waits only because an earlier node could not call the address, if this one can."""
+        self._unblocked = True
+        if not self._postman.allows(self.webhook.url, self.webhook.blocked):
+            return
+        begin = after = f"{self.webhook.id}/"
+        now, more = self._clock.now(), True
+        while more:
+            page = await self._store.records(DUE, self.webhook.owner, after, LARGEST_PAGE)
+            for queued in page.items:
+                more = queued.key.startswith(begin)
+                if not more:
+                    return
+                await self._hasten(queued, now)
+            more, after = page.after is not None, page.after or ""
+
+    async def _hasten(self, queued: Record, now: datetime) -> None:
+        due, name = due_of(queued.key)
+        record = await self._store.get_record(DELIVERY, delivery_key(self.webhook.id, name))
+        before = None if record is None else delivery_from(record)
+        if before is not None and before.due == due and due > now:
+            await self._store.write_records(rewritten(before, before._replace(due=now)))
 
     async def run(self) -> None:
         while self.webhook.enabled:
@@ -128,49 +155,64 @@ class Endpoint:
             await self._disable(Disabled.BACKLOG, delivery)
         elif attempt.ok:
             if since is not None:
-                await self._change(lambda webhook: webhook._replace(failing_since=None))
-        elif since is None:
-            await self._change(lambda webhook: webhook._replace(failing_since=now))
+                await self._change(lambda webhook: webhook._replace(failing_since=None, blocked=()))
+        elif attempt.blocked and attempt.blocked != self.webhook.blocked:
+            await self._block(attempt, delivery)
+        elif since is None or attempt.blocked != self.webhook.blocked:
+            first = since or now
+            await self._change(lambda webhook: webhook._replace(failing_since=first, blocked=attempt.blocked))
         elif now - since >= GIVES_UP_AFTER:
             await self._disable(Disabled.FAILING, delivery)
 
     async def _disable(self, why: Disabled, delivery: Delivery) -> None:
         now = self._clock.now()
-        await self._change(lambda webhook: webhook._replace(disabled=why, disabled_at=now), delivery, why)
+        told = _event(EventKind.WEBHOOK_DISABLED, now, delivery, why.value)
+        if await self._change(lambda webhook: webhook._replace(disabled=why, disabled_at=now), told):
+            LOG.warning("the webhook %s is disabled: %s", self.webhook.id, why.value)
 
-    async def _change(
-        self, change: Callable[[Webhook], Webhook], delivery: Delivery | None = None, why: Disabled | None = None
-    ) -> None:
+    async def _block(self, attempt: Attempt, delivery: Delivery) -> None:
+        """Record that this node may not call the address, and which networks an operator would have to allow."""
+        now = self._clock.now()
+        told = _event(EventKind.WEBHOOK_BLOCKED, now, delivery, ",".join(attempt.blocked))
+
+        def block(webhook: Webhook) -> Webhook:
+            return webhook._replace(failing_since=webhook.failing_since or now, blocked=attempt.blocked)
+
+        if await self._change(block, told):
+            LOG.warning("this node may not deliver to the webhook %s: %s", self.webhook.id, attempt.answer)
+
+    async def _change(self, change: Callable[[Webhook], Webhook], told: Event | None = None) -> bool:
         """As somebody else may just have changed it, it is read anew; whoever is faster is right."""
         record = await self._store.get_record(WEBHOOK, self.webhook.id)
         if record is None:
-            return
+            return False
         webhook = webhook_from(record)
-        if not webhook.enabled:
-            self.webhook = webhook
-            return
         after = change(webhook)
-        writing = Writing(webhook_record(after), webhook.version)
-        if await self._written(writing, delivery, why):
-            self.webhook = after._replace(version=webhook.version + 1)
-            if why is not None:
-                LOG.warning("the webhook %s is disabled: %s", webhook.id, why.value)
+        if not webhook.enabled or after == webhook:
+            self.webhook = webhook
+            return False
+        if not await self._written(Writing(webhook_record(after), webhook.version), told):
+            return False
+        self.webhook = after._replace(version=webhook.version + 1)
+        return True
 
-    async def _written(self, writing: Writing, delivery: Delivery | None, why: Disabled | None) -> bool:
-        """An address that is told of nothing more is told of to others, with the task that it was last to hear of."""
-        if delivery is None or why is None or not delivery.task_id:
+    async def _written(self, writing: Writing, told: Event | None) -> bool:
+        """The event goes to the owner's other webhooks too, with the task of the delivery."""
+        if told is None or not told.task_id:
             return await self._store.write_records([writing])
-        now, detail = self._clock.now(), f"{delivery.webhook} {why.value}"
 
-        def tell(facts: Facts) -> Change:
-            told = Event(EventKind.WEBHOOK_DISABLED, now, facts.task.owner, facts.task.id, None, detail)
+        def tell(_: Facts) -> Change:
             return Change(events=(told,), beside=(writing,))
 
         try:
-            found = await self._store.change(delivery.task_id, delivery.owner, tell)
+            found = await self._store.change(told.task_id, told.owner, tell)
         except Conflict:
             return False
         return found is not None or await self._store.write_records([writing])
+
+
+def _event(kind: EventKind, now: datetime, delivery: Delivery, why: str) -> Event:
+    return Event(kind, now, delivery.owner, delivery.task_id, None, f"{delivery.webhook} {why}")
 
 
 def _after(delivery: Delivery, attempt: Attempt, now: datetime) -> Delivery:

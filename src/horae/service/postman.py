@@ -9,11 +9,12 @@ from ..errors import Refusal
 from ..model.limits import shortened
 from ..model.principal import Principal
 from ..model.webhook import Attempt, Delivery, Webhook
-from ..outgoing.addresses import Networks
+from ..outgoing.addresses import Networks, is_reachable, read_networks
 from ..outgoing.client import Client
 from ..outgoing.exchange import Request, Unreachable
 from ..outgoing.guard import CheckedUrl, check_url
 from ..outgoing.headers import Headers
+from ..outgoing.refusals import refused_networks
 from ..outgoing.signing import signed
 from ..version import __version__
 from .secrets import SecretBox
@@ -46,11 +47,20 @@ class Postman:
             headers = await self._headers(webhook, delivery, body)
             request = Request("POST", self.checked(webhook.url), headers, body, WITHIN, most=ANSWER_BYTES)
         except Refusal as refusal:
-            return Attempt(now, None, _short(str(refusal)))
+            return Attempt(now, None, _one_line(str(refusal)), refused_networks(refusal))
         reply = await self._client.send(request)
         if isinstance(reply, Unreachable):
-            return Attempt(now, None, _short(reply.message))
+            return Attempt(now, None, _one_line(reply.message), reply.networks)
         return Attempt(now, reply.status, _short(reply.body.decode(errors="replace")))
+
+    def allows(self, url: str, networks: tuple[str, ...]) -> bool:
+        """Whether this process may call `url`, which an earlier attempt could not because of these networks."""
+        try:
+            self.checked(url)
+            wanted = read_networks(networks)
+        except Refusal:
+            return False
+        return any(is_reachable(network.network_address, self._allowed) for network in wanted)
 
     async def close(self) -> None:
         await self._client.close()
@@ -86,4 +96,9 @@ def _name(number: int) -> str:
 
 def _short(text: str) -> str:
     """What can be kept and shown: one line, and no more than says what it is about."""
-    return shortened(" ".join("".join(c if c.isprintable() else " " for c in text).split()), ANSWER_CHARACTERS)
+    return shortened(_one_line(text), ANSWER_CHARACTERS)
+
+
+def _one_line(text: str) -> str:
+    """A message of our own is kept whole: its end says what to set."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -125,6 +125,8 @@ class Webhooks:
 
         def change(webhook: Webhook) -> Webhook:
             plain = {key: value for key, value in fields.items() if key != "enabled"}
+            if "url" in plain:
+                plain["blocked"] = ()
             return self._switched(webhook._replace(**plain), fields.get("enabled"), since, after)
 
         return await self._changed(who, name, "webhook.edit", change, expected, {"fields": sorted(fields)})
@@ -280,7 +282,9 @@ class Webhooks:
         if enabled is None or enabled == webhook.enabled:
             return webhook
         if enabled:
-            return webhook._replace(disabled=None, disabled_at=None, failing_since=None, since=since, after=after)
+            return webhook._replace(
+                disabled=None, disabled_at=None, failing_since=None, blocked=(), since=since, after=after
+            )
         return webhook._replace(disabled=Disabled.REQUESTED, disabled_at=self._clock.now())
 
     async def _seat(self, owner: str) -> Writing:

@@ -42,6 +42,13 @@ _WEBHOOK: Final = _all_of(
     disabled={"enum": [None, "requested", "gone", "failing", "backlog"]},
     disabled_at=_MAYBE_INSTANT,
     failing_since=_MAYBE_INSTANT,
+    blocked={
+        "description": "Set while the node that delivers may not call the address: `hint` says what to allow there.",
+        "oneOf": [
+            {"type": "null"},
+            _all_of(networks={"type": "array", "items": _TEXT}, detail=_TEXT, hint=_TEXT),
+        ],
+    },
     both_until={**_MAYBE_INSTANT, "description": "Until then a former secret signs, too."},
     after={**_WHOLE, "description": "It hears of what came after this event."},
     created=_INSTANT,

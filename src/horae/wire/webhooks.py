@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..errors import Refusal
 from ..model.webhook import Attempt, Delivery, DeliveryState, Disabled, Webhook
+from ..outgoing.guard import parse_url
+from ..outgoing.refusals import refuse_address
 from .moments import instant, read_instant, utc
 
 
@@ -21,11 +24,24 @@ def webhook_json(webhook: Webhook) -> dict[str, Any]:
         "disabled": None if webhook.disabled is None else webhook.disabled.value,
         "disabled_at": utc(webhook.disabled_at),
         "failing_since": utc(webhook.failing_since),
+        "blocked": _blocked_json(webhook),
         "both_until": utc(webhook.former_until),
         "after": webhook.after,
         "created": utc(webhook.created),
         "version": webhook.version,
     }
+
+
+def _blocked_json(webhook: Webhook) -> dict[str, Any] | None:
+    """Why the node may not call the address, with the setting that would allow it."""
+    refusal = blocked_refusal(webhook)
+    if refusal is None:
+        return None
+    return {"networks": list(webhook.blocked), "detail": refusal.message, "hint": refusal.hint}
+
+
+def blocked_refusal(webhook: Webhook) -> Refusal | None:
+    return refuse_address(parse_url(webhook.url).host, webhook.blocked) if webhook.blocked else None
 
 
 def read_webhook(said: Mapping[str, Any]) -> Webhook:
@@ -42,6 +58,7 @@ def read_webhook(said: Mapping[str, Any]) -> Webhook:
         read_instant(said["failing_since"]),
         former_until=read_instant(said["both_until"]),
         after=said["after"],
+        blocked=tuple((said.get("blocked") or {}).get("networks", ())),
         version=said["version"],
     )
 

@@ -141,3 +141,48 @@ def test_a_server_of_this_machine_is_opened_with_what_it_has_kept(cli: ServedCli
 def test_a_token_in_a_file_that_is_not_there(cli: ServedCli) -> None:
     done = cli("ls", "--json", HORAE_TOKEN_FILE=str(cli.directory / "absent"))
     assert (done.code, done.problem["code"]) == (4, "token_file_unreadable")
+
+
+STORE_COMMANDS = (("db", "check"), ("db", "path"), ("mcp",), ("secret", "rotate"))
+
+
+@pytest.mark.parametrize("command", STORE_COMMANDS, ids=" ".join)
+def test_store_command_refused_by_a_context_names_the_way_back(cli: ServedCli, command: tuple[str, ...]) -> None:
+    login(cli, "--name", "prod")
+    refused = plainly(cli, *command, "--json")
+    assert (refused.code, refused.problem["code"]) == (2, "only_here_context")
+    assert "horae context use none" in refused.problem["hint"]
+    assert "--server" not in refused.problem["hint"]
+    assert plainly(cli, "context", "use", "none").code == 0
+    blank = {"HORAE_SERVER": "", "HORAE_TOKEN_FILE": "", "HORAE_STORE": ""}
+    assert "only_here" not in cli.process(*command, "--json", **blank).err
+
+
+@pytest.mark.parametrize("command", STORE_COMMANDS, ids=" ".join)
+def test_store_command_refused_by_the_variable_names_the_variable(cli: ServedCli, command: tuple[str, ...]) -> None:
+    refused = plainly(cli, *command, "--json", HORAE_SERVER=cli.opened.url)
+    assert (refused.code, refused.problem["code"]) == (2, "only_here_variable")
+    assert "unset HORAE_SERVER" in refused.problem["hint"]
+    chinese = plainly(cli, *command, "--json", "--lang", "zh", HORAE_SERVER=cli.opened.url)
+    assert "unset HORAE_SERVER" in chinese.problem["hint"]
+
+
+@pytest.mark.parametrize("command", ["up", "worker"])
+def test_node_runs_on_its_store_and_says_that_the_context_does_not_apply(cli: ServedCli, command: str) -> None:
+    login(cli, "--name", "prod")
+    blank = {"HORAE_SERVER": "", "HORAE_TOKEN_FILE": "", "HORAE_STORE": ""}
+    done = cli.process(command, "--seconds", "0.1", **blank)
+    assert done.code == 0, done.err
+    (line,) = [line for line in done.err.splitlines() if "does not apply" in line]
+    assert "prod" in line
+    assert cli.opened.url in line
+    assert "horae context use none" in line
+    named = cli.process(command, "--seconds", "0.1", "--store", f"sqlite:///{cli.directory}/other.db", **blank)
+    assert "does not apply" not in named.err
+
+
+def test_node_says_that_the_server_variable_does_not_apply(cli: ServedCli) -> None:
+    blank = {"HORAE_SERVER": cli.opened.url, "HORAE_TOKEN_FILE": "", "HORAE_STORE": ""}
+    done = cli.process("worker", "--seconds", "0.1", **blank)
+    assert done.code == 0, done.err
+    assert "unset HORAE_SERVER" in done.err

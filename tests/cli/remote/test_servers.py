@@ -72,7 +72,7 @@ def test_what_is_done_on_this_machine_is_not_done_at_a_server(cli: ServedCli, ar
 
 
 def test_the_store_can_still_be_named(cli: ServedCli) -> None:
-    assert cli("db", "check", "--json").problem["code"] == "only_here"
+    assert cli("db", "check", "--json").problem["code"] == "only_here_variable"
     assert cli.on_file("db", "check", "--json").code == 0
 
 

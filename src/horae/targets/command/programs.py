@@ -13,7 +13,10 @@ from .refusals import refuse
 from .settings import EVERYTHING, Settings
 
 MISSING: Final = "there is no program {name!r} on this node"
-UNLISTED: Final = "the program {name!r} is not among those that this node allows, as they were when it started"
+UNLISTED: Final = (
+    "the program {name!r} is not among those that this node allows, as they were when it started; where the node runs, "
+    "add it to allow under [targets.command] in horae.toml or to HORAE_COMMAND_ALLOW, then restart the node"
+)
 MOVED: Final = "the program {name!r} is a link that now leads elsewhere; restart the node if that was meant"
 
 

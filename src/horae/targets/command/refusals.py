@@ -48,19 +48,19 @@ CATALOGUE: Final[dict[str, Entry]] = {
         InvalidTask,
         "No commands are allowed here.",
         "The operator allows it where the node runs: allow = {toml} under [targets.command] in horae.toml, or "
-        "HORAE_COMMAND_ALLOW={variable} in the environment.",
+        "HORAE_COMMAND_ALLOW={variable} in the environment; then restart the node.",
         "这里不允许运行任何命令。",
         "由运维人员在节点所在处允许:在 horae.toml 的 [targets.command] 下写 allow = {toml},或设置环境变量 "
-        "HORAE_COMMAND_ALLOW={variable}。",
+        "HORAE_COMMAND_ALLOW={variable},然后重新启动节点。",
     ),
     "command_not_allowed": Entry(
         InvalidTask,
         "The program '{program}' is not allowed here.",
         "The operator adds it where the node runs: to allow under [targets.command] in horae.toml, or to "
-        "HORAE_COMMAND_ALLOW in the environment (programs with commas between them).",
+        "HORAE_COMMAND_ALLOW in the environment (programs with commas between them); then restart the node.",
         "这里不允许运行程序“{program}”。",
         "运维人员可以在节点所在处把它加入 horae.toml 中 [targets.command] 下的 allow,或加入环境变量 "
-        "HORAE_COMMAND_ALLOW(多个程序用逗号分隔)。",
+        "HORAE_COMMAND_ALLOW(多个程序用逗号分隔),然后重新启动节点。",
     ),
     "command_directory": Entry(
         InvalidTask,

@@ -30,7 +30,7 @@ def test_the_next_page_of_tasks_has_the_same_filters_and_the_same_store(cli: Cli
 def test_the_next_page_of_runs_has_the_same_filters(cli: Cli) -> None:
     failures(cli.path)
     asked = ("runs", "nightly-backup", "--failed", "--since", "yesterday 00:00", "--limit", "1")
-    first = cli(*asked, "--store", cli.url, HORAE_STORE="")
+    first = cli(*asked, "--store", cli.url, HORAE_STORE="sqlite:///elsewhere.db")
     arguments = more(first)
     assert arguments[:-2] == ["--store", cli.url, *asked]
     second = cli(*arguments, "--json", HORAE_STORE="sqlite:///elsewhere.db").json
@@ -41,6 +41,6 @@ def test_the_next_page_of_runs_has_the_same_filters(cli: Cli) -> None:
 def test_the_next_page_of_events_is_offered(cli: Cli) -> None:
     failures(cli.path)
     every = [each["number"] for each in cli("events", "--after", "0", "--json").json]
-    first = cli("events", "--after", "0", "--limit", "2", "--store", cli.url, HORAE_STORE="")
+    first = cli("events", "--after", "0", "--limit", "2", "--store", cli.url, HORAE_STORE="sqlite:///elsewhere.db")
     assert more(first) == ["--store", cli.url, "events", "--limit", "2", "--after", str(every[1])]
     assert cli(*more(first), "--json").json[0]["number"] == every[2]

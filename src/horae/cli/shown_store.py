@@ -26,7 +26,7 @@ _OWNED: Final[dict[str, frozenset[str]]] = {
 """Subcommands with `--owner`: a hint within the same family keeps the owner."""
 _NAMES: Final = "|".join(sorted({*COMMANDS, *ALIASES}, key=len, reverse=True))
 _COMMAND: Final = re.compile(
-    rf"(?<![A-Za-z0-9_/.\-])horae (?P<name>{_NAMES})(?![A-Za-z0-9_.\-])"
+    rf"(?<![A-Za-z0-9_/.\-])horae[ ](?P<name>{_NAMES})(?![A-Za-z0-9_.\-])"
     r"(?P<rest> (?:ls|set|rm|grant|revoke|make|stop|restart)(?![A-Za-z0-9_\-]))?"
 )
 

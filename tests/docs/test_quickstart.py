@@ -6,6 +6,8 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -42,8 +44,9 @@ def horae(command: str, store: str) -> str:
     return done.stdout
 
 
-def until(command: str, store: str, wanted: str) -> str:
-    """What it prints up to a line that fits; then it is told to end, in good order."""
+@contextmanager
+def running(command: str, store: str, wanted: str) -> Iterator[str]:
+    """The command while it runs, and the lines it printed up to one that fits; it ends in good order afterwards."""
     printed = ""
     with subprocess.Popen(
         arguments(command), env=environment(store), stdout=subprocess.PIPE, text=True, encoding="utf-8"
@@ -52,9 +55,13 @@ def until(command: str, store: str, wanted: str) -> str:
         for line in process.stdout:
             printed += line
             if re.match(wanted, line):
-                process.terminate()
-        assert re.search(wanted, printed, re.MULTILINE), printed
-    return printed
+                break
+        try:
+            assert re.search(wanted, printed, re.MULTILINE), printed
+            yield printed
+        finally:
+            process.terminate()
+            process.stdout.read()
 
 
 def shape(text: str) -> str:
@@ -68,13 +75,14 @@ def test_what_is_shown_is_what_is_printed(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/horae.db"
     assert [command.split()[1] for command, _ in COMMANDS] == ["up", "add", "ls", "why", "runs"]
     (up, greeting), (add, made), (ls, listed), (why, explained), (runs, _) = COMMANDS
-    assert first_words(until(up, store, r"  Ends "))[:6] == first_words(greeting)
+    with running(up, store, r"  Ends ") as printed:
+        assert first_words(printed)[:6] == first_words(greeting)
     assert shape(horae(add, store)) == shape(made)
-    horae("horae run tick", store)  # and nobody has to wait for ten seconds
-    until(up, store, r"^\S+  ▸ tick  tick  \+\d+ ms$")
-    assert shape(horae(ls, store)).splitlines()[0] == shape(listed).splitlines()[0]
-    # Here `horae up` prints to a pipe and not to a terminal: that it had no listener is said too.
-    assert shape(horae(why, store)).splitlines()[1].startswith(shape(explained).splitlines()[1])
+    horae("horae run tick", store)  # a run at once, so that the test does not wait for ten seconds
+    with running(up, store, r"^\S+  ▸ tick  tick  \+\d+ ms$"):
+        assert shape(horae(ls, store)).splitlines()[0] == shape(listed).splitlines()[0]
+        # Here `horae up` prints to a pipe and not to a terminal: that it had no listener is said too.
+        assert shape(horae(why, store)).splitlines()[1].startswith(shape(explained).splitlines()[1])
     assert "✓ succeeded" in horae(runs, store)
 
 

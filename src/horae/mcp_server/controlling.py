@@ -95,7 +95,7 @@ def _other_key(call: Call, facts: Facts) -> str:
     if facts.task.key is None:
         return ""
     key = facts.task.key.removeprefix("" if call.who.agent is None else f"agent:{call.who.agent}/")
-    return WITH_OTHER_KEY.told(call.language, key=key, other=another_key(key))
+    return WITH_OTHER_KEY.told(call.language, key=key, other=another_key(key, facts.task.id))
 
 
 async def run_task_now(call: Call, said: Said) -> Told:

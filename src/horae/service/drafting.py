@@ -31,9 +31,13 @@ _LONGEST_TURN: Final = 0.005
 """Seconds: where schedules have to be looked through, which some make last long, the turn is over before."""
 
 
-def another_key(key: str) -> str:
-    """A key that is not this one, and still short enough."""
-    return f"{key[: KEY_CHARACTERS - 2]}-2"
+_SUFFIX: Final = 6
+
+
+def another_key(key: str, task_id: str) -> str:
+    """A key to suggest for a successor of this task: derived from the task's id, so that no other task is likely to have
+    it, and short enough."""
+    return f"{key[: KEY_CHARACTERS - _SUFFIX - 1]}-{task_id[-_SUFFIX:]}"
 
 
 class _Turn:
@@ -139,7 +143,11 @@ class Drafting:
         wanted = drafted(draft, before.id, before.created)._replace(version=before.version)
         if found.standing.state is TaskState.CANCELLED and (is_new or wanted != before):
             raise refuse(
-                "key_of_cancelled", key=before.key, name=before.name, id=before.id, other=another_key(before.key or "")
+                "key_of_cancelled",
+                key=before.key,
+                name=before.name,
+                id=before.id,
+                other=another_key(before.key or "", before.id),
             )
         return self._edited(who, found, wanted, now)
 

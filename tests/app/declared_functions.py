@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from typing import Final
 
 from horae import Horae
 from horae.service.service import Service
 
+LABELS: Final = {"team": "ops"}
 
-def declaring_app(url: str, *, engine: bool = False) -> Horae:
+
+def declaring_app(url: str, *, engine: bool = False, labels: bool = True) -> Horae:
+    """`labels`: whether the declaration of `mail` has labels too."""
     app = Horae(url, zone="UTC", engine=engine)
-
-    @app.task(
+    declare = partial(
+        app.task,
         name="mail",
         retries=0,
         lane="mailer",
@@ -21,8 +26,9 @@ def declaring_app(url: str, *, engine: bool = False) -> Horae:
         missed="skip",
         overlap="queue",
         priority=7,
-        labels={"team": "ops"},
     )
+
+    @(declare(labels=LABELS) if labels else declare())
     async def mail(user: int, subject: str = "hello") -> str:
         return f"{user}: {subject}"
 
@@ -32,9 +38,9 @@ def declaring_app(url: str, *, engine: bool = False) -> Horae:
     return app
 
 
-def register(url: str) -> None:
+def register(url: str, *, labels: bool = True) -> None:
     """Open the app once, without an engine, as a web process would."""
-    asyncio.run(_opened(declaring_app(url)))
+    asyncio.run(_opened(declaring_app(url, labels=labels)))
 
 
 async def _opened(app: Horae) -> None:

@@ -32,7 +32,8 @@ def import_task(cli: Cli, name: str, **target: Any) -> dict[str, Any]:
 
 
 def test_function_of_an_agent_waits_for_approval_unless_the_operator_allows_it(cli: Cli) -> None:
-    assert import_task(cli, "report", function="report")["pause"]["cause"] == "awaiting_approval"
+    report = import_task(cli, "report", function="report")
+    assert (report["state"], (report["pause"] or {}).get("cause")) == ("paused", "awaiting_approval")
     (cli.directory / "horae.toml").write_text('agent_functions = ["mail"]\n')
     assert import_task(cli, "mail", function="mail")["state"] == "active"
     assert import_task(cli, "other", function="mailer")["pause"]["cause"] == "awaiting_approval"
@@ -48,6 +49,7 @@ def test_revoking_the_last_token_of_an_agent_pauses_its_tasks_and_why_says_so(cl
     cli("token", "revoke", first, "--yes")
     assert cli("show", "look", "--json").json["task"]["state"] == "active"
     done = cli("token", "revoke", second, "--yes")
+    assert cli("show", "look", "--json").json["task"]["state"] == "paused"
     assert "all that it made is paused" in done.err
     assert cli("why", "look", "--json").json["reason"] == "owner_revoked"
     refused = cli("resume", "look", "--json")

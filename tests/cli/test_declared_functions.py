@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,21 +22,28 @@ def codes(warnings: list[dict[str, str]]) -> list[str]:
 
 
 def test_task_starts_from_the_declaration_of_its_function(cli: Cli) -> None:
-    register(cli.url)
+    register(cli.url, labels=False)
     made = cli.process("add", "every day at 09:00", *MAIL, "--json").json
     task, policies = made["task"], made["task"]["policies"]
-    assert (task["lane"], task["zone"], task["labels"]) == ("mailer", "Asia/Tokyo", {"team": "ops"})
+    assert (task["lane"], task["zone"], task["labels"]) == ("mailer", "Asia/Tokyo", {})
     assert (policies["retry"]["attempts"], policies["guarantee"], policies["timeout"]) == (1, "at_most_once", "PT1M30S")
     assert (policies["missed"]["mode"], policies["overlap"], policies["priority"]) == ("skip", "queue", 7)
     assert set(made["declared"]) == {
-        *("lane", "zone", "labels", "policies.retry", "policies.guarantee", "policies.timeout"),
+        *("lane", "zone", "policies.retry", "policies.guarantee", "policies.timeout"),
         *("policies.missed", "policies.overlap", "policies.priority"),
     }
     assert "no_zone" not in codes(made["warnings"])
 
 
-def test_option_of_the_caller_wins_over_the_declaration(cli: Cli) -> None:
+def test_task_has_the_labels_of_the_declaration(cli: Cli) -> None:
     register(cli.url)
+    made = cli("add", "every day at 09:00", *MAIL, "--json").json
+    assert made["task"]["labels"] == {"team": "ops"}
+    assert "labels" in made["declared"]
+
+
+def test_option_of_the_caller_wins_over_the_declaration(cli: Cli) -> None:
+    register(cli.url, labels=False)
     made = cli(
         *("add", "every day at 09:00", *MAIL, "--retries", "5", "--lane", "bulk", "--zone", "Europe/Berlin", "--json")
     ).json
@@ -46,7 +55,7 @@ def test_option_of_the_caller_wins_over_the_declaration(cli: Cli) -> None:
 
 
 def test_receipt_names_what_the_function_declared(cli: Cli) -> None:
-    register(cli.url)
+    register(cli.url, labels=False)
     done = cli("add", "now", *MAIL)
     (line,) = [each for each in done.out.splitlines() if "declared by mail" in each]
     assert "lane mailer" in line
@@ -56,7 +65,7 @@ def test_receipt_names_what_the_function_declared(cli: Cli) -> None:
 
 
 def test_zone_in_the_schedule_itself_is_not_reported_as_declared(cli: Cli) -> None:
-    register(cli.url)
+    register(cli.url, labels=False)
     made = cli("add", "every day at 09:00 America/New_York", *MAIL, "--json").json
     assert made["task"]["zone"] == "America/New_York"
     assert "zone" not in made["declared"]
@@ -73,17 +82,19 @@ def test_zone_in_the_schedule_itself_is_not_reported_as_declared(cli: Cli) -> No
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(cli: Cli, payload: str, code: str, hint: str) -> None:
-    register(cli.url)
+    register(cli.url, labels=False)
     done = cli("add", "now", "--function", "mail", "--payload", payload, "--json")
-    assert (done.code, done.problem["code"]) == (6, code)
+    assert done.code == 6, done.out
+    assert done.problem["code"] == code
     assert hint in done.problem["hint"]
     assert cli("ls", "--json").out.strip() in ("", "[]")
 
 
 def test_edit_with_arguments_that_do_not_fit_is_refused(cli: Cli) -> None:
-    register(cli.url)
+    register(cli.url, labels=False)
     cli("add", "every day at 09:00", *MAIL, "--name", "letters")
     done = cli("edit", "letters", "--payload", '{"user": null}', "--json")
+    assert done.code == 6, done.out
     assert done.problem["code"] == "bad_arguments"
     warned = cli("edit", "letters", "--function", "reprot", "--payload", "{}", "--json").json
     assert codes(warned["warnings"]) == ["function_unknown"]
@@ -92,7 +103,7 @@ def test_edit_with_arguments_that_do_not_fit_is_refused(cli: Cli) -> None:
 
 @pytest.mark.parametrize(("said", "meant"), [("mial", "mail"), ("jobs.report", "report")])
 def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str, meant: str) -> None:
-    register(cli.url)
+    register(cli.url, labels=False)
     done = cli("add", "now", "--function", said)
     assert done.code == 0
     assert f"No node has registered a function '{said}'. Did you mean '{meant}'?" in done.err
@@ -101,20 +112,20 @@ def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str,
 
 
 def test_function_that_no_running_node_has_is_warned_about(cli: Cli) -> None:
-    register(cli.url)
+    register(cli.url, labels=False)
     assert codes(cli("add", "every 1h", *MAIL, "--json").json["warnings"])[0] == "function_not_running"
     asyncio.run(_added_while_running(cli))
     assert codes(cli("add", "every 1h", *MAIL, "--json").json["warnings"])[0] == "function_not_running"
 
 
 async def _added_while_running(cli: Cli) -> None:
-    async with declaring_app(cli.url, engine=True):
+    async with declaring_app(cli.url, engine=True, labels=False):
         done = await asyncio.to_thread(cli, "add", "every 1h", *MAIL, "--json")
     assert not {"function_not_running", "function_unknown"} & set(codes(done.json["warnings"]))
 
 
 def test_tasks_file_starts_from_the_declaration(cli: Cli, tmp_path: Path) -> None:
-    register(cli.url)
+    register(cli.url, labels=False)
     file = tmp_path / "tasks.json"
     tasks = [
         {"name": "letters", "when": "every day at 09:00", "function": "mail", "payload": {"user": 1}},
@@ -129,23 +140,71 @@ def test_tasks_file_starts_from_the_declaration(cli: Cli, tmp_path: Path) -> Non
     assert alone["lane"] is None
 
 
-def test_import_of_an_export_keeps_what_a_declaration_says_otherwise(cli: Cli, tmp_path: Path) -> None:
+def exported(cli: Cli, tmp_path: Path, **fields: Any) -> str:
+    """An export of the store as a file; `fields` replace those of each task, and None leaves a field out."""
+    documents = [json.loads(line) for line in cli("export").out.splitlines()]
+    for document in documents:
+        if "task" in document:
+            given = document["task"] | fields
+            document["task"] = {name: value for name, value in given.items() if fields.get(name, ...) is not None}
+    file = tmp_path / "export.jsonl"
+    file.write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
+    return str(file)
+
+
+@pytest.mark.parametrize("registered", ["before the import", "while the task exists"])
+def test_import_of_an_export_keeps_what_a_declaration_says_otherwise(cli: Cli, tmp_path: Path, registered: str) -> None:
     cli("add", "every day at 09:00", *MAIL, "--name", "letters", "--retries", "2", "--key", "letters")
     before = cli("show", "letters", "--json").json["task"]
-    file = tmp_path / "export.jsonl"
-    file.write_text(cli("export").out, encoding="utf-8")
-    register(cli.url)
-    assert cli("import", str(file), "--json").json["same"] == 1
+    file = exported(cli, tmp_path)
+    is_new = registered == "before the import"
+    if is_new:
+        cli("rm", "letters", "--yes")
+    register(cli.url, labels=False)
+    imported = cli("import", file, "--json").json
+    assert [imported["new"], imported["same"]] == ([1, 0] if is_new else [0, 1])
     after = cli("show", "letters", "--json").json["task"]
     assert {name: before[name] for name in ("lane", "labels", "policies", "zone")} == {
         name: after[name] for name in ("lane", "labels", "policies", "zone")
     }
 
 
+@pytest.mark.parametrize(
+    ("policies", "attempts"),
+    [(None, 1), ({"retry": {"attempts": 6}}, 6)],
+    ids=["no policies in the file", "one policy in the file"],
+)
+def test_import_starts_from_the_declaration(
+    cli: Cli, tmp_path: Path, policies: dict[str, Any] | None, attempts: int
+) -> None:
+    cli("add", "every day at 09:00", *MAIL, "--name", "letters", "--key", "letters")
+    when = {"kind": "calendar", "unit": "day", "every": 1, "at": ["09:00"]}
+    file = exported(cli, tmp_path, policies=policies, lane=None, zone=None, when=when)
+    cli("rm", "letters", "--yes")
+    register(cli.url, labels=False)
+    imported = cli("import", file, "--json")
+    assert (imported.code, imported.json["new"]) == (0, 1)
+    task = cli("show", "letters", "--json").json["task"]
+    assert (task["policies"]["guarantee"], task["policies"]["overlap"]) == ("at_most_once", "queue")
+    assert (task["policies"]["retry"]["attempts"], task["policies"]["priority"]) == (attempts, 7)
+    assert (task["lane"], task["zone"]) == ("mailer", "Asia/Tokyo")
+
+
+def test_import_with_arguments_that_do_not_fit_is_refused(cli: Cli, tmp_path: Path) -> None:
+    cli("add", "every day at 09:00", *MAIL, "--name", "letters", "--key", "letters")
+    file = exported(cli, tmp_path, payload={"usr": 7})
+    cli("rm", "letters", "--yes")
+    register(cli.url, labels=False)
+    done = cli("import", file, "--json")
+    assert done.code == 6, done.out
+    assert done.problem["code"] == "unknown_argument"
+    assert cli("ls", "--json").json == []
+
+
 def test_declaration_counts_through_a_server_too(tmp_path: Path) -> None:
     cli = ServedCli(tmp_path, members=("bob",))
     try:
-        register(cli.url)
+        register(cli.url, labels=False)
         made = cli("add", "every day at 09:00", *MAIL, "--json").json
         task = made["task"]
         assert (task["lane"], task["zone"], task["policies"]["retry"]["attempts"]) == ("mailer", "Asia/Tokyo", 1)
@@ -170,11 +229,19 @@ async def report() -> None: ...
 """
 
 
-def test_function_of_a_loaded_file_has_the_name_that_the_manual_says(cli: Cli, tmp_path: Path) -> None:
+def test_manual_names_a_function_of_a_loaded_file_as_it_is_registered(cli: Cli, tmp_path: Path) -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
+    (line,) = [each for each in manual.splitlines() if each.startswith("| `horae up jobs.py`")]
+    named = re.findall(r"\(`([\w.]+)`", line)
+    (tmp_path / "jobs.py").write_text(JOBS.format(url=cli.url), encoding="utf-8")
+    assert cli.process("up", "jobs.py", "--seconds", "0.1").code == 0
+    assert named == ["report"]
+    made = cli("add", "every 1h", "--function", *named, "--json").json
+    assert "function_unknown" not in codes(made["warnings"])
+
+
+def test_function_of_a_loaded_file_keeps_its_declaration(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "jobs.py").write_text(JOBS.format(url=cli.url), encoding="utf-8")
     assert cli.process("up", "jobs.py", "--seconds", "0.1").code == 0
     made = cli("add", "every 1h", "--function", "report", "--json").json
     assert made["task"]["policies"]["retry"]["attempts"] == 2
-    manual = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
-    (line,) = [each for each in manual.splitlines() if each.startswith("| `horae up jobs.py`")]
-    assert "(`report`)" in line

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -25,10 +29,35 @@ def shown(cli: Cli, *arguments: str, columns: int) -> list[str]:
 
 
 def table(cli: Cli, *arguments: str, columns: int) -> list[str]:
-    """The lines up to the footer."""
+    """The lines up to the footer, if there is one."""
     lines = shown(cli, *arguments, columns=columns)
-    footer = next(number for number, line in enumerate(lines) if "times in" in line or "时区" in line)
-    return lines[:footer]
+    footers = (number for number, line in enumerate(lines) if "times in" in line or "时区" in line)
+    return lines[: next(footers, len(lines))]
+
+
+def without_blanks(text: str) -> str:
+    return "".join(text.split())
+
+
+def row_of(lines: list[str], name: str) -> list[str]:
+    """The lines of the row that begins with this name: those below it begin with a blank."""
+    first = next(number for number, line in enumerate(lines) if line.split()[:1] == [name])
+    below = takewhile(lambda line: line.startswith(" "), lines[first + 1 :])
+    return [lines[first], *below]
+
+
+def cell_of(row: list[str], header: str, title: str) -> str:
+    """The text of one cell without its blanks; a column reaches from its title to the next one."""
+    titles = [(width_of(header[: found.start()]), found.group()) for found in re.finditer(r"\S+", header)]
+    starts = [start for start, _ in titles]
+    column = [found for _, found in titles].index(title)
+    end = starts[column + 1] if column + 1 < len(starts) else 1_000
+    return without_blanks("".join(between(line, starts[column], end) for line in row))
+
+
+def between(line: str, start: int, end: int) -> str:
+    """The characters of a line that stand in these columns of the terminal."""
+    return "".join(sign for number, sign in enumerate(line) if start <= width_of(line[:number]) < end)
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +91,19 @@ def test_a_list_of_runs_keeps_ids_and_times_whole_within_the_terminal(
 def test_a_list_of_tasks_keeps_names_schedules_and_times_whole(with_runs: Cli, columns: int, language: str) -> None:
     lines = table(with_runs, "ls", "--lang", language, columns=columns)
     assert [line for line in lines if width_of(line) > columns] == []
+    when, following = ("WHEN", "NEXT") if language == "en" else ("时间", "下次")
     for task in with_runs("ls", "--json", "--lang", language).json:
-        assert any(line.startswith(task["name"]) for line in lines)
-    for minute in ("05", "10"):
-        assert re.search(rf"\b\d\d:{minute}\b", "\n".join(lines))
+        row = row_of(lines, task["name"])
+        schedule = without_blanks(re.split(r"[,，] ?UTC", task["means"])[0])
+        time_of_day = task["next_local"][11:16] if task["next_local"] else "–"
+        if when in lines[0]:
+            assert cell_of(row, lines[0], when) == schedule
+            assert cell_of(row, lines[0], following).endswith(time_of_day)
+        else:
+            before, found, after = without_blanks("".join(row)).partition(schedule)
+            assert found == schedule, row
+            assert "…" not in before + after
+            assert time_of_day in after
 
 
 def test_a_short_run_id_is_accepted_by_every_command(with_runs: Cli) -> None:
@@ -117,15 +155,42 @@ def test_dates_stand_only_where_they_change(tmp_path: Path) -> None:
     assert 2 <= sum(1 for date in dates if date) <= 3
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_nodes_show_ids_that_drain_accepts(cli: Cli, node: object, columns: int) -> None:
-    assert node
-    (whole,) = cli("nodes", "--quiet").out.split()
-    text = "\n".join(table(cli, "nodes", columns=columns))
-    (short,) = re.findall(r"nod_[0-9a-f]+", text)
-    assert whole.startswith(short)
-    assert whole != short
-    assert cli("nodes", "drain", short).code == 0
+@pytest.fixture
+def two_nodes(cli: Cli) -> Iterator[list[str]]:
+    """The ids of two engines that started together on one store, each in a process of its own."""
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("node.py")), cli.url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=cli.environment(),
+        )
+        for _ in range(2)
+    ]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    yield cli("nodes", "--quiet").out.split()
+    for process in started:
+        process.communicate(timeout=60)
+
+
+def test_nodes_show_different_ids_that_drain_accepts_within_the_terminal(cli: Cli, two_nodes: list[str]) -> None:
+    tables = {columns: table(cli, "nodes", columns=columns) for columns in WIDTHS}
+    assert [
+        (columns, line)
+        for columns, lines in tables.items()
+        for line in lines
+        if width_of(line) > columns or "…" in line
+    ] == []
+    for lines in tables.values():
+        ids = re.findall(r"nod_[0-9a-f]+", "\n".join(lines))
+        assert len(set(ids)) == 2
+        for short in ids:
+            assert len([whole for whole in two_nodes if whole.startswith(short) and whole != short]) == 1
+            assert cli("nodes", "drain", short).code == 0
+            assert cli("nodes", "drain", short, "--undo").code == 0
 
 
 def test_tokens_and_webhooks_show_ids_that_other_commands_accept(cli: Cli) -> None:

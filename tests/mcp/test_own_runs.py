@@ -33,7 +33,7 @@ async def list_own_runs(cli: Cli, limit: int) -> list[list[dict[str, Any]]]:
             cursor = {"cursor": page["next_cursor"]}
 
 
-@pytest.mark.parametrize("limit", [1, 3])
+@pytest.mark.parametrize("limit", [2, 7])
 def test_as_many_runs_as_were_asked_for(tmp_path: Path, limit: int) -> None:
     cli = Cli(tmp_path)
     own = asyncio.run(add_own_task(cli))
@@ -46,4 +46,4 @@ def test_as_many_runs_as_were_asked_for(tmp_path: Path, limit: int) -> None:
     ids = [run["id"] for page in pages for run in page]
     assert len(ids) == len(set(ids)) == 4
     assert {run["task_id"] for page in pages for run in page} == {own}
-    assert all(len(page) == limit for page in pages[: 4 // limit])
+    assert [len(page) for page in pages if page] == ([limit] * (4 // limit) if limit < 4 else [4])

@@ -16,11 +16,13 @@ from threading import Thread
 from typing import Any, Final, TypeVar
 
 from horae import Horae
+from horae.clock import SystemClock
 from horae.model.run import Run
 from horae.ports.store import RunFilter
 from horae.wire.tasks import read_task
 
 T = TypeVar("T")
+_CLOCK: Final = SystemClock()
 PATIENCE_SECONDS: Final = 60.0
 """A process may take its time on a busy machine; nothing is measured by this."""
 
@@ -128,6 +130,20 @@ class Up:
             self.said.append(line)
             if words in line:
                 return line
+
+    def hears(self, words: str, seconds: float) -> bool:
+        """Wait for a line with these words, but no longer than this; False also when the process has ended."""
+        deadline = _CLOCK.steady() + seconds
+        while not any(words in line for line in self.said):
+            try:
+                line = self._heard.get(timeout=max(0.0, deadline - _CLOCK.steady()))
+            except Empty:
+                return False
+            if line is None:
+                self._heard.put(None)
+                return False
+            self.said.append(line)
+        return True
 
     def ready(self) -> Up:
         self.expect("Ends ")

@@ -14,6 +14,7 @@ import pytest
 from tests.cli.operating.deployment import Deployment
 
 APP = """
+import asyncio
 import os
 from datetime import timedelta
 
@@ -33,6 +34,14 @@ def kills_its_process_once(context: Context) -> str:
 def asks_for_another_try(context: Context) -> str:
     if context.attempt == 1:
         raise Retry(after=timedelta(seconds=1))
+    return str(context.lateness.total_seconds())
+
+
+@app.task
+async def waits_at_the_first_attempt(context: Context) -> str:
+    print("attempt", context.attempt, "started", flush=True)
+    if context.attempt == 1:
+        await asyncio.Event().wait()
     return str(context.lateness.total_seconds())
 """
 
@@ -64,7 +73,10 @@ def last_run(deployment: Deployment, function: str) -> dict[str, Any]:
 def test_lateness_counts_from_the_planned_instant(
     deployment: Deployment, function: str, english: str, chinese: str
 ) -> None:
-    run = last_run(deployment, function)
+    assert_lateness_is_told(deployment, last_run(deployment, function), english, chinese)
+
+
+def assert_lateness_is_told(deployment: Deployment, run: dict[str, Any], english: str, chinese: str) -> None:
     due, started = (datetime.fromisoformat(run[name]) for name in ("planned", "started"))
     late = (started - due).total_seconds()
     assert run["attempt"] == 2
@@ -75,6 +87,25 @@ def test_lateness_counts_from_the_planned_instant(
     assert f"{late:.3f} s after it was due" in said
     assert english in " ".join(said.split())
     assert chinese in deployment.ok("why", run["id"], "--lang", "zh")
+
+
+def test_run_taken_over_from_a_killed_worker_is_late_since_its_planned_instant(deployment: Deployment) -> None:
+    holder = deployment.up("jobs.py", "--lease", "2", command="worker").ready()
+    deployment.ok("add", "now", "--function", "waits_at_the_first_attempt", "--name", "waits")
+    holder.expect("attempt 1 started")
+    heir = deployment.up("jobs.py", "--lease", "2", "--verbose", command="worker").ready()
+    holder.kill_all()
+    heir.expect("attempt 2 started")
+    heir.expect("succeeded")
+    run, lost = deployment.answer("runs", "waits")
+    assert [lost["attempt"], lost["state"]] == [1, "lost"]
+    assert run["planned"] == lost["planned"]
+    assert_lateness_is_told(
+        deployment,
+        run,
+        "Attempt 2 took over from attempt 1, which was lost: ",
+        "第 2 次尝试接替了丢失的第 1 次：",
+    )
 
 
 @pytest.mark.parametrize("command", ["overview", "status"])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from horae.clock import SystemClock
 from tests.cli.operating.deployment import Deployment, Up
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
@@ -26,6 +27,10 @@ def tick() -> None:
 """
 WAITS: Final = "is paused and tried again"
 GOES_ON: Final = "goes on: the store answers again"
+OUTAGE_SECONDS: Final = 30.0
+"""An outage lasts until the loops have noticed it, and never longer than this."""
+NOTICE_SECONDS: Final = 30.0
+CLOCK: Final = SystemClock()
 
 
 class Outage:
@@ -68,67 +73,96 @@ def expect_all(up: Up, *wanted: str) -> None:
             up.expect(words)
 
 
-def expect_ends(up: Up) -> None:
-    """Every loop that was paused has said that it goes on."""
-    begun = [line.split(WAITS)[0].split("WARNING ")[1] for line in up.said if WAITS in line]
-    expect_all(up, *(f"{loop}{GOES_ON}" for loop in begun))
+def wait_for_lines(up: Up, *wanted: str) -> None:
+    """Lines with these words, or the end of the patience: the exit code is judged before the wording."""
+    deadline = CLOCK.steady() + OUTAGE_SECONDS
+    for words in wanted:
+        up.hears(words, deadline - CLOCK.steady())
+
+
+def wait_for_pauses(up: Up, loops: Sequence[str]) -> None:
+    wait_for_lines(up, *(f"{loop} {WAITS}" for loop in loops))
+
+
+def wait_for_ends(up: Up) -> None:
+    """Until every loop that was paused has said that it goes on."""
+    wait_for_lines(up, *(f"{loop}{GOES_ON}" for loop in loops_with(WAITS, up.said)))
+
+
+def loops_with(words: str, said: list[str]) -> list[str]:
+    return [line.split(words)[0].split("WARNING ")[1] for line in said if words in line]
 
 
 def stop(up: Up) -> list[str]:
     """SIGTERM, a clean exit, and all that it printed."""
     up.signal(signal.SIGTERM)
-    assert up.ends() == 0, "\n".join(up.said)
-    assert not any("Traceback" in line for line in up.said), "\n".join(up.said)
+    code = up.ends()
+    assert (code, [line for line in up.said if "Traceback" in line]) == (0, []), "\n".join(up.said)
     return up.said
 
 
-def assert_two_lines_per_loop(said: list[str]) -> None:
-    begins = [line.split(WAITS)[0].split("WARNING ")[1] for line in said if WAITS in line]
-    ends = [line.split(GOES_ON)[0].split("WARNING ")[1] for line in said if GOES_ON in line]
-    assert begins
+def assert_two_lines_per_loop(said: list[str], loops: Sequence[str]) -> None:
+    begins, ends = loops_with(WAITS, said), loops_with(GOES_ON, said)
+    assert {f"{loop} " for loop in loops} <= set(begins), said
     assert len(begins) == len(set(begins)), said
     assert sorted(ends) == sorted(begins), said
 
 
 def test_worker_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Outage) -> None:
+    loops = ("claiming", "lease renewal", "notice of waiting tasks")
     up = postgres_outage.start("worker ticking.py")
     up.expect("ticked")
     postgres_outage.server.shut_down()
-    expect_all(up, *(f"{loop} {WAITS}" for loop in ("claiming", "lease renewal", "notice of waiting tasks")))
+    wait_for_pauses(up, loops)
     postgres_outage.server.start()
     up.expect("ticked")
-    expect_ends(up)
-    assert_two_lines_per_loop(stop(up))
+    wait_for_ends(up)
+    assert_two_lines_per_loop(stop(up), loops)
 
 
 @pytest.mark.parametrize("command", ["up", "up ticking.py"], ids=["two processes", "one process"])
 def test_up_waits_out_a_stopped_postgres_and_exits_zero(postgres_outage: Outage, command: str) -> None:
+    loops = ("sealing of the audit trail", "alarm for missed runs", "waking by notification")
     up = postgres_outage.start(command)
     postgres_outage.server.shut_down()
-    loops = ("sealing of the audit trail", "alarm for missed runs", "waking by notification")
-    expect_all(up, *(f"{loop} {WAITS}" for loop in loops))
+    wait_for_pauses(up, loops)
     postgres_outage.server.start()
-    expect_ends(up)
-    assert_two_lines_per_loop(stop(up))
+    postgres_outage.deployment.ok("ls")
+    wait_for_ends(up)
+    assert_two_lines_per_loop(stop(up), loops)
+
+
+def test_notice_of_a_task_without_a_node_comes_after_an_outage(postgres_outage: Outage) -> None:
+    up = postgres_outage.start("worker ticking.py")
+    up.expect("ticked")
+    postgres_outage.server.shut_down()
+    wait_for_pauses(up, ["notice of waiting tasks"])
+    postgres_outage.server.start()
+    up.expect("ticked")
+    postgres_outage.deployment.ok("add", "now", "--function", "absent_everywhere")
+    assert up.hears("for a node that can run", NOTICE_SECONDS), "\n".join(up.said)
+    stop(up)
 
 
 @pytest.mark.parametrize("command", ["worker", "up", "up ticking.py"])
 def test_sigterm_while_postgres_is_down_exits_zero(postgres_outage: Outage, command: str) -> None:
     up = postgres_outage.start(command)
     postgres_outage.server.shut_down()
-    up.expect(WAITS)
-    assert any("stopped" in line for line in stop(up))
+    wait_for_lines(up, WAITS)
+    said = stop(up)
+    assert any("stopped" in line for line in said)
+    assert loops_with(WAITS, said)
 
 
 def test_worker_waits_out_a_killed_mariadb_and_exits_zero(mariadb_outage: Outage) -> None:
     up = mariadb_outage.start("worker ticking.py")
     up.expect("ticked")
     mariadb_outage.server.kill()
-    up.expect(f"lease renewal {WAITS}")
+    wait_for_pauses(up, ["lease renewal"])
     mariadb_outage.server.start()
     up.expect("ticked")
-    expect_ends(up)
-    assert_two_lines_per_loop(stop(up))
+    wait_for_ends(up)
+    assert_two_lines_per_loop(stop(up), ["lease renewal"])
 
 
 def test_store_down_at_the_start_is_one_sentence(postgres_outage: Outage) -> None:

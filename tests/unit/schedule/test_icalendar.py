@@ -115,8 +115,16 @@ def test_a_refusal_points_into_the_folded_text() -> None:
     assert text[refusal.value.position or 0 :].startswith("BYHOUR=nine")
 
 
+def test_a_start_in_utc_needs_no_zone_beside_it() -> None:
+    text = "DTSTART:20270320T090000Z\nRRULE:FREQ=WEEKLY;COUNT=2"
+
+    assert horae.parse(text).zone == "UTC"
+    assert horae.preview(text, after=AFTER, limit=2)[1] == datetime(2027, 3, 27, 9, tzinfo=UTC)
+
+
 def test_week_one_of_every_second_year_comes_every_second_year() -> None:
-    text = "DTSTART:20241230T090000Z\nRRULE:FREQ=YEARLY;INTERVAL=2;BYWEEKNO=1;BYDAY=MO;COUNT=6"
+    """A documented choice that other libraries make differently: it holds before and after any other change."""
+    text = "DTSTART;TZID=UTC:20241230T090000\nRRULE:FREQ=YEARLY;INTERVAL=2;BYWEEKNO=1;BYDAY=MO;COUNT=6"
     found = horae.preview(
         text, after=datetime(2024, 1, 1, tzinfo=UTC), limit=None, until=datetime(2040, 1, 1, tzinfo=UTC)
     )

@@ -22,7 +22,7 @@ from horae.testing.factories import HOUR, MINUTE
 from .stage import ADA, CHIEF, House, code_of, played
 
 EVENT = Target("event", "{}")
-PROMPT = Wish("look", "every 1h", EVENT, zone="UTC")
+PROMPT = Wish("look", "every 1h 20 times", EVENT, zone="UTC")
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres", "mariadb"])

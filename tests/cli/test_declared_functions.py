@@ -231,13 +231,12 @@ async def report() -> None: ...
 
 def test_manual_names_a_function_of_a_loaded_file_as_it_is_registered(cli: Cli, tmp_path: Path) -> None:
     manual = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
-    (line,) = [each for each in manual.splitlines() if each.startswith("| `horae up jobs.py`")]
-    named = re.findall(r"\(`([\w.]+)`", line)
+    (named,) = re.findall(r"`report` in `jobs.py` is `([\w.]+)`", manual)
     (tmp_path / "jobs.py").write_text(JOBS.format(url=cli.url), encoding="utf-8")
     assert cli.process("up", "jobs.py", "--seconds", "0.1").code == 0
-    assert named == ["report"]
-    made = cli("add", "every 1h", "--function", *named, "--json").json
-    assert "function_unknown" not in codes(made["warnings"])
+    made = cli("add", "every 1h", "--function", named, "--json").json
+    assert not {"function_unknown", "function_completed"} & set(codes(made["warnings"]))
+    assert made["task"]["target"]["name"] == named
 
 
 def test_function_of_a_loaded_file_keeps_its_declaration(cli: Cli, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 def last_run(deployment: Deployment, function: str) -> dict[str, Any]:
     """The attempt that succeeded, as `horae runs` tells of it."""
-    deployment.ok("add", "now", "--function", function, "--name", function)
+    deployment.ok("add", "now", "--function", f"jobs.{function}", "--name", function)
     up = deployment.up("jobs.py", "--verbose")
     up.expect("succeeded")
     run: dict[str, Any] = deployment.answer("runs", function)[0]
@@ -91,7 +91,7 @@ def assert_lateness_is_told(deployment: Deployment, run: dict[str, Any], english
 
 def test_run_taken_over_from_a_killed_worker_is_late_since_its_planned_instant(deployment: Deployment) -> None:
     holder = deployment.up("jobs.py", "--lease", "2", command="worker").ready()
-    deployment.ok("add", "now", "--function", "waits_at_the_first_attempt", "--name", "waits")
+    deployment.ok("add", "now", "--function", "jobs.waits_at_the_first_attempt", "--name", "waits")
     holder.expect("attempt 1 started")
     heir = deployment.up("jobs.py", "--lease", "2", "--verbose", command="worker").ready()
     holder.kill_all()

@@ -132,7 +132,7 @@ def test_hint_keeps_the_typed_owner_within_a_family_of_commands(folder: Cli, oth
     refused = folder("secret", "rm", "absent", "--yes", "--owner", "bob", "--store", other)
     assert f"horae --store {other} secret ls --owner bob" in refused.err
     listed = folder("secret", "ls", "--owner", "bob", "--store", other)
-    assert f"horae --store {other} secret set --owner bob NAME" in listed.err
+    assert f"horae --store {other} secret set NAME --owner bob" in listed.err
 
 
 def test_printed_command_names_the_typed_server_except_where_it_needs_the_store() -> None:

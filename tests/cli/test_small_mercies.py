@@ -101,4 +101,4 @@ def test_what_is_long_overdue_is_told_by_who_runs(tmp_path: Path) -> None:
 
     asyncio.run(made())
     assert asyncio.run(heard_after(timedelta(seconds=20))) == ""
-    assert "1 entries are overdue by more than 30 s" in asyncio.run(heard_after(timedelta(minutes=1)))
+    assert "1 entry is overdue by more than 30 s" in asyncio.run(heard_after(timedelta(minutes=1)))

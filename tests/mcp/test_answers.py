@@ -25,11 +25,12 @@ ENGLISH_STATE = re.compile(r"\b(?:active|paused|cancelled|completed|skipped|succ
 async def run_now_without_a_node(cli: Cli) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """The answer without a node, as a line, and then with one."""
     async with desk_of(cli) as desk:
-        await desk("schedule_task", when="every 1h, 3 times", do="look", name="mail")
-        waiting = await desk("run_task_now", id="mail")
-        line = await desk.line("run_task_now", id="mail", wait_seconds=1)
+        for name in ("first", "second", "third"):
+            await desk("schedule_task", when="every 1h, 3 times", do="look", name=name)
+        waiting = await desk("run_task_now", id="first")
+        line = await desk.line("run_task_now", id="second", wait_seconds=1)
         async with Horae(cli.url):
-            return waiting, line, await desk("run_task_now", id="mail", wait_seconds=60)
+            return waiting, line, await desk("run_task_now", id="third", wait_seconds=60)
 
 
 def test_run_now_says_that_no_node_is_alive(tmp_path: Path) -> None:

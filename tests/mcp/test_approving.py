@@ -40,7 +40,7 @@ def test_a_person_approves_what_an_agent_wants_and_an_edit_closes_it_again(cli: 
             check("agent", stopped.json)
             assert stopped.json == {"agent": "helper", "tasks": 1, "stopped": True}
             assert await desk.refused("schedule_task", when="every 1h, 3 times", do="x") == "agent_stopped"
-            assert "1 tasks" in (await asyncio.to_thread(cli, "agent", "restart", "helper")).out
+            assert "1 task resumed" in (await asyncio.to_thread(cli, "agent", "restart", "helper")).out
             assert (await desk("schedule_task", when="every 1h, 3 times", do="x"))["change"] == "new"
 
     asyncio.run(play())

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from ..choices import Language
@@ -157,8 +158,8 @@ def _pointed(refusal: Refusal) -> list[str]:
 def typed_option(arguments: Sequence[str], name: str) -> str | None:
     """The value of an option as it was typed, `--name VALUE` or `--name=VALUE`; the last one counts."""
     found = None
-    for flag, value in zip(arguments, [*arguments[1:], None], strict=True):
-        if flag == "--":
+    for flag, value in pairwise([*arguments, None]):
+        if flag is None or flag == "--":
             break
         if flag == name:
             found = value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -23,6 +22,7 @@ from .families import AFTER, LIMIT, limit_said, new_family
 from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
+from .shown_store import command_line
 from .signs import NOTHING, fine, full_time, time_cells
 from .table import Fit
 from .words import FIX, TIMES_IN, Words
@@ -111,21 +111,20 @@ def _tell(out: Out, owner: Owner, zone: str) -> None:
     out.row(out.told(words.ZONE), owner.zone or NOTHING)
     show_quotas(out, owner.quotas, dict(owner.chosen))
     out.row(out.told(words.STATE), _state(out, owner))
-    for fix, does in _remedies(owner):
+    for fix, does in _remedies(out, owner):
         out.row(out.told(FIX), (fix, "   ", Piece(out.told(does), "dim")))
     out.row(out.told(words.MADE), full_time(owner.created, zone, out.language))
     if owner.note:
         out.row(out.told(words.NOTE), owner.note)
 
 
-def _remedies(owner: Owner) -> list[tuple[str, Words]]:
+def _remedies(out: Out, owner: Owner) -> list[tuple[str, Words]]:
     """The commands with which an admin lets the tasks of the owner fire again."""
-    name = shlex.quote(owner.name)
     found: list[tuple[str, Words]] = []
     if owner.revoked is not None:
-        found.append((f"horae owner restore {name}", words.RESTORE_FIX))
+        found.append((command_line(out, "owner", "restore", owner.name), words.RESTORE_FIX))
     if owner.role is Role.VIEWER:
-        found.append((f"horae owner set {name} --role member", words.ROLE_FIX))
+        found.append((command_line(out, "owner", "set", owner.name, "--role", "member"), words.ROLE_FIX))
     return found
 
 

@@ -97,5 +97,10 @@ def _completed(out: Out, found: re.Match[str]) -> str:
     option = "" if local or name in _WITHOUT_STORE else option_for(out)
     owner = ""
     if out.owner is not None and out.family == name and rest.strip() in _OWNED.get(name, ()):
-        owner = "" if "--owner" in found.string else f" --owner {quote(out.owner)}"
+        owner = "" if _names_owner(found.string) else f" --owner {quote(out.owner)}"
     return f"horae{option} {name}{rest}{owner}"
+
+
+def _names_owner(text: str) -> bool:
+    """The owner stands in the text already, or is filled in later."""
+    return "--owner" in text or "owner_option" in text

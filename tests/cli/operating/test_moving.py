@@ -91,7 +91,8 @@ def test_history_comes_along_once(deployment: Deployment, elsewhere: Deployment)
         tried = elsewhere.answer("import", "-", "--dry-run", said=text)
         told = elsewhere.answer("import", "-", said=text)
         assert tried["runs"] == told["runs"] == {"taken": taken, "left": left, "there": runs - taken}
-    assert f"0 runs from before, {runs} are here already" in elsewhere.ok("import", "-", said=text)
+    verb = "is" if runs == 1 else "are"
+    assert f"0 runs from before, {runs} {verb} here already" in elsewhere.ok("import", "-", said=text)
     (task,) = shapes(elsewhere).values()
     rows = elsewhere.runs(task["id"])
     assert len(rows) == runs
@@ -164,7 +165,7 @@ def test_a_crontab_is_taken_over_and_what_is_unclear_is_told(deployment: Deploym
     allowed = {"HORAE_COMMAND_ALLOW": "/bin/true"}
     done = deployment.horae("import", "table", "--zone", "Europe/Berlin", environment=allowed)
     assert done.returncode == 0
-    assert done.stdout.startswith("+ 1 tasks  ~ 0 changed  = 0 as they are  ? 2 unclear")
+    assert done.stdout.startswith("+ 1 task  ~ 0 changed  = 0 as they are  ? 2 unclear")
     assert "line 2: @reboot start" in done.stdout
     assert "is not allowed here" in done.stdout
     (task,) = shapes(deployment).values()

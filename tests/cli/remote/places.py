@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, Protocol
 
 from tests.cli.driving import Done
@@ -16,3 +17,8 @@ class Command(Protocol):
 
 def at(place: str, cli: ServedCli) -> Command:
     return cli if place == "server" else cli.on_file
+
+
+def without_store(text: str) -> str:
+    """Printed commands without the `--store` that they repeat."""
+    return re.sub(r"horae --store \S+ ", "horae ", text)

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from tests.cli.remote.places import PLACES, Command, at
+from tests.cli.remote.places import PLACES, Command, at, without_store
 from tests.cli.remote.served import ServedCli
 
 at_both = pytest.mark.parametrize("place", PLACES)
@@ -25,7 +25,7 @@ def test_unknown_agent_is_refused_with_the_nearest_name(cli: ServedCli, place: s
     horae("token", "make", "claude", "--agent", "claude")
     refused = horae("agent", command, "cluade", "--json")
     assert (refused.code, refused.problem["code"], refused.problem["status"]) == (3, "no_such_agent", 404)
-    assert refused.problem["hint"].endswith(f"Did you mean: horae agent {command} claude")
+    assert without_store(refused.problem["hint"]).endswith(f"Did you mean: horae agent {command} claude")
     assert run_hint(horae, refused.problem["hint"]) == 0
     assert horae("agent", "show", "claude", "--json").json["stopped"] is (command == "stop")
     assert "是不是" in horae("agent", command, "cluade", "--lang", "zh").err
@@ -41,7 +41,7 @@ def test_agent_of_another_owner_is_refused_and_an_admin_is_shown_the_owner(
     horae("token", "make", "claude", "--agent", "claude", "--owner", "bob")
     refused = horae("agent", command, "claude", "--json")
     assert (refused.code, refused.problem["code"]) == (3, "no_such_agent")
-    assert refused.problem["hint"].endswith(f"horae agent {command} claude --owner bob")
+    assert without_store(refused.problem["hint"]).endswith(f"horae agent {command} claude --owner bob")
     assert run_hint(horae, refused.problem["hint"]) == 0
     assert horae("agent", "show", "claude", "--owner", "bob", "--json").json["stopped"] is (command == "stop")
 
@@ -53,7 +53,7 @@ def test_member_is_shown_no_agents_of_other_owners(cli: ServedCli) -> None:
     cli.token_file("bob").write_text(token, encoding="utf-8")
     refused = cli("agent", "stop", "claude", "--json", HORAE_TOKEN_FILE=str(cli.token_file("bob")))
     assert (refused.code, refused.problem["code"]) == (3, "no_such_agent")
-    assert refused.problem["hint"].endswith(
+    assert without_store(refused.problem["hint"]).endswith(
         "It has no agents. A token makes one: horae token make claude --agent claude"
     )
     assert "local" not in refused.err

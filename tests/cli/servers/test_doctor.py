@@ -115,5 +115,5 @@ def test_machines_whose_clocks_are_far_off_are_named() -> None:
         for host, seconds in (("north", 0.2), ("south", -7))
     )
     (told,) = about_clocks((near, far))
-    assert told.said.told("en", **told.facts) == "Clocks are off by up to 7.0s on south; nodes correct for it"
+    assert told.said.told("en", **told.facts) == "Clocks are off by up to 7s on south; nodes correct for it"
     assert not list(about_clocks((near,)))

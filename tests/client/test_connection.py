@@ -34,19 +34,16 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
     server.stop()
 
 
-def through(opened: Opened, work: Callable[[RemoteService, Cutting], Awaitable[None]]) -> None:
-    """The work, with a door between it and the server."""
-
-    async def play() -> None:
-        door = Cutting(opened.url)
-        connection = Connection(await door.open(), opened.tokens["local"], SystemClock())
-        try:
-            await work(RemoteService(connection, SystemClock(), "UTC"), door)
-        finally:
-            await connection.close()
-            await door.close()
-
-    asyncio.run(play())
+@asynccontextmanager
+async def cut_connection(opened: Opened) -> AsyncIterator[tuple[RemoteService, Cutting]]:
+    """A client whose connection to the server can be cut."""
+    door = Cutting(opened.url)
+    connection = Connection(await door.open(), opened.tokens["local"], SystemClock())
+    try:
+        yield RemoteService(connection, SystemClock(), "UTC"), door
+    finally:
+        await connection.close()
+        await door.close()
 
 
 def keys(door: Cutting) -> list[str]:

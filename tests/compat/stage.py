@@ -220,9 +220,4 @@ async def stage(orchestrator: str | None = ORCHESTRATOR) -> AsyncIterator[Stage]
     await store.close()
 
 
-def played(scene: Callable[[Stage], Awaitable[None]], orchestrator: str | None = ORCHESTRATOR) -> None:
-    async def play() -> None:
-        async with stage(orchestrator) as here:
-            await scene(here)
 
-    asyncio.run(play())

@@ -57,19 +57,17 @@ class Scene(NamedTuple):
         await self.horae.wait_for(task_id, LONGEST_WAIT)
 
 
-def played(tmp_path: Path, scene: Callable[[Scene], Awaitable[None]]) -> None:
-    async def play() -> None:
-        orchestrator = Orchestrator()
-        failed: asyncio.Queue[Any] = asyncio.Queue()
-        horae = Horae(f"sqlite:///{tmp_path / 'horae.db'}", targets={"http": {"allow_networks": ["127.0.0.0/8"]}})
-        horae.on("run.failed")(failed.put_nowait)
-        async with asyncio.timeout(LONGEST_WAIT), orchestrator.standing() as url, horae:
-            tokens = await users(horae.service, ada=Role.MEMBER)
-            app = make_app(horae.service, horae.clock, WebSettings(orchestrator=url))
-            async with served(app) as base, aiohttp.ClientSession() as session:
-                await scene(Scene(horae, Client(session, base, tokens["ada"]), orchestrator, failed))
-
-    asyncio.run(play())
+@asynccontextmanager
+async def orchestrated(tmp_path: Path) -> AsyncIterator[Scene]:
+    orchestrator = Orchestrator()
+    failed: asyncio.Queue[Any] = asyncio.Queue()
+    horae = Horae(f"sqlite:///{tmp_path / 'horae.db'}", targets={"http": {"allow_networks": ["127.0.0.0/8"]}})
+    horae.on("run.failed")(failed.put_nowait)
+    async with asyncio.timeout(LONGEST_WAIT), orchestrator.standing() as url, horae:
+        tokens = await users(horae.service, ada=Role.MEMBER)
+        app = make_app(horae.service, horae.clock, WebSettings(orchestrator=url))
+        async with served(app) as base, aiohttp.ClientSession() as session:
+            yield Scene(horae, Client(session, base, tokens["ada"]), orchestrator, failed)
 
 
 def test_the_orchestrator_is_called_as_the_document_says(tmp_path: Path) -> None:

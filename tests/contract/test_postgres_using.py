@@ -64,17 +64,16 @@ class TestPostgresUsing(UsingContract):
             yield PostgresGuest(connection)
 
 
-def played(server: PostgresServer, scene: Scene) -> None:
-    async def play(url: str) -> None:
+@asynccontextmanager
+async def store_and_connection(server: PostgresServer) -> AsyncIterator[tuple[PostgresStore, Connection]]:
+    url = server.new_database()
+    async with asyncio.timeout(PATIENCE):
         async with opened(url) as store:
             connection = await asyncpg.connect(store.address.dsn)
             try:
-                await scene(store, connection)
+                yield store, connection
             finally:
                 connection.terminate()
-
-    url = server.new_database()
-    asyncio.run(asyncio.wait_for(play(url), PATIENCE))
     server.drop_database(url)
 
 

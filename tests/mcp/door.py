@@ -103,9 +103,4 @@ async def opened(settings: WebSettings | None = None) -> AsyncIterator[Door]:
             yield Door(service, f"{address}{PATH}", clock)
 
 
-def played(scene: Callable[[Door], Awaitable[None]], settings: WebSettings | None = None) -> None:
-    async def play() -> None:
-        async with opened(settings) as door:
-            await scene(door)
 
-    asyncio.run(play())

@@ -28,16 +28,13 @@ ABSENT: Final = "opn_" + "0" * 32
 Scene = Callable[[House], Awaitable[None]]
 
 
-def played(scene: Scene) -> None:
-    house = House()
-
-    async def play() -> None:
-        try:
-            await scene(house)
-        finally:
-            await house.service.operations.close()
-
-    run_virtual(play(), house.clock)
+@asynccontextmanager
+async def operations_house(clock: VirtualClock) -> AsyncIterator[House]:
+    house = House(clock=clock)
+    try:
+        yield house
+    finally:
+        await house.service.operations.close()
 
 
 async def nothing(_task: Task) -> None: ...

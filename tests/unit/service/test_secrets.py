@@ -51,13 +51,6 @@ class Desk:
         return (await self.records.records(KIND)).items
 
 
-def played(scene: Callable[[Desk], Awaitable[None]], desk: Desk | None = None) -> None:
-    async def play() -> None:
-        await scene(Desk() if desk is None else desk)
-
-    asyncio.run(play())
-
-
 def _files(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 

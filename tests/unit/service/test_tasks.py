@@ -57,13 +57,6 @@ class Desk:
         return [facts.task for facts in (await self.store.tasks(TaskFilter(), limit=1_000)).items]
 
 
-def played(scene: Callable[[Desk], Awaitable[None]]) -> None:
-    async def play() -> None:
-        await scene(Desk())
-
-    asyncio.run(play())
-
-
 def test_a_task_is_made_and_its_first_instant_told() -> None:
     async def scene(desk: Desk) -> None:
         task = await desk.tasks.create(ADA, a_wish())

@@ -19,15 +19,12 @@ from horae.testing.factories import HOUR, NOON, SECOND, a_node, a_run, a_task, a
 from tests.unit.stores.sqlite.opening import opened
 
 
-def with_two(folder: Path, scene: Callable[[SQLiteStore, SQLiteStore], Awaitable[None]]) -> None:
-    """Play a scene on two stores that share a file, as two processes do."""
-
-    async def play() -> None:
-        path = folder / "horae.db"
-        async with opened(path) as first, opened(path) as second:
-            await scene(first, second)
-
-    asyncio.run(play())
+@asynccontextmanager
+async def two_stores(folder: Path) -> AsyncIterator[tuple[SQLiteStore, SQLiteStore]]:
+    """Two stores on one file, as two processes have them."""
+    path = folder / "horae.db"
+    async with opened(path) as first, opened(path) as second:
+        yield first, second
 
 
 def seen_by(decided: list[tuple[Facts, Run]]) -> Callable[[Facts, Run, Settlement], Change]:

@@ -69,17 +69,4 @@ async def until(holds: Callable[[], Awaitable[object]]) -> None:
         await asyncio.get_running_loop().run_in_executor(None, lambda: None)
 
 
-def played(url: str, scene: Scene) -> None:
-    async def play() -> None:
-        async with opened(url) as store:
-            await scene(store)
 
-    run(play())
-
-
-def run(scene: Awaitable[None]) -> None:
-    async def within_reason() -> None:
-        async with asyncio.timeout(PATIENCE):
-            await scene
-
-    asyncio.run(within_reason())

@@ -45,20 +45,7 @@ async def connected(store: PostgresStore) -> AsyncIterator[Connection]:
         connection.terminate()
 
 
-def played(url: str, scene: Scene) -> None:
-    async def play() -> None:
-        async with opened(url) as store:
-            await scene(store)
 
-    run(play())
-
-
-def run(scene: Awaitable[None]) -> None:
-    async def within_reason() -> None:
-        async with asyncio.timeout(PATIENCE):
-            await scene
-
-    asyncio.run(within_reason())
 
 
 async def until(holds: Callable[[], Awaitable[object]]) -> None:

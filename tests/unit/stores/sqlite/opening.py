@@ -20,11 +20,7 @@ async def opened(path: Path, *, vfs: str | None = None) -> AsyncIterator[SQLiteS
         await store.close()
 
 
-def with_store(folder: Path, scene: Callable[[SQLiteStore], Awaitable[None]]) -> None:
-    """Play a scene on a new store."""
-
-    async def play() -> None:
-        async with opened(folder / "horae.db") as store:
-            await scene(store)
-
-    asyncio.run(play())
+@asynccontextmanager
+async def new_store(folder: Path) -> AsyncIterator[SQLiteStore]:
+    async with opened(folder / "horae.db") as store:
+        yield store

@@ -28,14 +28,6 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def played(scene: Callable[[SQLiteStore], Awaitable[None]], path: Path) -> None:
-    async def play() -> None:
-        async with opened(path) as store:
-            await scene(store)
-
-    asyncio.run(asyncio.wait_for(play(), PATIENCE))
-
-
 async def add(store: SQLiteStore, connection: object, *tasks: Task) -> None:
     await store.add_using(connection, [a_new_task(task) for task in tasks], lambda: None)
 

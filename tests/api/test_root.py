@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from horae.version import __version__
-from tests.api.served import Api
+from tests.api.served import Api, served
 from tests.api.test_conventions import within
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -23,8 +23,9 @@ async def ask_as_a_program(api: Api) -> None:
         assert "name" not in reply.json or reply.json["name"] == "horae"
 
 
-def test_a_program_gets_json() -> None:
-    within(ask_as_a_program)
+async def test_a_program_gets_json() -> None:
+    async with served() as api:
+        await ask_as_a_program(api)
 
 
 async def follow_every_link(api: Api) -> None:
@@ -32,8 +33,9 @@ async def follow_every_link(api: Api) -> None:
         assert (await api.get(path)).status in (200, 503), path
 
 
-def test_every_link_leads_somewhere() -> None:
-    within(follow_every_link)
+async def test_every_link_leads_somewhere() -> None:
+    async with served() as api:
+        await follow_every_link(api)
 
 
 async def ask_as_a_browser(api: Api, spoken: str, expected: str) -> None:

@@ -13,7 +13,7 @@ from horae.model.run import RunState
 
 
 @pytest.mark.parametrize("own", [{}, {"callback_key": "k" * 32}], ids=["usual", "with a key of its own"])
-def test_the_token_that_was_sent_is_the_one_that_is_accepted(own: dict[str, str]) -> None:
+async def test_the_token_that_was_sent_is_the_one_that_is_accepted(own: dict[str, str]) -> None:
     asked: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
 
     async def accept(request: web.Request) -> web.Response:
@@ -34,4 +34,4 @@ def test_the_token_that_was_sent_is_the_one_that_is_accepted(own: dict[str, str]
             ended = await task.wait("10s")
             assert (ended.id, ended.state, ended.value) == (run, RunState.SUCCEEDED, {"rows": 7})
 
-    asyncio.run(asyncio.wait_for(scene(), 30))
+    await asyncio.wait_for(scene(), 30)

@@ -51,9 +51,9 @@ async def called_with_too_many() -> None:
         await greet.now("ada", "bob")
 
 
-def test_too_many_arguments_are_counted() -> None:
+async def test_too_many_arguments_are_counted() -> None:
     with pytest.raises(InvalidTask) as refused:
-        asyncio.run(called_with_too_many())
+        await called_with_too_many()
     assert refused.value.message == "greet takes 1 arguments, and 2 were given."
 
 
@@ -62,9 +62,9 @@ async def scheduled_many(items: list[Any]) -> None:
         await app.schedule_many(items)
 
 
-def test_an_item_of_many_that_is_no_pair_is_told_so() -> None:
+async def test_an_item_of_many_that_is_no_pair_is_told_so() -> None:
     with pytest.raises(InvalidTask) as refused:
-        asyncio.run(scheduled_many(["greet"]))
+        await scheduled_many(["greet"])
     assert refused.value.code == "bad_item"
 
 

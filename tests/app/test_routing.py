@@ -31,7 +31,7 @@ asyncio.run(main())
 """
 
 
-def test_a_node_without_the_function_leaves_it_to_the_one_that_has_it(tmp_path: Path) -> None:
+async def test_a_node_without_the_function_leaves_it_to_the_one_that_has_it(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
 
     async def scene() -> None:
@@ -69,4 +69,4 @@ def test_a_node_without_the_function_leaves_it_to_the_one_that_has_it(tmp_path: 
         ] * 6
         assert mine.value == "from here"
 
-    asyncio.run(asyncio.wait_for(scene(), PATIENCE))
+    await asyncio.wait_for(scene(), PATIENCE)

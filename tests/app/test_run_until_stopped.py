@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import subprocess
 import sys
@@ -33,7 +32,7 @@ app.run()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_good_order(tmp_path: Path, how: signal.Signals) -> None:
+async def test_a_signal_ends_it_in_good_order(tmp_path: Path, how: signal.Signals) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -50,7 +49,7 @@ def test_a_signal_ends_it_in_good_order(tmp_path: Path, how: signal.Signals) -> 
             assert await app.store.nodes() == ()
             return [run.reason for run in (await app.store.runs(RunFilter())).items]
 
-    assert Reason.RELEASED in asyncio.run(look())
+    assert Reason.RELEASED in (await look())
 
 
 DRAINED = """
@@ -67,7 +66,7 @@ app.run()
 """
 
 
-def test_a_node_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
+async def test_a_node_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
     process = subprocess.Popen([sys.executable, "-c", DRAINED, url], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -83,7 +82,7 @@ def test_a_node_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
             assert await app.store.nodes() == ()
             assert {run.reason for run in (await app.store.runs(RunFilter())).items} == {None}
 
-    asyncio.run(drain())
+    await drain()
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    asyncio.run(look())
+    await look()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import re
 from typing import Any
@@ -49,17 +48,17 @@ def hint_of(refusal: pytest.ExceptionInfo[Refusal]) -> str:
         ({"Priorty": 3}, "priority=…"),
     ],
 )
-def test_option_of_another_scheduler_is_answered_with_the_horae_word(options: dict[str, Any], hint: str) -> None:
+async def test_option_of_another_scheduler_is_answered_with_the_horae_word(options: dict[str, Any], hint: str) -> None:
     app = Horae("memory://", zone="UTC")
     with pytest.raises(InvalidTask) as declared:
         app.task("every 5m", name="work", **options)(_work)
     assert declared.value.code == "unknown_option"
     assert hint in hint_of(declared)
     with pytest.raises(InvalidTask) as scheduled:
-        asyncio.run(_schedule(app, options))
+        await _schedule(app, options)
     assert hint in hint_of(scheduled)
     with pytest.raises(InvalidTask) as edited:
-        asyncio.run(_edit(app, options))
+        await _edit(app, options)
     assert hint in hint_of(edited)
 
 
@@ -76,11 +75,11 @@ async def _edit(app: Horae, options: dict[str, Any]) -> None:
         await call(**options)
 
 
-def test_schedule_without_a_moment_but_with_a_cron_option_is_answered() -> None:
+async def test_schedule_without_a_moment_but_with_a_cron_option_is_answered() -> None:
     app = Horae("memory://", zone="UTC")
     call: Any = app.schedule
     with pytest.raises(InvalidTask) as refusal:
-        asyncio.run(call("work", cron="0 9 * * *"))
+        await call("work", cron="0 9 * * *")
     assert 'app.schedule(f, "0 9 * * *")' in hint_of(refusal)
 
 
@@ -136,8 +135,8 @@ async def _handles() -> tuple[TaskHandle, RunHandle]:
         return task, await task.run_now()
 
 
-def test_attributes_of_other_handles_are_answered() -> None:
-    task, run = asyncio.run(_handles())
+async def test_attributes_of_other_handles_are_answered() -> None:
+    task, run = await _handles()
     with pytest.raises(AttributeError, match=r"await task\.cancel\(\)"):
         _ = task.revoke  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"await run\.wait\(\)\)\.result"):

@@ -74,7 +74,7 @@ def test_production_store_is_untouched_byte_for_byte(tmp_path: Path) -> None:
     assert digests(tmp_path) == before
 
 
-def test_app_uses_its_own_store_and_the_real_clock_afterwards(tmp_path: Path) -> None:
+async def test_app_uses_its_own_store_and_the_real_clock_afterwards(tmp_path: Path) -> None:
     app = shop_app(f"sqlite:///{tmp_path}/shop.db")
     create_store(app)
     with TimeTravel(app, "2031-03-01 12:00") as time:
@@ -88,7 +88,7 @@ def test_app_uses_its_own_store_and_the_real_clock_afterwards(tmp_path: Path) ->
             run = await (await app.schedule("mail", "now", {"address": "bob"})).wait("30s")
             return names, run.value
 
-    assert asyncio.run(afterwards()) == (["new year", "sync"], "bob")
+    assert (await afterwards()) == (["new year", "sync"], "bob")
 
 
 async def _tasks(app: Horae) -> list[TaskHandle]:

@@ -30,7 +30,7 @@ site = Starlette(lifespan=horae.lifespan)
 """
 
 
-def test_several_web_workers_run_every_occurrence_once(tmp_path: Path) -> None:
+async def test_several_web_workers_run_every_occurrence_once(tmp_path: Path) -> None:
     (tmp_path / "site_under_test.py").write_text(SITE)
     url = f"sqlite:///{tmp_path}/horae.db"
     with socket.socket() as free:
@@ -49,7 +49,7 @@ def test_several_web_workers_run_every_occurrence_once(tmp_path: Path) -> None:
             return [(str(run.planned), run.attempt) for run in await tasks[0].runs() if run.state is RunState.SUCCEEDED]
 
     try:
-        ran = asyncio.run(asyncio.wait_for(watch(), PATIENCE))
+        ran = await asyncio.wait_for(watch(), PATIENCE)
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(PATIENCE)

@@ -100,10 +100,10 @@ def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str,
     assert f"是不是“{meant}”" in chinese.err
 
 
-def test_function_that_no_running_node_has_is_warned_about(cli: Cli) -> None:
+async def test_function_that_no_running_node_has_is_warned_about(cli: Cli) -> None:
     register(cli.url)
     assert codes(cli("add", "every 1h", *MAIL, "--json").json["warnings"])[0] == "function_not_running"
-    asyncio.run(_added_while_running(cli))
+    await _added_while_running(cli)
     assert codes(cli("add", "every 1h", *MAIL, "--json").json["warnings"])[0] == "function_not_running"
 
 

@@ -129,9 +129,9 @@ def test_colour_only_where_it_was_asked_for(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("missed", ["skip", "latest"])
-def test_three_missed_while_stopped_are_seen_wherever_one_looks(cli: Cli, missed: str) -> None:
+async def test_three_missed_while_stopped_are_seen_wherever_one_looks(cli: Cli, missed: str) -> None:
     last = missed_three(cli.path, missed)
-    asyncio.run(an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5)))
+    await an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
     rows = [run for run in cli("runs", "report", "--json").json if run["state"] == "skipped"]
     assert sum(run["count"] for run in rows) == (3 if missed == "skip" else 2)
     assert {run["reason"] for run in rows} == {"missed_skipped" if missed == "skip" else "merged"}
@@ -201,7 +201,7 @@ def test_runs_are_found_by_state_and_time(cli: Cli) -> None:
     assert cli("runs", "--since", "nonsense").code == 6
 
 
-def test_logs_of_a_run_and_of_the_newest_of_a_task(cli: Cli) -> None:
+async def test_logs_of_a_run_and_of_the_newest_of_a_task(cli: Cli) -> None:
     failures(cli.path)
 
     async def speak() -> Run:
@@ -218,7 +218,7 @@ def test_logs_of_a_run_and_of_the_newest_of_a_task(cli: Cli) -> None:
             )
             return run
 
-    run = asyncio.run(speak())
+    run = await speak()
     shown = cli("logs", run.id)
     assert [line.split(maxsplit=2)[1:] for line in shown.out.splitlines()] == [
         ["INFO", "hello"],
@@ -246,24 +246,22 @@ def test_events_are_read_on_from_a_number(cli: Cli) -> None:
     assert cli("events", "--plain").out.splitlines()[0].split("\t")[2] == "task.created"
 
 
-def test_the_overview_calls_what_is_running_by_its_name(cli: Cli) -> None:
-    async def scene() -> str:
-        app = Horae(f"sqlite:///{cli.path}")
-        going, over = asyncio.Event(), asyncio.Event()
+async def test_the_overview_calls_what_is_running_by_its_name(cli: Cli) -> None:
+    app = Horae(f"sqlite:///{cli.path}")
+    going, over = asyncio.Event(), asyncio.Event()
 
-        @app.task
-        async def embed() -> None:
-            going.set()
-            await over.wait()
+    @app.task
+    async def embed() -> None:
+        going.set()
+        await over.wait()
 
-        async with app:
-            await app.schedule(embed, "now", name="embed-books")
-            await going.wait()
-            told = await asyncio.to_thread(cli.process, "overview")
-            over.set()
-        return told.out
-
-    assert "◐ embed-books" in asyncio.run(scene())
+    async with app:
+        await app.schedule(embed, "now", name="embed-books")
+        await going.wait()
+        told = await asyncio.to_thread(cli.process, "overview")
+        over.set()
+    outcome = told.out
+    assert "◐ embed-books" in outcome
 
 
 def test_the_overview_counts_and_names_what_needs_a_person(cli: Cli) -> None:

@@ -51,7 +51,7 @@ def test_f16_claims_and_settlements_are_done_and_nobody_hears_of_it(
     assert any(said.startswith("stale ") for said in node.said)
 
 
-def test_f16_whoever_adds_by_key_asks_again(place: Place, forgetful: ForgetfulProxy) -> None:
+async def test_f16_whoever_adds_by_key_asks_again(place: Place, forgetful: ForgetfulProxy) -> None:
     later = soon(3_600)
     wanted: dict[str, Any] = {"key": "one of its kind"}
 
@@ -67,7 +67,7 @@ def test_f16_whoever_adds_by_key_asks_again(place: Place, forgetful: ForgetfulPr
             assert len(await asyncio.to_thread(query, place, "SELECT id FROM tasks")) == 2
             return before.id, (await app.schedule("note", later, **wanted)).id
 
-    before, found = asyncio.run(adding())
+    before, found = await adding()
     assert forgetful.lost == 1
     assert sorted(task for (task,) in query(place, "SELECT id FROM tasks")) == sorted([before, found])
     assert len(query(place, "SELECT task FROM agenda")) == 2

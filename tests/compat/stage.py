@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import cache
@@ -218,6 +218,3 @@ async def stage(orchestrator: str | None = ORCHESTRATOR) -> AsyncIterator[Stage]
         clients = {name: Client(session, base, token) for name, token in tokens.items()}
         yield Stage(service, clock, **clients, nobody=Client(session, base, None))
     await store.close()
-
-
-

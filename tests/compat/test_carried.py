@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -70,8 +70,8 @@ async def orchestrated(tmp_path: Path) -> AsyncIterator[Scene]:
             yield Scene(horae, Client(session, base, tokens["ada"]), orchestrator, failed)
 
 
-def test_the_orchestrator_is_called_as_the_document_says(tmp_path: Path) -> None:
-    async def scene(here: Scene) -> None:
+async def test_the_orchestrator_is_called_as_the_document_says(tmp_path: Path) -> None:
+    async with orchestrated(tmp_path) as here:
         task = (await here.ada.post("/scheduled-tasks", ONCE)).body
         headers, body = await here.orchestrator.asked.get()
         assert body == {
@@ -93,11 +93,9 @@ def test_the_orchestrator_is_called_as_the_document_says(tmp_path: Path) -> None
         assert run["result"] == {"reply": "hi"}
         assert headers["x-trace-id"] == run["trace_id"]
 
-    played(tmp_path, scene)
 
-
-def test_an_answer_of_nothing_is_a_failure_and_is_tried_again(tmp_path: Path) -> None:
-    async def scene(here: Scene) -> None:
+async def test_an_answer_of_nothing_is_a_failure_and_is_tried_again(tmp_path: Path) -> None:
+    async with orchestrated(tmp_path) as here:
         task = (await here.ada.post("/scheduled-tasks", ONCE)).body
         here.orchestrator.answers.put_nowait((200, "{}"))
         path = f"/scheduled-tasks/{task['id']}"
@@ -107,11 +105,9 @@ def test_an_answer_of_nothing_is_a_failure_and_is_tried_again(tmp_path: Path) ->
         (run,) = (await here.ada.get(f"{path}/runs")).body
         assert "nothing that can be used" in run["error"]
 
-    played(tmp_path, scene)
 
-
-def test_those_who_listen_hear_of_a_schedule_with_the_fields_of_the_document(tmp_path: Path) -> None:
-    async def scene(here: Scene) -> None:
+async def test_those_who_listen_hear_of_a_schedule_with_the_fields_of_the_document(tmp_path: Path) -> None:
+    async with orchestrated(tmp_path) as here:
         heard: asyncio.Queue[Any] = asyncio.Queue()
         here.horae.on("task.triggered")(lambda told: heard.put_nowait(told.data))
         body = {
@@ -146,5 +142,3 @@ def test_those_who_listen_hear_of_a_schedule_with_the_fields_of_the_document(tmp
                 "waitingForLane": 0,
             },
         }
-
-    played(tmp_path, scene)

@@ -91,7 +91,7 @@ def test_a_manager_that_is_gone_is_no_reason_to_stop(ears: Ears) -> None:
     ServiceLine("@horae-nobody-listens-here").say("READY=1")
 
 
-def test_an_engine_that_leaves_what_is_due_is_noticed_and_one_that_works_is_not() -> None:
+async def test_an_engine_that_leaves_what_is_due_is_noticed_and_one_that_works_is_not() -> None:
     async def watched() -> list[bool]:
         async with Horae("memory://", zone="UTC") as app:
             punctuality = Punctuality(app, timedelta(0))
@@ -111,4 +111,4 @@ def test_an_engine_that_leaves_what_is_due_is_noticed_and_one_that_works_is_not(
             await punctuality.look()
             return [*kept, punctuality.kept]
 
-    assert asyncio.run(watched()) == [True, True, False, True]
+    assert (await watched()) == [True, True, False, True]

@@ -89,27 +89,21 @@ def test_who_does_not_answer_gets_the_choices(action: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_a_client_that_cannot_ask_reads_the_choices(mode: str) -> None:
-    async def play() -> None:
-        async with desk_of(House(), PERSON, mode=mode) as desk:
-            line = await desk.line("schedule_task", when="every day at 9", do="x")
-            assert line.startswith("ambiguous_hour")
-            assert '"every day at 09:00", "every day at 21:00"' in line
-
-    asyncio.run(play())
+async def test_a_client_that_cannot_ask_reads_the_choices(mode: str) -> None:
+    async with desk_of(House(), PERSON, mode=mode) as desk:
+        line = await desk.line("schedule_task", when="every day at 9", do="x")
+        assert line.startswith("ambiguous_hour")
+        assert '"every day at 09:00", "every day at 21:00"' in line
 
 
-def test_a_person_who_keeps_being_unclear_is_not_asked_for_ever() -> None:
+async def test_a_person_who_keeps_being_unclear_is_not_asked_for_ever() -> None:
     class Stubborn(Answering):
         async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
             del context, params
             self.asked.append(("", []))
             return ElicitResult(action="accept", content={"choice": "every day at 9"})
 
-    async def play() -> None:
-        person = Stubborn()
-        async with desk_of(House(), PERSON, mode="legacy", answering=person) as desk:
-            assert await desk.refused("schedule_task", when="every day at 9", do="x") == "ambiguous_hour"
-        assert len(person.asked) == 2
-
-    asyncio.run(play())
+    person = Stubborn()
+    async with desk_of(House(), PERSON, mode="legacy", answering=person) as desk:
+        assert await desk.refused("schedule_task", when="every day at 9", do="x") == "ambiguous_hour"
+    assert len(person.asked) == 2

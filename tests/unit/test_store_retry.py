@@ -60,32 +60,30 @@ def test_defect_is_logged_with_its_traceback_and_tried_again(caplog: pytest.LogC
     assert "counting goes on" in caplog.text
 
 
-def test_pause_doubles_up_to_the_longest_and_begins_anew_after_a_success() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        retry = StoreRetry("counting", clock)
-        pauses = [retry.failed(AWAY) for _ in range(6)]
-        assert pauses == [FIRST_PAUSE, 1.0, 2.0, 4.0, LONGEST_PAUSE, LONGEST_PAUSE]
-        retry.succeeded()
-        assert not retry.is_failing
-        assert retry.failed(AWAY) == FIRST_PAUSE
-
-    virtually(scene)
+async def test_pause_doubles_up_to_the_longest_and_begins_anew_after_a_success(clock: VirtualClock) -> None:
+    retry = StoreRetry("counting", clock)
+    pauses = [retry.failed(AWAY) for _ in range(6)]
+    assert pauses == [FIRST_PAUSE, 1.0, 2.0, 4.0, LONGEST_PAUSE, LONGEST_PAUSE]
+    retry.succeeded()
+    assert not retry.is_failing
+    assert retry.failed(AWAY) == FIRST_PAUSE
 
 
-def test_connection_that_flaps_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(clock: VirtualClock) -> None:
+async def test_connection_that_flaps_does_not_fill_the_log(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
         retry = StoreRetry("counting", clock)
         for _ in range(100):
             await retry.wait(AWAY)
             retry.succeeded()
-
-    with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(scene)
     assert len(caplog.records) <= 2 * (100 * FIRST_PAUSE / 5 + 1)
 
 
-def test_loop_with_a_lasting_defect_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(clock: VirtualClock) -> None:
+async def test_loop_with_a_lasting_defect_is_logged_once_a_minute(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, logger="horae"):
         until = clock.steady() + 150
 
         async def broken() -> None:
@@ -93,7 +91,4 @@ def test_loop_with_a_lasting_defect_is_logged_once_a_minute(caplog: pytest.LogCa
                 raise ZeroDivisionError("a slip")
 
         await keep_going("counter", broken, clock)
-
-    with caplog.at_level(logging.ERROR, logger="horae"):
-        virtually(scene)
     assert caplog.text.count("the counter failed unexpectedly") == 3

@@ -79,10 +79,10 @@ class Going:
 
 
 @pytest.mark.parametrize("moments", [["copying"], ["comparing"], ["copying", "copying", "comparing"]], ids=len)
-def test_a_move_that_is_killed_is_taken_up_again_and_comes_to_the_same(
+async def test_a_move_that_is_killed_is_taken_up_again_and_comes_to_the_same(
     deployment: Deployment, moments: list[str]
 ) -> None:
-    asyncio.run(a_large_store(deployment.path))
+    await a_large_store(deployment.path)
     target = deployment.folder / "target.db"
     for moment in moments:
         Going(deployment, target).killed_at(moment)

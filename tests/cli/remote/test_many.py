@@ -79,25 +79,22 @@ def test_the_command_line_does_many_at_a_server(cli: ServedCli) -> None:
     assert paused["pause"]["until"] == "2099-01-01T09:00:00.000Z"
 
 
-def test_what_ends_too_early_is_told(cli: ServedCli, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_ends_too_early_is_told(cli: ServedCli, monkeypatch: pytest.MonkeyPatch) -> None:
     _make(cli, MANY)
 
-    async def work() -> None:
-        connection = Counting(cli)
-        once = connection.get
+    connection = Counting(cli)
+    once = connection.get
 
-        async def stopped(path: str, *more: Any) -> Any:
-            return {**await once(path, *more), "state": "interrupted", "done": 7}
+    async def stopped(path: str, *more: Any) -> Any:
+        return {**await once(path, *more), "state": "interrupted", "done": 7}
 
-        monkeypatch.setattr(connection, "get", stopped)
-        try:
-            with pytest.raises(Conflict, match="7 of") as caught:
-                await RemoteBulk(connection, SystemClock()).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
-            assert caught.value.code == "operation_ended_early"
-        finally:
-            await connection.close()
-
-    asyncio.run(work())
+    monkeypatch.setattr(connection, "get", stopped)
+    try:
+        with pytest.raises(Conflict, match="7 of") as caught:
+            await RemoteBulk(connection, SystemClock()).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
+        assert caught.value.code == "operation_ended_early"
+    finally:
+        await connection.close()
 
 
 def test_who_removes_more_than_a_server_counts_is_told_that_there_are_more(
@@ -132,22 +129,19 @@ class _Waiting(SystemClock):
         await asyncio.Event().wait()
 
 
-def test_whoever_stops_waiting_stops_the_operation(cli: ServedCli) -> None:
+async def test_whoever_stops_waiting_stops_the_operation(cli: ServedCli) -> None:
     _make(cli, MANY)
 
-    async def work() -> list[str]:
-        connection, clock = Counting(cli), _Waiting()
-        going = asyncio.ensure_future(
-            RemoteBulk(connection, clock).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
-        )
-        await clock.waits.wait()
-        going.cancel()
-        (ending,) = await asyncio.gather(going, return_exceptions=True)
-        assert isinstance(ending, asyncio.CancelledError)
-        await connection.close()
-        return connection.asked
-
-    first, last = asyncio.run(work())
+    connection, clock = Counting(cli), _Waiting()
+    going = asyncio.ensure_future(
+        RemoteBulk(connection, clock).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
+    )
+    await clock.waits.wait()
+    going.cancel()
+    (ending,) = await asyncio.gather(going, return_exceptions=True)
+    assert isinstance(ending, asyncio.CancelledError)
+    await connection.close()
+    (first, last) = connection.asked
     assert first == "POST /v1/tasks/actions"
     assert last.startswith("POST /v1/operations/opn_")
     assert last.endswith("/cancel")

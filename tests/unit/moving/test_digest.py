@@ -101,11 +101,8 @@ def test_what_cannot_be_carried_is_an_error() -> None:
         weight(Part.REMEMBERED, object())  # type: ignore[arg-type]
 
 
-def test_each_page_is_told() -> None:
-    async def scene() -> tuple[Carried, list[int]]:
-        store, told = MemoryStore(), list[int]()
-        await a_busy_day(store)
-        return await weigh(store, Part.EVENTS, told.append), told
-
-    carried, told = asyncio.run(scene())
+async def test_each_page_is_told() -> None:
+    store, told = MemoryStore(), list[int]()
+    await a_busy_day(store)
+    (carried, told) = await weigh(store, Part.EVENTS, told.append), told
     assert sum(told) == carried.parcels > 0

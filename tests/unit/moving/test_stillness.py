@@ -103,11 +103,11 @@ def test_a_node_that_comes_meanwhile_is_refused() -> None:
         watched(clock)
 
 
-def test_dead_nodes_that_were_carried_over_are_not_waited_for_again() -> None:
+async def test_dead_nodes_that_were_carried_over_are_not_waited_for_again() -> None:
     clock = with_a_node()
     watching = Watching(clock, is_gone=lambda _: False, lives_here=lambda _: False)
     side = Side("store", clock.store)
-    still = asyncio.run(see_still(side, watching, lambda _: None, frozenset({("a", 0)})))
+    still = await see_still(side, watching, lambda _: None, frozenset({("a", 0)}))
     assert (clock.seconds, set(still.dead)) == (0.0, {("a", 0)})
 
 

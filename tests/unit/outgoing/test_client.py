@@ -40,7 +40,7 @@ def test_an_answer_has_its_status_its_headers_and_its_body() -> None:
     assert (reply.status, reply.body, reply.truncated, reply.headers["x-twice"]) == (201, b"made", False, "one")
 
 
-def test_what_is_sent_is_what_was_asked_and_little_else() -> None:
+async def test_what_is_sent_is_what_was_asked_and_little_else() -> None:
     async def ask() -> Wire:
         async with wire(answering()) as server, a_client() as client:
             url = server.url("/a%20b?x=%7B1%7D", host="127.0.0.1")
@@ -48,7 +48,7 @@ def test_what_is_sent_is_what_was_asked_and_little_else() -> None:
             await client.send(a_request(url, method="POST", headers=headers, body=b"hello"))
             return server
 
-    server = asyncio.run(ask())
+    server = await ask()
     first, *lines = server.heard[0].strip().split("\r\n")
     assert first == "POST /a%20b?x=%7B1%7D HTTP/1.1"
     assert {line.lower() for line in lines} == {
@@ -63,7 +63,7 @@ def test_what_is_sent_is_what_was_asked_and_little_else() -> None:
     assert server.bodies == [b"hello"]
 
 
-def test_no_cookie_is_kept_and_no_connection_is_shared() -> None:
+async def test_no_cookie_is_kept_and_no_connection_is_shared() -> None:
     async def lookup(_host: str) -> tuple[str]:
         return ("127.0.0.1",)
 
@@ -74,12 +74,12 @@ def test_no_cookie_is_kept_and_no_connection_is_shared() -> None:
                 await client.send(a_request(server.url(host="named.example")))
             return server
 
-    server = asyncio.run(ask())
+    server = await ask()
     assert server.connections == 2
     assert "cookie" not in server.heard[1].lower()
 
 
-def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask() -> tuple[Wire, object]:
         async with wire(answering()) as proxy, wire(answering(204)) as server:
             for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
@@ -87,7 +87,7 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatc
             async with a_client() as client:
                 return proxy, await client.send(a_request(server.url()))
 
-    proxy, reply = asyncio.run(ask())
+    proxy, reply = await ask()
     assert isinstance(reply, Answer)
     assert reply.status == 204
     assert proxy.connections == 0
@@ -141,14 +141,14 @@ def test_a_bomb_never_unfolds_in_memory() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\nx\x9c", b"\0\0\0\xff\xff" * 800),
     ],
 )
-def test_an_endless_body_is_cut_at_the_bound_and_the_connection_is_closed(head: bytes, piece: bytes) -> None:
+async def test_an_endless_body_is_cut_at_the_bound_and_the_connection_is_closed(head: bytes, piece: bytes) -> None:
     async def ask() -> object:
         async with wire(endlessly(head, piece)) as server, a_client() as client:
             reply = await client.send(a_request(server.url(), most=100_000))
             await server.gone.wait()
             return reply
 
-    reply = asyncio.run(ask())
+    reply = await ask()
     assert isinstance(reply, Answer)
     assert reply.truncated
 
@@ -199,17 +199,17 @@ def test_a_reset_connection_is_broken() -> None:
     assert trouble(reply_to(reset)) is Trouble.BROKEN
 
 
-def test_nobody_listens() -> None:
+async def test_nobody_listens() -> None:
     async def ask() -> object:
         async with wire(silence) as server:
             url = server.url()
         async with a_client() as client:
             return await client.send(a_request(url))
 
-    assert trouble(asyncio.run(ask())) is Trouble.CONNECTION
+    assert trouble((await ask())) is Trouble.CONNECTION
 
 
-def test_plain_text_where_tls_should_be() -> None:
+async def test_plain_text_where_tls_should_be() -> None:
     async def ask() -> object:
         async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -219,38 +219,32 @@ def test_plain_text_where_tls_should_be() -> None:
             port = server.sockets[0].getsockname()[1]
             return await client.send(a_request(CheckedUrl("https", "127.0.0.1", port, "/")))
 
-    assert trouble(asyncio.run(ask())) is Trouble.TLS
+    assert trouble((await ask())) is Trouble.TLS
 
 
-def test_a_cancelled_request_closes_its_connection() -> None:
-    async def ask() -> None:
-        async with (
-            wire(
-                endlessly(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1000\r\n" + bytes(4096) + b"\r\n")
-            ) as server,
-            a_client() as client,
-        ):
-            request = a_request(server.url(), most=1 << 40)
-            sending = asyncio.create_task(client.send(request))
-            await server.arrived.wait()
-            sending.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await sending
-            await server.gone.wait()
-
-    asyncio.run(ask())
+async def test_a_cancelled_request_closes_its_connection() -> None:
+    async with (
+        wire(
+            endlessly(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1000\r\n" + bytes(4096) + b"\r\n")
+        ) as server,
+        a_client() as client,
+    ):
+        request = a_request(server.url(), most=1 << 40)
+        sending = asyncio.create_task(client.send(request))
+        await server.arrived.wait()
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+        await server.gone.wait()
 
 
-def test_closing_is_safe_twice_and_before_anything_was_sent() -> None:
-    async def close() -> None:
-        client = Client(LOOPBACK)
-        await client.close()
-        await client.close()
-
-    asyncio.run(close())
+async def test_closing_is_safe_twice_and_before_anything_was_sent() -> None:
+    client = Client(LOOPBACK)
+    await client.close()
+    await client.close()
 
 
-def test_messages_name_the_host_alone() -> None:
+async def test_messages_name_the_host_alone() -> None:
     async def ask() -> Unreachable:
         async with wire(saying()) as server, a_client() as client:
             url = server.url("/hunter2?hunter2")
@@ -258,12 +252,12 @@ def test_messages_name_the_host_alone() -> None:
             assert isinstance(reply, Unreachable)
             return reply
 
-    assert "hunter2" not in asyncio.run(ask()).message
+    assert "hunter2" not in (await ask()).message
 
 
-def test_a_url_that_nobody_checked_is_checked() -> None:
+async def test_a_url_that_nobody_checked_is_checked() -> None:
     async def ask() -> object:
         async with a_client(Client()) as client:
             return await client.send(a_request(CheckedUrl("http", "169.254.169.254", 80, "/latest/meta-data")))
 
-    assert trouble(asyncio.run(ask())) is Trouble.GUARDED
+    assert trouble((await ask())) is Trouble.GUARDED

@@ -80,12 +80,12 @@ def test_a_redirect_inward_fails_without_a_connection(location: str) -> None:
     assert (first.connections, second.connections) == (1, 0)
 
 
-def test_a_circle_ends() -> None:
+async def test_a_circle_ends() -> None:
     async def run() -> tuple[Reply, int]:
         async with wire(answering(302, headers=(("Location", "/again"),))) as server, a_client() as client:
             return await client.send(a_request(server.url(), redirects=3)), server.connections
 
-    reply, connections = asyncio.run(run())
+    reply, connections = await run()
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.REDIRECTED
     assert connections == 4

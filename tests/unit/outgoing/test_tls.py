@@ -40,7 +40,7 @@ def a_certificate(folder: Path) -> Path:
     return path
 
 
-def test_the_name_is_asked_for_and_a_stranger_is_refused(tmp_path: Path) -> None:
+async def test_the_name_is_asked_for_and_a_stranger_is_refused(tmp_path: Path) -> None:
     asked: list[str | None] = []
     spoken: list[bytes] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -62,7 +62,7 @@ def test_the_name_is_asked_for_and_a_stranger_is_refused(tmp_path: Path) -> None
             port = server.sockets[0].getsockname()[1]
             return await client.send(a_request(CheckedUrl("https", NAME, port, "/")))
 
-    reply = asyncio.run(run())
+    reply = await run()
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.TLS
     assert "self-signed" in reply.message

@@ -30,7 +30,7 @@ class Rebinding:
         return self._answers.pop(0)
 
 
-def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second_time() -> None:
+async def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second_time() -> None:
     async def run() -> tuple[Reply, Reply, int, list[str]]:
         lookup = Rebinding(["127.0.0.1"], ["127.0.0.2"])
         async with wire(answering(204)) as outer, a_client(Client(ONE, lookup=lookup)) as client:
@@ -40,7 +40,7 @@ def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second_time(
                 second = await client.send(a_request(outer.url(host="rebinding.example")))
             return first, second, outer.connections, lookup.asked
 
-    first, second, connections, asked = asyncio.run(run())
+    first, second, connections, asked = await run()
     assert isinstance(first, Answer)
     assert isinstance(second, Unreachable)
     assert second.kind is Trouble.GUARDED
@@ -59,27 +59,27 @@ def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second_time(
         ["127.0.0.1", "?"],
     ],
 )
-def test_one_bad_address_spoils_them_all(addresses: list[str]) -> None:
+async def test_one_bad_address_spoils_them_all(addresses: list[str]) -> None:
     async def run() -> tuple[Reply, int]:
         async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(addresses))) as client:
             return await client.send(a_request(server.url(host="mixed.example"))), server.connections
 
-    reply, connections = asyncio.run(run())
+    reply, connections = await run()
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.GUARDED
     assert connections == 0
 
 
-def test_the_name_is_what_the_server_is_called_whatever_its_address() -> None:
+async def test_the_name_is_what_the_server_is_called_whatever_its_address() -> None:
     async def run() -> str:
         async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(["127.0.0.1"]))) as client:
             await client.send(a_request(server.url(host="named.example")))
             return server.heard[0].lower()
 
-    assert "host: named.example:" in asyncio.run(run())
+    assert "host: named.example:" in (await run())
 
 
-def test_a_name_without_an_address_is_a_trouble_that_may_pass() -> None:
+async def test_a_name_without_an_address_is_a_trouble_that_may_pass() -> None:
     async def unknown(_host: str) -> Sequence[str]:
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
@@ -88,30 +88,30 @@ def test_a_name_without_an_address_is_a_trouble_that_may_pass() -> None:
             return await client.send(a_request(check_url("http://nowhere.example/")))
 
     for lookup in (unknown, Rebinding([])):
-        reply = asyncio.run(run(Client(lookup=lookup)))
+        reply = await run(Client(lookup=lookup))
         assert isinstance(reply, Unreachable)
         assert reply.kind is Trouble.NAME
         assert not reply.permanent
 
 
-def test_the_system_resolver_knows_this_machine_and_it_is_refused() -> None:
+async def test_the_system_resolver_knows_this_machine_and_it_is_refused() -> None:
     async def run() -> tuple[Sequence[str], Reply, int]:
         async with wire(answering()) as server, a_client(Client(read_networks(["::1"]))) as client:
             found = await system_lookup("localhost")
             return found, await client.send(a_request(server.url(host="localhost"))), server.connections
 
-    found, reply, connections = asyncio.run(run())
+    found, reply, connections = await run()
     assert "127.0.0.1" in found
     assert isinstance(reply, Unreachable)
     assert connections == 0
 
 
-def test_no_socket_is_made_for_an_address_that_slipped_through() -> None:
+async def test_no_socket_is_made_for_an_address_that_slipped_through() -> None:
     async def run() -> tuple[Reply, int]:
         async with wire(answering()) as server, open_session((), system_lookup, 5) as session:
             return await ask(session, a_request(server.url())), server.connections
 
-    reply, connections = asyncio.run(run())
+    reply, connections = await run()
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.GUARDED
     assert connections == 0

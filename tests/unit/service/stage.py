@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
@@ -47,9 +47,7 @@ ALLOWED = Gate(frozenset({"garden.water"}))
 class House:
     """The whole service, and all that it told."""
 
-    def __init__(
-        self, store: Keeping | None = None, gate: Gate = ALLOWED, clock: VirtualClock | None = None
-    ) -> None:
+    def __init__(self, store: Keeping | None = None, gate: Gate = ALLOWED, clock: VirtualClock | None = None) -> None:
         self.store: Keeping = store or MemoryStore()
         self.clock = clock or VirtualClock(NOON)
         self.told: list[datetime | None] = []

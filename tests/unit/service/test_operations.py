@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.service.bulk import Action
 from horae.service.operations import Operations, Order
-from horae.simulation.virtual import run_virtual
+from horae.simulation.virtual import VirtualClock
 
 from .stage import ADA, BOB, CHIEF, ROOT, House, code_of
 
@@ -74,8 +75,8 @@ async def garden(house: House, number: int = 3) -> list[Task]:
     return [await house.add(name=f"water {each}") for each in range(number)]
 
 
-def test_every_task_has_its_turn_and_the_operation_says_so() -> None:
-    async def scene(house: House) -> None:
+async def test_every_task_has_its_turn_and_the_operation_says_so(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         tasks = await garden(house)
         await house.tasks.cancel(ADA, tasks[1].id)
         begun = await house.service.operations.begin(ADA, PAUSE, ALL, pausing(house))
@@ -91,21 +92,17 @@ def test_every_task_has_its_turn_and_the_operation_says_so() -> None:
         states = [(await house.tasks.get(ADA, each.id)).standing.state for each in tasks]
         assert states == ["paused", "cancelled", "paused"]
 
-    played(scene)
 
-
-def test_only_the_first_refusals_are_kept_and_all_are_counted() -> None:
-    async def scene(house: House) -> None:
+async def test_only_the_first_refusals_are_kept_and_all_are_counted(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         for each in await garden(house, MOST_REFUSALS + 5):
             await house.tasks.cancel(ADA, each.id)
         over = await ended(house, await house.service.operations.begin(ADA, PAUSE, ALL, pausing(house)))
         assert (over.done, over.refused, len(over.refusals)) == (0, MOST_REFUSALS + 5, MOST_REFUSALS)
 
-    played(scene)
 
-
-def test_progress_is_told_while_it_goes_on() -> None:
-    async def scene(house: House) -> None:
+async def test_progress_is_told_while_it_goes_on(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate = Gate()
 
@@ -124,11 +121,9 @@ def test_progress_is_told_while_it_goes_on() -> None:
         gate.opened.set()
         assert (await ended(house, begun)).done == 3
 
-    played(scene)
 
-
-def test_an_owner_has_one_at_a_time_and_others_are_not_in_their_way() -> None:
-    async def scene(house: House) -> None:
+async def test_an_owner_has_one_at_a_time_and_others_are_not_in_their_way(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         await house.add(who=BOB)
         gate, operations = Gate(), house.service.operations
@@ -144,11 +139,9 @@ def test_an_owner_has_one_at_a_time_and_others_are_not_in_their_way() -> None:
         assert (await ended(house, second)).state == "finished"
         assert [each.id for each in (await operations.page(ADA)).items] == [second.id, first.id]
 
-    played(scene)
 
-
-def test_of_two_who_begin_at_the_same_moment_one_does() -> None:
-    async def scene(house: House) -> None:
+async def test_of_two_who_begin_at_the_same_moment_one_does(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate = Gate()
         begun = await asyncio.gather(
@@ -160,12 +153,10 @@ def test_of_two_who_begin_at_the_same_moment_one_does() -> None:
         assert (await ended(house, only)).state == "finished"
         assert len(gate.passed) == 3
 
-    played(scene)
-
 
 @pytest.mark.parametrize("here", [True, False])
-def test_a_cancelled_one_ends_after_the_task_that_is_under_way(*, here: bool) -> None:
-    async def scene(house: House) -> None:
+async def test_a_cancelled_one_ends_after_the_task_that_is_under_way(clock: VirtualClock, *, here: bool) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate = Gate()
         begun = await house.service.operations.begin(ADA, PAUSE, ALL, gate)
@@ -179,11 +170,11 @@ def test_a_cancelled_one_ends_after_the_task_that_is_under_way(*, here: bool) ->
         assert gate.passed == ["water 0"]
         assert await code_of(house.service.operations.cancel(ADA, begun.id)) == "operation_over"
 
-    played(scene)
 
-
-def test_a_server_that_stops_lets_the_task_under_way_end_and_says_that_it_was_interrupted() -> None:
-    async def scene(house: House) -> None:
+async def test_a_server_that_stops_lets_the_task_under_way_end_and_says_that_it_was_interrupted(
+    clock: VirtualClock,
+) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate, operations = Gate(), house.service.operations
         begun = await operations.begin(ADA, PAUSE, ALL, gate)
@@ -197,11 +188,9 @@ def test_a_server_that_stops_lets_the_task_under_way_end_and_says_that_it_was_in
         assert gate.passed == ["water 0"]
         assert (await elsewhere(house).begin(ADA, PAUSE, ALL, nothing)).state == "running"
 
-    played(scene)
 
-
-def test_a_task_that_does_not_end_keeps_no_server_from_stopping() -> None:
-    async def scene(house: House) -> None:
+async def test_a_task_that_does_not_end_keeps_no_server_from_stopping(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate, operations = Gate(), house.service.operations
         begun = await operations.begin(ADA, PAUSE, ALL, gate)
@@ -210,13 +199,11 @@ def test_a_task_that_does_not_end_keeps_no_server_from_stopping() -> None:
             await operations.close()
         assert (await operations.get(ADA, begun.id)).state == "interrupted"
 
-    played(scene)
 
-
-def test_what_nobody_tells_of_any_more_was_interrupted_and_its_owner_may_begin_anew() -> None:
+async def test_what_nobody_tells_of_any_more_was_interrupted_and_its_owner_may_begin_anew(clock: VirtualClock) -> None:
     """As after a process that was killed: nobody was there to write that it is over."""
 
-    async def scene(house: House) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         dead = Operations(_Deaf(house.store), house.tasks, house.service.audit, house.clock)  # type: ignore[arg-type]
         gate = Gate()
@@ -233,8 +220,6 @@ def test_what_nobody_tells_of_any_more_was_interrupted_and_its_owner_may_begin_a
         assert (await ended(house, await operations.begin(ADA, PAUSE, ALL, nothing))).done == 3
         await dead.close()
 
-    played(scene)
-
 
 class _Deaf:
     """A store that keeps what is begun, and nothing of how it goes on."""
@@ -249,8 +234,8 @@ class _Deaf:
         raise StoreUnavailable("gone")
 
 
-def test_whoever_lost_the_right_meanwhile_does_nothing_more() -> None:
-    async def scene(house: House) -> None:
+async def test_whoever_lost_the_right_meanwhile_does_nothing_more(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate = Gate()
         answers = [True, False]
@@ -264,14 +249,14 @@ def test_whoever_lost_the_right_meanwhile_does_nothing_more() -> None:
         over = await ended(house, begun)
         assert (over.state, over.problem, over.done) == ("interrupted", "revoked", 1)
 
-    played(scene)
-
 
 @pytest.mark.parametrize(
     ("error", "problem"), [(StoreUnavailable("away"), "store_error"), (KeyError(), "internal_error")]
 )
-def test_what_breaks_is_told(error: Exception, problem: str, caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(house: House) -> None:
+async def test_what_breaks_is_told(
+    clock: VirtualClock, error: Exception, problem: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
 
         async def breaking(task: Task) -> None:
@@ -282,11 +267,9 @@ def test_what_breaks_is_told(error: Exception, problem: str, caplog: pytest.LogC
         assert (over.state, over.problem, over.done) == ("interrupted", problem, 1)
         assert over.id in caplog.text
 
-    played(scene)
 
-
-def test_more_than_a_few_at_once_wait_for_their_turn() -> None:
-    async def scene(house: House) -> None:
+async def test_more_than_a_few_at_once_wait_for_their_turn(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         people = [Principal(f"owner{number}") for number in range(6)]
         gate, operations = Gate(), house.service.operations
         for who in people:
@@ -299,11 +282,9 @@ def test_more_than_a_few_at_once_wait_for_their_turn() -> None:
         over = [await ended(house, each, ROOT) for each in begun]
         assert [each.done for each in over] == [1] * 6
 
-    played(scene)
 
-
-def test_nobody_sees_or_ends_what_is_somebody_elses() -> None:
-    async def scene(house: House) -> None:
+async def test_nobody_sees_or_ends_what_is_somebody_elses(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate, operations = Gate(), house.service.operations
         begun = await operations.begin(ADA, PAUSE, ALL, gate)
@@ -321,11 +302,9 @@ def test_nobody_sees_or_ends_what_is_somebody_elses() -> None:
         assert [each.id for each in (await operations.page(ROBOT)).items] == [its.id]
         assert len((await operations.page(ADA)).items) == 2, "its owner sees what it does"
 
-    played(scene)
 
-
-def test_who_may_begin_it_may_end_it() -> None:
-    async def scene(house: House) -> None:
+async def test_who_may_begin_it_may_end_it(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         operations = house.service.operations
         rights = {"viewer": {Scope.READ}, "writer": {Scope.READ, Scope.WRITE}, "runner": {Scope.READ, Scope.RUN}}
         people = {name: Principal("ada", scopes=frozenset(scopes)) for name, scopes in rights.items()}
@@ -345,11 +324,9 @@ def test_who_may_begin_it_may_end_it() -> None:
             await ended(house, begun)
         assert await code_of(operations.get(Principal("ada", scopes=frozenset()), ABSENT)) == "not_allowed"
 
-    played(scene)
 
-
-def test_who_began_and_who_ended_it_is_in_the_audit_trail() -> None:
-    async def scene(house: House) -> None:
+async def test_who_began_and_who_ended_it_is_in_the_audit_trail(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         gate, operations = Gate(), house.service.operations
         await garden(house, 2)
         begun = await operations.begin(CHIEF, PAUSE, ALL, gate)
@@ -361,11 +338,9 @@ def test_who_began_and_who_ended_it_is_in_the_audit_trail() -> None:
             ("operation.begin", begun.id),
         ]
 
-    played(scene)
 
-
-def test_they_are_forgotten_after_a_week() -> None:
-    async def scene(house: House) -> None:
+async def test_they_are_forgotten_after_a_week(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         over = await ended(house, await house.service.operations.begin(ADA, PAUSE, ALL, nothing))
         await house.store.drop_expired(house.clock.now() + KEPT - timedelta(minutes=1), 100)
         assert (await house.service.operations.get(ADA, over.id)).state == "finished"
@@ -373,11 +348,9 @@ def test_they_are_forgotten_after_a_week() -> None:
         assert await code_of(house.service.operations.get(ADA, over.id)) == "no_such_operation"
         assert (await house.service.operations.begin(ADA, PAUSE, ALL, nothing)).state == "running"
 
-    played(scene)
 
-
-def test_pages_go_on_where_they_ended() -> None:
-    async def scene(house: House) -> None:
+async def test_pages_go_on_where_they_ended(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         operations = house.service.operations
         made = []
         for _ in range(3):
@@ -388,13 +361,11 @@ def test_pages_go_on_where_they_ended() -> None:
         assert [each.id for each in (*first.items, *rest.items)] == made[::-1]
         assert await code_of(operations.page(ADA, limit=0)) == "bad_page"
 
-    played(scene)
 
-
-def test_who_is_taken_for_dead_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_is_taken_for_dead_does_not_go_on(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its owner was told that it is over, and may have begun something else."""
 
-    async def scene(house: House) -> None:
+    async with operations_house(clock) as house:
         await garden(house, 20)
         passed: list[str] = []
 
@@ -421,5 +392,3 @@ def test_who_is_taken_for_dead_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -
         assert (await there.get(ADA, first.id)).state is OperationState.INTERRUPTED
         assert (await ended(house, second)).state is OperationState.FINISHED
         await there.close()
-
-    played(scene)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Iterator
@@ -139,9 +138,9 @@ def test_alone_but_nowhere_to_be_found_is_a_death() -> None:
     assert "no other process could find it" in outcome.error
 
 
-def test_a_function_that_an_app_declared_is_found_behind_its_decorator() -> None:
+async def test_a_function_that_an_app_declared_is_found_behind_its_decorator() -> None:
     target = FunctionTarget(functions_of_an_app.app.registry)
-    outcome = asyncio.run(target.execute(Recorded(a_task("it", '{"since": "2026-02-01"}'))))
+    outcome = await target.execute(Recorded(a_task("it", '{"since": "2026-02-01"}')))
     target.close()
     assert succeeded(outcome) == [28, 2]
 

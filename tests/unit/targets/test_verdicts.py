@@ -146,55 +146,50 @@ def test_a_coroutine_that_nobody_awaits_is_a_mistake_and_said_to_be() -> None:
 
 
 @pytest.mark.parametrize("spec", [function_spec("absent"), "{}", "[]", "not json", '{"name": 5}', '{"name": ["it"]}'])
-def test_a_name_that_is_not_known_is_an_ordinary_failure(spec: str) -> None:
+async def test_a_name_that_is_not_known_is_an_ordinary_failure(spec: str) -> None:
     target = FunctionTarget(Registry())
-    outcome = failure(asyncio.run(target.execute(Recorded(a_task("it", spec=spec)))))
+    outcome = failure((await target.execute(Recorded(a_task("it", spec=spec)))))
     assert (outcome.reason, outcome.permanent) == (Reason.TARGET_UNKNOWN, False)
     assert "function" in outcome.error
 
 
-def test_a_function_that_comes_later_is_found() -> None:
+async def test_a_function_that_comes_later_is_found() -> None:
     registry = Registry()
     target, invocation = FunctionTarget(registry), Recorded(a_task("it"))
 
     async def work() -> int:
         return 1
 
-    assert isinstance(asyncio.run(target.execute(invocation)), Failed)
+    assert isinstance((await target.execute(invocation)), Failed)
     registry.register("it", work)
-    assert asyncio.run(target.execute(invocation)) == Succeeded("1")
+    assert (await target.execute(invocation)) == Succeeded("1")
 
 
-def test_an_async_function_is_awaited_in_the_task_that_asked() -> None:
-    async def ask() -> None:
-        async def work() -> bool:
-            return asyncio.current_task() is asking
+async def test_an_async_function_is_awaited_in_the_task_that_asked() -> None:
+    async def work() -> bool:
+        return asyncio.current_task() is asking
 
-        asking = asyncio.current_task()
-        assert await target_for(work).execute(Recorded(a_task("it"))) == Succeeded("true")
-
-    asyncio.run(ask())
+    asking = asyncio.current_task()
+    assert await target_for(work).execute(Recorded(a_task("it"))) == Succeeded("true")
 
 
-def test_cancellation_passes_through_after_the_function_has_cleaned_up() -> None:
-    async def cancel() -> list[str]:
-        seen, reached = [], asyncio.Event()
+async def test_cancellation_passes_through_after_the_function_has_cleaned_up() -> None:
+    seen, reached = [], asyncio.Event()
 
-        async def work() -> None:
-            try:
-                reached.set()
-                await asyncio.Event().wait()
-            finally:
-                seen.append("cleaned up")
+    async def work() -> None:
+        try:
+            reached.set()
+            await asyncio.Event().wait()
+        finally:
+            seen.append("cleaned up")
 
-        carrying = asyncio.ensure_future(target_for(work).execute(Recorded(a_task("it"))))
-        await reached.wait()
-        carrying.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await carrying
-        return seen
-
-    assert asyncio.run(cancel()) == ["cleaned up"]
+    carrying = asyncio.ensure_future(target_for(work).execute(Recorded(a_task("it"))))
+    await reached.wait()
+    carrying.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await carrying
+    outcome = seen
+    assert outcome == ["cleaned up"]
 
 
 def test_something_else_that_was_cancelled_is_a_failure_of_the_function() -> None:

@@ -75,10 +75,10 @@ def test_no_call_waits_for_anything() -> None:
     assert at_once(store.check()) == ()
 
 
-def test_threads_with_loops_of_their_own_share_without_overlap() -> None:
+async def test_threads_with_loops_of_their_own_share_without_overlap() -> None:
     store = filled(waiting=0)
     tasks = [a_task() for _ in range(400)]
-    asyncio.run(keep(store, *tasks))
+    await keep(store, *tasks)
     shares: list[list[Claimed]] = []
     barrier = Barrier(4)
 
@@ -95,75 +95,60 @@ def test_threads_with_loops_of_their_own_share_without_overlap() -> None:
     assert len(claimed) == len(set(claimed)) == 401
 
 
-def test_a_recovery_that_ends_nothing_is_refused() -> None:
+async def test_a_recovery_that_ends_nothing_is_refused() -> None:
     """It would be tried for ever."""
 
-    async def scene() -> None:
-        store = MemoryStore()
-        run = await a_running(store)
-        with pytest.raises(StoreError):
-            await store.recover(NODE, 0, lambda *_: Change(), 10)
-        assert await store.run(run.id, None) == run
-
-    asyncio.run(scene())
-
-
-def test_a_task_cannot_become_another() -> None:
-    async def scene() -> None:
-        store = MemoryStore()
-        task = a_task()
-        await keep(store, task)
-        with pytest.raises(StoreError):
-            await store.change(task.id, None, lambda _: Change(task=a_task()))
-
-    asyncio.run(scene())
-
-
-def test_an_upsert_cannot_overwrite_a_task_with_another_key() -> None:
-    async def scene() -> None:
-        store = MemoryStore()
-        task = a_task(key="one")
-        await keep(store, task)
-        with pytest.raises(StoreError):
-            await store.upsert("ada", "two", lambda _: Change(task=task._replace(key="two")))
-        with pytest.raises(StoreError):
-            await store.upsert("ada", "two", lambda _: Change())
-        assert await store.find("ada", "two") is None
-
-    asyncio.run(scene())
-
-
-def test_there_is_nothing_to_back_up() -> None:
+    store = MemoryStore()
+    run = await a_running(store)
     with pytest.raises(StoreError):
-        asyncio.run(MemoryStore().backup("copy.db"))
+        await store.recover(NODE, 0, lambda *_: Change(), 10)
+    assert await store.run(run.id, None) == run
 
 
-def test_closing_keeps_what_others_still_use() -> None:
-    async def scene() -> None:
-        store = MemoryStore()
-        run = await a_running(store)
-        await store.close()
-        await store.close()
-        await store.open()
-        assert await settle(store, run) == frozenset()
-
-    asyncio.run(scene())
+async def test_a_task_cannot_become_another() -> None:
+    store = MemoryStore()
+    task = a_task()
+    await keep(store, task)
+    with pytest.raises(StoreError):
+        await store.change(task.id, None, lambda _: Change(task=a_task()))
 
 
-def test_a_check_finds_what_no_call_could_have_written() -> None:
-    async def scene() -> None:
-        store = MemoryStore()
-        run = await a_running(store, a_task(lane="press"))
-        data = store._data
-        data.runs.seats.add("press", "run_of_nobody")
-        stray = a_task()
-        data.runs.write("run_stray", a_run(stray, id="run_stray"))
-        data.standings.write(run.task_id, None)
-        found = await store.check()
-        assert [word for word in ("press", "run_stray", run.task_id) if any(word in each for each in found)] == [
-            "press",
-            "run_stray",
-            run.task_id,
-        ]
+async def test_an_upsert_cannot_overwrite_a_task_with_another_key() -> None:
+    store = MemoryStore()
+    task = a_task(key="one")
+    await keep(store, task)
+    with pytest.raises(StoreError):
+        await store.upsert("ada", "two", lambda _: Change(task=task._replace(key="two")))
+    with pytest.raises(StoreError):
+        await store.upsert("ada", "two", lambda _: Change())
+    assert await store.find("ada", "two") is None
 
-    asyncio.run(scene())
+
+async def test_there_is_nothing_to_back_up() -> None:
+    with pytest.raises(StoreError):
+        await MemoryStore().backup("copy.db")
+
+
+async def test_closing_keeps_what_others_still_use() -> None:
+    store = MemoryStore()
+    run = await a_running(store)
+    await store.close()
+    await store.close()
+    await store.open()
+    assert await settle(store, run) == frozenset()
+
+
+async def test_a_check_finds_what_no_call_could_have_written() -> None:
+    store = MemoryStore()
+    run = await a_running(store, a_task(lane="press"))
+    data = store._data
+    data.runs.seats.add("press", "run_of_nobody")
+    stray = a_task()
+    data.runs.write("run_stray", a_run(stray, id="run_stray"))
+    data.standings.write(run.task_id, None)
+    found = await store.check()
+    assert [word for word in ("press", "run_stray", run.task_id) if any(word in each for each in found)] == [
+        "press",
+        "run_stray",
+        run.task_id,
+    ]

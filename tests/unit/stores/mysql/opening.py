@@ -67,6 +67,3 @@ async def until(holds: Callable[[], Awaitable[object]]) -> None:
     """Ask until it is so; whoever waits for something that never comes ends with the patience of the test."""
     while not await holds():
         await asyncio.get_running_loop().run_in_executor(None, lambda: None)
-
-
-

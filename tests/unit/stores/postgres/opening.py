@@ -45,9 +45,6 @@ async def connected(store: PostgresStore) -> AsyncIterator[Connection]:
         connection.terminate()
 
 
-
-
-
 async def until(holds: Callable[[], Awaitable[object]]) -> None:
     """Ask until it is so; whoever waits for something that never comes ends with the patience of the test."""
     while not await holds():

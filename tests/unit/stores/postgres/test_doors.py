@@ -299,7 +299,7 @@ def open_and_close(url: str) -> None:
     asyncio.run(asyncio.wait_for(play(), PATIENCE))
 
 
-def test_a_server_that_is_just_starting_is_waited_for(guarded: PostgresServer) -> None:
+async def test_a_server_that_is_just_starting_is_waited_for(guarded: PostgresServer) -> None:
     """Refusals of the first moment are no refusals: it says itself that it will be there soon."""
     tries: list[str] = []
 
@@ -316,5 +316,5 @@ def test_a_server_that_is_just_starting_is_waited_for(guarded: PostgresServer) -
         await store.open()
         await store.close()
 
-    asyncio.run(asyncio.wait_for(play(), PATIENCE))
+    await asyncio.wait_for(play(), PATIENCE)
     assert len(tries) == 3

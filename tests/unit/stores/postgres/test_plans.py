@@ -125,14 +125,11 @@ def test_what_a_statement_costs_does_not_grow(postgres_server: PostgresServer, r
     assert {name: costly(found[name]) for name in HOT if costly(found[name])} == {}
 
 
-def test_a_look_at_everything_is_noticed(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        url = new_schema(postgres_server)
-        async with opened(url) as store, connected(store) as connection:
-            for name in ("forgotten_tasks", "both_live_and_over"):
-                assert costly(await plan(connection, name, store.address.schema)) != []
-
-    run(scene())
+async def test_a_look_at_everything_is_noticed(postgres_server: PostgresServer) -> None:
+    url = new_schema(postgres_server)
+    async with opened(url) as store, connected(store) as connection:
+        for name in ("forgotten_tasks", "both_live_and_over"):
+            assert costly(await plan(connection, name, store.address.schema)) != []
 
 
 PAGES = {
@@ -157,25 +154,20 @@ UPDATE runs SET state = CASE WHEN planned % 2000 = 0 THEN 'cancelled' ELSE 'skip
 
 
 @pytest.mark.parametrize("analysed", [False, True])
-def test_a_page_of_what_is_rare_goes_by_its_index(postgres_server: PostgresServer, analysed: bool) -> None:  # noqa: FBT001
-    async def scene() -> None:
-        url = new_schema(postgres_server)
-        async with opened(url) as store, connected(store) as connection:
-            await connection.execute(FILL.format(rows=ROWS) + RARE)
-            if analysed:
-                await connection.execute("ANALYZE")
-            link = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
-            for name, (values, index) in PAGES.items():
-                await link.execute(
-                    f"PREPARE p_{name} AS {qualified(named_sql.filled(name, KNOWN), store.address.schema)}"
-                )
-                await link.execute(AS_LISTS_ARE_READ)
-                told = json.loads(await link.fetchval(f"EXPLAIN (FORMAT json) EXECUTE p_{name}({values})"))[0]["Plan"]
-                assert index in {step.get("Index Name") for step in steps(told)}, (name, told)
-                assert not [each for each in costly(told) if each.startswith("all of")], (name, costly(told))
-            link.terminate()
-
-    run(scene())
+async def test_a_page_of_what_is_rare_goes_by_its_index(postgres_server: PostgresServer, analysed: bool) -> None:  # noqa: FBT001
+    url = new_schema(postgres_server)
+    async with opened(url) as store, connected(store) as connection:
+        await connection.execute(FILL.format(rows=ROWS) + RARE)
+        if analysed:
+            await connection.execute("ANALYZE")
+        link = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
+        for name, (values, index) in PAGES.items():
+            await link.execute(f"PREPARE p_{name} AS {qualified(named_sql.filled(name, KNOWN), store.address.schema)}")
+            await link.execute(AS_LISTS_ARE_READ)
+            told = json.loads(await link.fetchval(f"EXPLAIN (FORMAT json) EXECUTE p_{name}({values})"))[0]["Plan"]
+            assert index in {step.get("Index Name") for step in steps(told)}, (name, told)
+            assert not [each for each in costly(told) if each.startswith("all of")], (name, costly(told))
+        link.terminate()
 
 
 FILL = """

@@ -55,17 +55,14 @@ def test_the_migrations_are_numbered_without_gaps() -> None:
     assert [number for number, _ in steps()] == list(range(1, len(steps()) + 1))
 
 
-def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
+async def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
-
-    async def play() -> None:
-        async with opened(path) as store:
-            await store.remember("a", "b")
-            modes.update({file.name: oct(file.stat().st_mode & 0o777) for file in files})
 
     files = [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
     modes: dict[str, str] = {}
-    asyncio.run(play())
+    async with opened(path) as store:
+        await store.remember("a", "b")
+        modes.update({file.name: oct(file.stat().st_mode & 0o777) for file in files})
     assert modes == dict.fromkeys(["horae.db", "horae.db-wal", "horae.db-shm"], "0o600")
     assert [file.name for file in tmp_path.iterdir()] == ["horae.db"]
 
@@ -129,24 +126,21 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     assert apsw.Connection(str(path)).execute("PRAGMA application_id").fetchall() == [(APPLICATION,)]
 
 
-def test_a_folder_that_is_not_there_is_told_as_such_and_may_be_made(tmp_path: Path) -> None:
+async def test_a_folder_that_is_not_there_is_told_as_such_and_may_be_made(tmp_path: Path) -> None:
     folder = tmp_path / "nowhere"
 
-    async def play() -> None:
-        store = SQLiteStore(folder / "horae.db")
-        with pytest.raises(StoreUnavailable):
-            await store.open()
-        with pytest.raises(StoreUnavailable):
-            await store.recall("a")
-        folder.mkdir()
+    store = SQLiteStore(folder / "horae.db")
+    with pytest.raises(StoreUnavailable):
         await store.open()
-        await store.remember("a", "b")
-        await store.close()
+    with pytest.raises(StoreUnavailable):
+        await store.recall("a")
+    folder.mkdir()
+    await store.open()
+    await store.remember("a", "b")
+    await store.close()
 
-    asyncio.run(play())
 
-
-def test_many_processes_may_open_a_new_file_at_once(tmp_path: Path) -> None:
+async def test_many_processes_may_open_a_new_file_at_once(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     processes = [
         subprocess.Popen(
@@ -162,24 +156,18 @@ def test_many_processes_may_open_a_new_file_at_once(tmp_path: Path) -> None:
         process.communicate()
     assert [process.returncode for process in processes] == [0] * len(processes)
 
-    async def look() -> None:
-        async with opened(path) as store:
-            assert await store.recall("who") in set(map(str, range(6)))
-            assert await store.check() == ()
-
-    asyncio.run(look())
+    async with opened(path) as store:
+        assert await store.recall("who") in set(map(str, range(6)))
+        assert await store.check() == ()
 
 
-def test_opening_and_closing_twice_is_harmless_and_closed_is_closed(tmp_path: Path) -> None:
-    async def play() -> None:
-        store = SQLiteStore(tmp_path / "horae.db")
-        await store.open()
-        await store.open()
-        await store.remember("a", "b")
-        await store.close()
-        await store.close()
-        for call in (store.remember("a", "c"), store.recall("a"), store.open()):
-            with pytest.raises(StoreUnavailable):
-                await call
-
-    asyncio.run(play())
+async def test_opening_and_closing_twice_is_harmless_and_closed_is_closed(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "horae.db")
+    await store.open()
+    await store.open()
+    await store.remember("a", "b")
+    await store.close()
+    await store.close()
+    for call in (store.remember("a", "c"), store.recall("a"), store.open()):
+        with pytest.raises(StoreUnavailable):
+            await call

@@ -92,16 +92,13 @@ def test_an_order_to_end_that_comes_beside_the_coroutine_ends_it_too() -> None:
     assert watch.all_gone()
 
 
-def test_closing_the_target_leaves_no_process() -> None:
-    async def close() -> None:
-        invocation, target = an_invocation(shell(DEAF_GROUP), LONG), a_target(LONG)
-        carrying = asyncio.create_task(target.execute(invocation))
-        watch = Watch(await invocation.heard("pids"))
-        await target.aclose()
-        assert await carrying == Cancelled("its process was stopped")
-        assert watch.all_gone()
-
-    asyncio.run(close())
+async def test_closing_the_target_leaves_no_process() -> None:
+    invocation, target = an_invocation(shell(DEAF_GROUP), LONG), a_target(LONG)
+    carrying = asyncio.create_task(target.execute(invocation))
+    watch = Watch(await invocation.heard("pids"))
+    await target.aclose()
+    assert await carrying == Cancelled("its process was stopped")
+    assert watch.all_gone()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
@@ -142,7 +139,7 @@ def test_one_that_stops_itself_can_be_ended() -> None:
     assert watch.all_gone()
 
 
-def test_a_loop_that_goes_down_takes_its_commands_along() -> None:
+async def test_a_loop_that_goes_down_takes_its_commands_along() -> None:
     async def begin(target: CommandTarget) -> Watch:
         invocation = an_invocation(shell(DEAF), LONG)
         coroutine = target.execute(invocation)
@@ -152,10 +149,7 @@ def test_a_loop_that_goes_down_takes_its_commands_along() -> None:
 
     waiting: list[Any] = []
 
-    async def go() -> Watch:
-        return await begin(a_target(LONG))
-
-    watch = asyncio.run(go())
+    watch = await begin(a_target(LONG))
     waiting.pop().close()  # as the collector of garbage does it
     assert watch.all_gone()
 
@@ -219,7 +213,7 @@ def test_one_that_ends_while_it_is_asked_to_is_still_a_success() -> None:
     assert isinstance(outcome, Succeeded)
 
 
-def test_nothing_is_started_when_there_is_no_room_for_a_process() -> None:
+async def test_nothing_is_started_when_there_is_no_room_for_a_process() -> None:
     """With no numbers left for pipes, the run fails and may be tried again."""
 
     async def go() -> Outcome:
@@ -233,6 +227,6 @@ def test_nothing_is_started_when_there_is_no_room_for_a_process() -> None:
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
-    outcome = asyncio.run(go())
+    outcome = await go()
     assert isinstance(outcome, Failed)
     assert not outcome.permanent

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import socket
@@ -203,24 +202,24 @@ def test_a_program_that_cannot_be_started_is_a_failure_for_good(
     assert says in outcome.error
 
 
-def test_a_link_that_has_moved_is_refused_when_it_runs(tmp_path: Path) -> None:
+async def test_a_link_that_has_moved_is_refused_when_it_runs(tmp_path: Path) -> None:
     link = tmp_path / "tool"
     settings = {"allow": [str(link)]}
     link.symlink_to("/bin/true")
     target, invocation = a_target(settings), an_invocation({"argv": [str(link)]}, settings)
-    assert isinstance(asyncio.run(target.execute(invocation)), Succeeded)
+    assert isinstance((await target.execute(invocation)), Succeeded)
     link.unlink()
     link.symlink_to("/bin/false")
-    outcome = asyncio.run(target.execute(invocation))
+    outcome = await target.execute(invocation)
     assert isinstance(outcome, Failed)
     assert "now leads elsewhere" in outcome.error
     assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_NOT_ALLOWED)
 
 
 @pytest.mark.parametrize("allow", [[], ["false"]])
-def test_a_program_that_is_no_longer_on_the_list_is_refused_when_it_runs(allow: list[str]) -> None:
+async def test_a_program_that_is_no_longer_on_the_list_is_refused_when_it_runs(allow: list[str]) -> None:
     invocation = an_invocation({"argv": ["true"]}, {"allow": ["true"]})
-    outcome = asyncio.run(a_target({"allow": allow}).execute(invocation))
+    outcome = await a_target({"allow": allow}).execute(invocation)
     assert isinstance(outcome, Failed)
     assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_NOT_ALLOWED)
 

@@ -189,24 +189,24 @@ def test_the_orchestrators_defaults_are_the_operators_and_a_payload_may_choose()
         assert (sent["default_agent"], sent["mode"]) == (agent, mode)
 
 
-def test_a_task_that_was_made_under_other_rules_is_checked_again() -> None:
+async def test_a_task_that_was_made_under_other_rules_is_checked_again() -> None:
     async def carry() -> tuple[object, Wire]:
         async with wire(answering()) as server:
             target = HTTP.open(tools({}))
             outcome = await target.execute(Recorded(an_http_task({"url": server.url().text})))
             return outcome, server
 
-    outcome, server = asyncio.run(carry())
+    outcome, server = await carry()
     assert isinstance(outcome, Failed)
     assert outcome.permanent
     assert server.connections == 0
 
 
 @pytest.mark.parametrize("junk", ["{not json", "[" * 100_000, "[" * 700 + "]" * 700])
-def test_a_payload_that_cannot_be_read_or_looked_through_is_a_failure(junk: str) -> None:
+async def test_a_payload_that_cannot_be_read_or_looked_through_is_a_failure(junk: str) -> None:
     # Nobody listens there: a Python that can look 700 deep fails to connect.
     task = an_http_task({"url": "http://127.0.0.1:1/"})._replace(payload=junk)
-    outcome = asyncio.run(carried_once(task))
+    outcome = await carried_once(task)
     assert isinstance(outcome, Failed)
     assert outcome.permanent or len(junk) == 1400
 
@@ -219,27 +219,24 @@ async def carried_once(task: Task) -> Outcome:
         await target.aclose()  # type: ignore[attr-defined]
 
 
-def test_a_cancelled_run_closes_its_connection() -> None:
-    async def carry() -> None:
-        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        async with wire(endlessly(head, b"1000\r\n" + bytes(4096) + b"\r\n")) as server:
-            spec = HTTP.check({"url": server.url().text, "answer_limit": 16 * 1024 * 1024}, None, ALLOWED)
-            target = HTTP.open(tools(ALLOWED))
-            running = asyncio.create_task(target.execute(Recorded(an_http_task(spec, timeout=timedelta(hours=1)))))
-            await server.arrived.wait()
-            running.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await running
-            await server.gone.wait()
-            await target.aclose()  # type: ignore[attr-defined]
-
-    asyncio.run(carry())
+async def test_a_cancelled_run_closes_its_connection() -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with wire(endlessly(head, b"1000\r\n" + bytes(4096) + b"\r\n")) as server:
+        spec = HTTP.check({"url": server.url().text, "answer_limit": 16 * 1024 * 1024}, None, ALLOWED)
+        target = HTTP.open(tools(ALLOWED))
+        running = asyncio.create_task(target.execute(Recorded(an_http_task(spec, timeout=timedelta(hours=1)))))
+        await server.arrived.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        await server.gone.wait()
+        await target.aclose()  # type: ignore[attr-defined]
 
 
-def test_a_node_without_the_library_leaves_the_run_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_node_without_the_library_leaves_the_run_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     client._is_installed.cache_clear()
     monkeypatch.setitem(sys.modules, "aiohttp", None)
-    outcome = asyncio.run(HTTP.open(tools({})).execute(Recorded(an_http_task({"url": "https://a.example"}))))
+    outcome = await HTTP.open(tools({})).execute(Recorded(an_http_task({"url": "https://a.example"})))
     client._is_installed.cache_clear()
     assert isinstance(outcome, Failed)
     assert (outcome.permanent, outcome.reason) == (False, Reason.TARGET_UNKNOWN)

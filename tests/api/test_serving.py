@@ -218,5 +218,7 @@ async def test_the_halves_run_apart(tmp_path: Path) -> None:
             assert (parts["store"], parts["engine"]) == (True, False)
         assert running.stop() == 0
     nothing = [sys.executable, "-m", "horae", "up", "--no-engine", "--no-api", "--store", f"sqlite:///{tmp_path}/h.db"]
-    ended = subprocess.run(nothing, env=WITH_API, capture_output=True, text=True, timeout=_ENOUGH, check=False)
+    ended = await asyncio.to_thread(
+        subprocess.run, nothing, env=WITH_API, capture_output=True, text=True, timeout=_ENOUGH, check=False
+    )
     assert ended.returncode == 2

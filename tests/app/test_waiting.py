@@ -141,8 +141,8 @@ async def test_a_task_that_is_deleted_meanwhile_is_gone(clock: VirtualClock) -> 
             await waiting
 
 
-@pytest.mark.parametrize("timeout", ["2s", 2, 2.0, timedelta(seconds=2)])
-async def test_a_timeout_ends_the_wait_and_not_the_run(clock: VirtualClock, timeout: Any) -> None:
+@pytest.mark.parametrize("seconds", ["2s", 2, 2.0, timedelta(seconds=2)])
+async def test_a_timeout_ends_the_wait_and_not_the_run(clock: VirtualClock, seconds: Any) -> None:
     app = an_app(clock)
 
     @app.task
@@ -153,7 +153,7 @@ async def test_a_timeout_ends_the_wait_and_not_the_run(clock: VirtualClock, time
     async with app:
         handle = await app.schedule(slow, "now")
         with pytest.raises(TimeoutError):
-            await handle.wait(timeout=timeout)
+            await handle.wait(timeout=seconds)
         assert clock.now() == NOON + 2 * SECOND
         assert (await handle.wait()).result == "done"
         assert app._waiting._bells == {}

@@ -19,28 +19,27 @@ LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
 @pytest.mark.parametrize("mode", ERAS)
 async def test_every_tool_is_there_and_works_over_http(mode: str) -> None:
-    async with opened() as door:
-        async with door.desk(await door.token("ada"), mode=mode) as desk:
-            listed = await desk.client.list_tools()
-            assert [each.name for each in listed.tools] == list(TOOLS)
-            made = await desk("schedule_task", when="every day at 09:00", do="x", name="walk")
-            assert made["zone"] == ZONE
-            task_id = made["task"]["id"]
-            asked = await desk("run_task_now", id=task_id)
-            for tool, said in {
-                "list_tasks": {},
-                "get_task": {"id": task_id},
-                "explain_task": {"id": task_id},
-                "update_task": {"id": task_id, "name": "stroll"},
-                "pause_task": {"id": task_id, "reason": "rain"},
-                "resume_task": {"id": task_id},
-                "list_runs": {},
-                "preview_schedule": {"when": "every day at 09:00"},
-                "whoami": {},
-                "cancel_task": {"id": task_id},
-                "get_run": {"id": asked["run_id"]},
-            }.items():
-                await desk(tool, **said)
+    async with opened() as door, door.desk(await door.token("ada"), mode=mode) as desk:
+        listed = await desk.client.list_tools()
+        assert [each.name for each in listed.tools] == list(TOOLS)
+        made = await desk("schedule_task", when="every day at 09:00", do="x", name="walk")
+        assert made["zone"] == ZONE
+        task_id = made["task"]["id"]
+        asked = await desk("run_task_now", id=task_id)
+        for tool, said in {
+            "list_tasks": {},
+            "get_task": {"id": task_id},
+            "explain_task": {"id": task_id},
+            "update_task": {"id": task_id, "name": "stroll"},
+            "pause_task": {"id": task_id, "reason": "rain"},
+            "resume_task": {"id": task_id},
+            "list_runs": {},
+            "preview_schedule": {"when": "every day at 09:00"},
+            "whoami": {},
+            "cancel_task": {"id": task_id},
+            "get_run": {"id": asked["run_id"]},
+        }.items():
+            await desk(tool, **said)
 
 
 @pytest.mark.parametrize("mode", ERAS)
@@ -134,10 +133,9 @@ async def test_what_an_agent_wants_outside_waits_for_a_person_and_an_edit_closes
 
 
 async def test_a_viewer_looks_and_changes_nothing() -> None:
-    async with opened() as door:
-        async with door.desk(await door.token("eve", role=Role.VIEWER)) as desk:
-            assert (await desk("list_tasks"))["tasks"] == []
-            assert await desk.refused("schedule_task", when="every 1h", do="x") == "not_allowed"
+    async with opened() as door, door.desk(await door.token("eve", role=Role.VIEWER)) as desk:
+        assert (await desk("list_tasks"))["tasks"] == []
+        assert await desk.refused("schedule_task", when="every 1h", do="x") == "not_allowed"
 
 
 async def test_what_is_done_is_in_the_audit_trail_with_the_request_it_came_with() -> None:
@@ -239,9 +237,11 @@ async def test_who_leaves_while_waiting_is_not_waited_for(mode: str) -> None:
 
 
 async def test_the_language_of_the_request_is_that_of_the_answer() -> None:
-    async with opened() as door:
-        async with door.desk(await door.token("ada"), **{"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}) as desk:
-            assert "时区" in await desk.line("whoami")
+    async with (
+        opened() as door,
+        door.desk(await door.token("ada"), **{"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}) as desk,
+    ):
+        assert "时区" in await desk.line("whoami")
 
 
 async def _unknown_tool_over_http(door: Door) -> None:

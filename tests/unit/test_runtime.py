@@ -165,23 +165,27 @@ async def test_an_app_bears_a_clock_as_far_off_as_the_file_says(project: Path, m
     assert (await tolerance(EngineSettings(clock_tolerance=timedelta(0)))) == 0, "and the code before both"
 
 
+async def open_and_close(url: str) -> None:
+    async with Horae(url, engine=False):
+        pass
+
+
+async def last_event(desk: Desk) -> int:
+    return await desk.service.events.last(desk.who)
+
+
 @pytest.mark.parametrize(("file", "variable"), [("sometimes", None), (None, "sometimes"), ("poll", "sometimes")])
-def test_a_way_to_wake_that_is_none_is_refused_to_apps_and_to_commands(
+async def test_a_way_to_wake_that_is_none_is_refused_to_apps_and_to_commands(
     project: Path, monkeypatch: pytest.MonkeyPatch, file: str | None, variable: str | None
 ) -> None:
     if file is not None:
         (project / "horae.toml").write_text(f'wake = "{file}"\n')
     if variable is not None:
         monkeypatch.setenv("HORAE_WAKE", variable)
-
-    async def opened() -> None:
-        async with Horae("sqlite:///horae.db", engine=False):
-            pass
-
-    async def asked(desk: Desk) -> int:
-        return await desk.service.events.last(desk.who)
-
-    for opening in (lambda: asyncio.run(opened()), lambda: at_desk("sqlite:///horae.db", asked, create=True)):
-        with pytest.raises(Refusal) as caught:
-            opening()
-        assert caught.value.code == ("bad_settings" if variable is None else "bad_choice")
+    code = "bad_settings" if variable is None else "bad_choice"
+    with pytest.raises(Refusal) as caught:
+        await open_and_close("sqlite:///horae.db")
+    assert caught.value.code == code
+    with pytest.raises(Refusal) as caught:
+        await asyncio.to_thread(at_desk, "sqlite:///horae.db", last_event, create=True)
+    assert caught.value.code == code

@@ -56,8 +56,10 @@ class Pair:
 @pytest.mark.parametrize("rings", [True, False], ids=["rung", "every ring gets lost"])
 @pytest.mark.parametrize("guarantee", GUARANTEES)
 async def test_everything_runs_once_on_the_node_that_can_and_no_attempt_is_wasted(
-    clock: VirtualClock, guarantee: str, rings: bool
-) -> None:  # noqa: FBT001
+    clock: VirtualClock,
+    guarantee: str,
+    rings: bool,  # noqa: FBT001
+) -> None:
     pair = Pair(clock)
     await pair.start(rings=rings)
     for second in range(40):

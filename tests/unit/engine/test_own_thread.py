@@ -123,12 +123,15 @@ async def test_a_killed_node_keeps_no_thread() -> None:
     engine.kill()
 
 
-async def test_a_keeper_whose_node_has_lost_its_loop_gives_up_the_lease(caplog: pytest.LogCaptureFixture) -> None:
-    store = Counting()
+async def started() -> Engine:
+    engine = an_engine(Counting(), Obedient())
+    await engine.start()
+    return engine
 
+
+def test_a_keeper_whose_node_has_lost_its_loop_gives_up_the_lease(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, logger="horae"):
-        engine = an_engine(store, Obedient())
-        await engine.start()
+        engine = asyncio.run(started())
         thread = engine._thread
         assert thread is not None
         (job,) = thread._jobs

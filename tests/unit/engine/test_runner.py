@@ -43,8 +43,8 @@ async def test_what_the_target_says_is_recorded(clock: VirtualClock, outcome: Ou
     async def act(_: Invocation) -> Outcome:
         return outcome
 
-    outcome = await carried_once(clock, act, seconds=1)
-    assert outcome.state is state
+    run = await carried_once(clock, act, seconds=1)
+    assert run.state is state
 
 
 @pytest.mark.parametrize("error", [ValueError("no such thing"), SystemExit(3), asyncio.CancelledError()])

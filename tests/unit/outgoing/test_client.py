@@ -34,8 +34,8 @@ def trouble(reply: object) -> Trouble:
     return reply.kind
 
 
-def test_an_answer_has_its_status_its_headers_and_its_body() -> None:
-    reply = reply_to(answering(201, b"made", (("X-Twice", "one"), ("X-Twice", "two"))))
+async def test_an_answer_has_its_status_its_headers_and_its_body() -> None:
+    reply = await reply_to(answering(201, b"made", (("X-Twice", "one"), ("X-Twice", "two"))))
     assert isinstance(reply, Answer)
     assert (reply.status, reply.body, reply.truncated, reply.headers["x-twice"]) == (201, b"made", False, "one")
 
@@ -105,23 +105,23 @@ async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.Monk
         ("deflate", zlib.compress(b"hello")[2:-4]),
     ],
 )
-def test_compressed_answers_are_read(encoding: str, body: bytes) -> None:
-    reply = reply_to(answering(body=body, headers=(("Content-Encoding", encoding),)))
+async def test_compressed_answers_are_read(encoding: str, body: bytes) -> None:
+    reply = await reply_to(answering(body=body, headers=(("Content-Encoding", encoding),)))
     assert isinstance(reply, Answer)
     assert reply.body == b"hello"
 
 
-def test_a_body_of_exactly_the_bound_is_whole_and_one_byte_more_is_cut() -> None:
+async def test_a_body_of_exactly_the_bound_is_whole_and_one_byte_more_is_cut() -> None:
     for body, cut in ((b"12345678", False), (b"123456789", True)):
         for encoding, sent in (("", body), ("gzip", gzip.compress(body))):
-            reply = reply_to(answering(body=sent, headers=(("Content-Encoding", encoding),)), most=8)
+            reply = await reply_to(answering(body=sent, headers=(("Content-Encoding", encoding),)), most=8)
             assert isinstance(reply, Answer)
             assert (reply.body, reply.truncated) == (b"12345678", cut)
 
 
 @pytest.mark.parametrize(("encoding", "bomb"), [("gzip", GZIP_BOMB), ("deflate", zlib.compress(bytes(50_000_000)))])
-def test_a_bomb_is_cut_at_the_bound(encoding: str, bomb: bytes) -> None:
-    reply = reply_to(answering(body=bomb, headers=(("Content-Encoding", encoding),)), most=1000)
+async def test_a_bomb_is_cut_at_the_bound(encoding: str, bomb: bytes) -> None:
+    reply = await reply_to(answering(body=bomb, headers=(("Content-Encoding", encoding),)), most=1000)
     assert isinstance(reply, Answer)
     assert (reply.body, reply.truncated) == (bytes(1000), True)
 
@@ -165,8 +165,8 @@ async def halfway(writer: asyncio.StreamWriter) -> None:
 
 
 @pytest.mark.parametrize("speak", [silence, slowly, halfway, endlessly(b"", b"HTTP/1.1 100 Continue\r\n\r\n")])
-def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None:
-    assert trouble(reply_to(speak, within=0.2)) is Trouble.TIMEOUT
+async def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None:
+    assert trouble(await reply_to(speak, within=0.2)) is Trouble.TIMEOUT
 
 
 @pytest.mark.parametrize(
@@ -186,17 +186,18 @@ def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None:
         (answering(body=gzip.compress(b"hello")[:-9], headers=(("Content-Encoding", "gzip"),)), Trouble.NONSENSE),
     ],
 )
-def test_what_breaks_has_a_name(speak: Speak, kind: Trouble) -> None:
-    assert trouble(reply_to(speak)) is kind
+async def test_what_breaks_has_a_name(speak: Speak, kind: Trouble) -> None:
+    assert trouble(await reply_to(speak)) is kind
 
 
-def test_a_reset_connection_is_broken() -> None:
-    async def reset(writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1")
-        await writer.drain()
-        writer.transport.abort()
+async def reset(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1")
+    await writer.drain()
+    writer.transport.abort()
 
-    assert trouble(reply_to(reset)) is Trouble.BROKEN
+
+async def test_a_reset_connection_is_broken() -> None:
+    assert trouble(await reply_to(reset)) is Trouble.BROKEN
 
 
 async def test_nobody_listens() -> None:
@@ -206,7 +207,7 @@ async def test_nobody_listens() -> None:
         async with a_client() as client:
             return await client.send(a_request(url))
 
-    assert trouble((await ask())) is Trouble.CONNECTION
+    assert trouble(await ask()) is Trouble.CONNECTION
 
 
 async def test_plain_text_where_tls_should_be() -> None:
@@ -219,7 +220,7 @@ async def test_plain_text_where_tls_should_be() -> None:
             port = server.sockets[0].getsockname()[1]
             return await client.send(a_request(CheckedUrl("https", "127.0.0.1", port, "/")))
 
-    assert trouble((await ask())) is Trouble.TLS
+    assert trouble(await ask()) is Trouble.TLS
 
 
 async def test_a_cancelled_request_closes_its_connection() -> None:
@@ -260,4 +261,4 @@ async def test_a_url_that_nobody_checked_is_checked() -> None:
         async with a_client(Client()) as client:
             return await client.send(a_request(CheckedUrl("http", "169.254.169.254", 80, "/latest/meta-data")))
 
-    assert trouble((await ask())) is Trouble.GUARDED
+    assert trouble(await ask()) is Trouble.GUARDED

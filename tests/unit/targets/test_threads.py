@@ -25,19 +25,21 @@ async def test_a_blocking_function_runs_in_another_thread_with_the_same_context_
     assert outcome == Succeeded('["set",false]')
 
 
-def test_an_async_function_can_ask_for_a_thread_and_gets_a_loop_there() -> None:
+async def test_an_async_function_can_ask_for_a_thread_and_gets_a_loop_there() -> None:
     async def work() -> bool:
         await asyncio.to_thread(str)
         return threading.current_thread() is threading.main_thread()
 
-    assert carried(work, isolate="thread")[0] == Succeeded("false")
+    assert (await carried(work, isolate="thread"))[0] == Succeeded("false")
+
+
+async def stays() -> None: ...
+
+
+def leaves() -> None: ...
 
 
 def test_what_leaves_the_loop_is_known_beforehand() -> None:
-    async def stays() -> None: ...
-
-    def leaves() -> None: ...
-
     ordinary, alone = Recorded(a_task("it")), Recorded(a_task("it"), a_run(alone=True))
     assert not target_for(stays).leaves_the_loop(ordinary)
     assert target_for(stays).leaves_the_loop(alone)
@@ -47,11 +49,11 @@ def test_what_leaves_the_loop_is_known_beforehand() -> None:
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()])
-def test_nothing_that_is_raised_there_escapes(error: BaseException) -> None:
+async def test_nothing_that_is_raised_there_escapes(error: BaseException) -> None:
     def work() -> None:
         raise error
 
-    outcome, _ = carried(work)
+    outcome, _ = await carried(work)
     assert isinstance(outcome, Failed)
     assert type(error).__name__ in outcome.error
 

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.door import MySQLDoor
@@ -16,7 +16,6 @@ from tests.servers.mariadb import MariaDBServer
 
 PATIENCE: Final = 60
 """What hangs ends with an error; nothing is measured by this."""
-Scene: TypeAlias = Callable[[MySQLStore], Awaitable[None]]
 _DATABASE: Final = "prefixes"
 
 
@@ -30,11 +29,12 @@ def new_prefix(server: MariaDBServer, **more: str | int) -> str:
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[MySQLStore]:
     store = MySQLStore(url)
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
+    async with asyncio.timeout(PATIENCE):
+        await store.open()
+        try:
+            yield store
+        finally:
+            await store.close()
 
 
 @asynccontextmanager

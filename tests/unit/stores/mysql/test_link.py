@@ -191,15 +191,14 @@ async def test_a_transaction_that_stands_still_is_ended_by_the_server(mariadb_se
 async def test_only_a_transaction_is_watched(mariadb_server: MariaDBServer) -> None:
     """A connection that waits for the next one to use it may wait for long."""
 
-    async with opened(new_prefix(mariadb_server)) as store:
-        async with linked(store) as link:
-            usual = await _patience(link._connection)
-            for end in (link.commit, link.rollback):
-                await link.begin()
-                await link.query("heads")
-                assert await _patience(link._connection) == 10
-                await end()
-                assert await _patience(link._connection) == usual
+    async with opened(new_prefix(mariadb_server)) as store, linked(store) as link:
+        usual = await _patience(link._connection)
+        for end in (link.commit, link.rollback):
+            await link.begin()
+            await link.query("heads")
+            assert await _patience(link._connection) == 10
+            await end()
+            assert await _patience(link._connection) == usual
 
 
 async def _patience(connection: object) -> int:

@@ -18,7 +18,7 @@ from horae.stores.named_sql import read_steps
 from horae.testing.contracts.scenes import facts_of
 from horae.testing.factories import NOON, a_new_task, a_task
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import new_prefix, opened, played
+from tests.unit.stores.mysql.opening import new_prefix, opened
 
 DATABASE = "prefixes"
 ROOM = "horae.stores.mysql"
@@ -47,21 +47,21 @@ async def test_many_open_it_at_the_same_moment(mariadb_server: MariaDBServer) ->
 
 async def test_a_crash_after_any_statement_is_made_good(mariadb_server: MariaDBServer) -> None:
     whole = new_prefix(mariadb_server)
-    async with opened(whole) as here:
-        await _nothing(here)
+    async with opened(whole):
+        pass
     expected = tables(mariadb_server, whole)
     scripts = "".join(text for _, text in read_steps(ROOM))
     assert set(re.findall(r"EXISTS @(\w+)", scripts)) == set(expected) - {"migrations"}
     for lost in (expected[-1], expected[len(expected) // 2], expected[0]):
         url = new_prefix(mariadb_server)
-        async with opened(url) as here:
-            await _nothing(here)
+        async with opened(url):
+            pass
         prefix = Address.parsed(url).prefix
         gone = [name for name in expected if name >= lost and name != "migrations"]
         orders = [f"TRUNCATE {prefix}migrations", *(f"DROP TABLE {prefix}{name}" for name in gone)]
         mariadb_server.ask("; ".join(orders), database=DATABASE)
-        async with opened(url) as here:
-            await _is_sound(here)
+        async with opened(url) as store:
+            await check_new_store(store)
         assert tables(mariadb_server, url) == expected
 
 
@@ -100,21 +100,20 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
         await after(here)
 
 
-def test_a_step_that_was_taken_and_not_noted_is_taken_again(mariadb_server: MariaDBServer) -> None:
+async def test_a_step_that_was_taken_and_not_noted_is_taken_again(mariadb_server: MariaDBServer) -> None:
     """Whoever crashed in between left a column that is there already."""
     url = new_prefix(mariadb_server)
-    played(url, _nothing)
+    async with opened(url):
+        pass
     for number, _ in read_steps(ROOM)[1:]:
         order = f"DELETE FROM {Address.parsed(url).prefix}migrations WHERE number >= {number}"  # noqa: S608
         mariadb_server.ask(order, database=DATABASE)
-        played(url, _is_sound if number == 2 else _nothing)
+        async with opened(url) as store:
+            if number == 2:
+                await check_new_store(store)
 
 
-async def _nothing(_: MySQLStore) -> None:
-    pass
-
-
-async def _is_sound(store: MySQLStore) -> None:
+async def check_new_store(store: MySQLStore) -> None:
     await store.add([a_new_task(a_task())])
     assert (await store.last_event(), await store.check()) == (1, ())
 
@@ -127,13 +126,13 @@ async def test_two_deployments_share_a_database(mariadb_server: MariaDBServer) -
 
 async def test_what_a_newer_version_wrote_is_left_alone(mariadb_server: MariaDBServer) -> None:
     url = new_prefix(mariadb_server)
-    async with opened(url) as here:
-        await _nothing(here)
+    async with opened(url):
+        pass
     prefix = Address.parsed(url).prefix
     mariadb_server.ask(f"INSERT INTO {prefix}migrations VALUES (999)", database=DATABASE)  # noqa: S608
     with pytest.raises(UnusableStore) as refusal:
-        async with opened(url) as here:
-            await _nothing(here)
+        async with opened(url):
+            pass
     assert refusal.value.code == "store_newer"
     assert "999" in refusal.value.message
 
@@ -143,8 +142,8 @@ async def test_tables_of_another_program_are_left_alone(mariadb_server: MariaDBS
     url = new_prefix(mariadb_server)
     mariadb_server.ask(f"CREATE TABLE {Address.parsed(url).prefix}{table}", database=DATABASE)
     with pytest.raises(UnusableStore) as refusal:
-        async with opened(url) as here:
-            await _nothing(here)
+        async with opened(url):
+            pass
     assert refusal.value.code == "store_tables_not_ours"
     assert tables(mariadb_server, url) == [table.split(maxsplit=1)[0]]
 

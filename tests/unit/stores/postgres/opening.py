@@ -16,7 +16,6 @@ from tests.servers.postgres import PostgresServer
 PATIENCE: Final = 60
 """What hangs ends with an error; nothing is measured by this."""
 Connection: TypeAlias = "asyncpg.Connection[Any]"
-Scene: TypeAlias = Callable[[PostgresStore], Awaitable[None]]
 
 
 def new_schema(server: PostgresServer, **more: str | int) -> str:
@@ -28,11 +27,12 @@ def new_schema(server: PostgresServer, **more: str | int) -> str:
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[PostgresStore]:
     store = PostgresStore(url)
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
+    async with asyncio.timeout(PATIENCE):
+        await store.open()
+        try:
+            yield store
+        finally:
+            await store.close()
 
 
 @asynccontextmanager

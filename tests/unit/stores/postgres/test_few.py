@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -25,7 +24,7 @@ from horae.testing.contracts.scenes import facts_of, keep
 from horae.testing.decisions import saying
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_extra_entry
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import connected, new_schema, opened, played
+from tests.unit.stores.postgres.opening import connected, new_schema, opened
 from tests.unit.stores.postgres.test_at_once import decide, ending, lone, repeated
 
 ROOM: Final = 100
@@ -222,21 +221,18 @@ async def test_what_changed_since_it_was_seen_is_settled_the_long_way(
 ONE_VERSION: Final = "UPDATE {schema}.standings SET version = version + 1 WHERE task = 1"
 
 
-async def settle_after(store: PostgresStore, server: PostgresServer, statement: str) -> None:
-    """Two runs are settled after another session has changed what they were decided on."""
-    await store.join(a_node())
-    await keep(store, *lone(2))
-    claim = await claimed(store)
-    assert await settled(store, claim.runs, between(server, store, statement)) == frozenset()
-    assert await store.check() == ()
-
-
 @pytest.mark.parametrize("statement", [VERSION, ONE_VERSION], ids=["all changed", "one changed"])
-def test_settlement_that_loses_a_race_leaves_no_error_in_the_log_of_the_server(
+async def test_settlement_that_loses_a_race_leaves_no_error_in_the_log_of_the_server(
     postgres_server: PostgresServer, statement: str
 ) -> None:
+    """Two runs are settled after another session has changed what they were decided on."""
     seen = len(postgres_server.log())
-    played(new_schema(postgres_server), partial(settle_after, server=postgres_server, statement=statement))
+    async with opened(new_schema(postgres_server)) as store:
+        await store.join(a_node())
+        await keep(store, *lone(2))
+        claim = await claimed(store)
+        assert await settled(store, claim.runs, between(postgres_server, store, statement)) == frozenset()
+        assert await store.check() == ()
     assert "ERROR" not in postgres_server.log()[seen:]
 
 

@@ -13,7 +13,7 @@ from horae.stores import named_sql
 from horae.stores.postgres.address import Address
 from horae.stores.postgres.door import PostgresDoor, qualified
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import Connection, connected, new_schema, opened, run
+from tests.unit.stores.postgres.opening import Connection, connected, new_schema, opened
 from tests.unit.stores.postgres.test_statements import KNOWN, STATEMENTS
 
 LOOKS_AT_EVERYTHING = {
@@ -69,24 +69,18 @@ HOT = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS | 
 ROWS = 20_000
 
 
-def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[str, Any]:
+async def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[str, Any]:
     """Of every hot statement, on a connection such as the store makes them."""
-    found: dict[str, Any] = {}
-
-    async def explain() -> None:
-        url = new_schema(server)
-        async with opened(url) as store:
-            async with connected(store) as connection:
-                if rows:
-                    await connection.execute(FILL.format(rows=rows))
-                if analysed:
-                    await connection.execute("ANALYZE")
-            session = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
-            for name in HOT:
-                found[name] = await plan(session, name, store.address.schema)
-            session.terminate()
-
-    run(explain())
+    url = new_schema(server)
+    async with opened(url) as store:
+        async with connected(store) as connection:
+            if rows:
+                await connection.execute(FILL.format(rows=rows))
+            if analysed:
+                await connection.execute("ANALYZE")
+        session = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
+        found = {name: await plan(session, name, store.address.schema) for name in HOT}
+        session.terminate()
     return found
 
 
@@ -120,8 +114,8 @@ def costly(node: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("rows", "analysed"), [(0, False), (ROWS, False), (ROWS, True)])
-def test_what_a_statement_costs_does_not_grow(postgres_server: PostgresServer, rows: int, analysed: bool) -> None:  # noqa: FBT001
-    found = plans(postgres_server, rows=rows, analysed=analysed)
+async def test_what_a_statement_costs_does_not_grow(postgres_server: PostgresServer, rows: int, analysed: bool) -> None:  # noqa: FBT001
+    found = await plans(postgres_server, rows=rows, analysed=analysed)
     assert {name: costly(found[name]) for name in HOT if costly(found[name])} == {}
 
 

@@ -163,11 +163,10 @@ async def test_a_run_whose_name_does_not_tell_its_instant_is_found_when_it_has_e
 
 
 async def test_a_schema_with_the_longest_name_can_be_rung(postgres_server: PostgresServer) -> None:
-    async with opened(f"{postgres_server.url}?schema={'s' * 57}") as store:
-        async with connected(store) as theirs:
-            await theirs.execute("BEGIN")
-            await store.add_using(theirs, [a_new_task(a_task())], lambda: None)
-            await theirs.execute("COMMIT")
+    async with opened(f"{postgres_server.url}?schema={'s' * 57}") as store, connected(store) as theirs:
+        await theirs.execute("BEGIN")
+        await store.add_using(theirs, [a_new_task(a_task())], lambda: None)
+        await theirs.execute("COMMIT")
 
 
 @pytest.mark.parametrize("word", ["user", "pg_ours"])

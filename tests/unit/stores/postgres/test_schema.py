@@ -93,6 +93,17 @@ async def test_step_by_step_or_all_at_once_it_is_the_same(
         assert await first.recall("last") == str(len(steps))
 
 
+def start(script: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+
+
 @pytest.mark.parametrize("known", ["nothing", "the schema"])
 async def test_eight_processes_open_an_empty_database_at_the_same_instant(
     postgres_server: PostgresServer, known: str
@@ -100,17 +111,7 @@ async def test_eight_processes_open_an_empty_database_at_the_same_instant(
     url = postgres_server.new_database()
     if known == "the schema":
         postgres_server.ask("CREATE SCHEMA horae", database=url.rpartition("/")[2])
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", OPEN_IN_A_PROCESS, url, str(number)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
-        for number in range(8)
-    ]
+    processes = [start(OPEN_IN_A_PROCESS, url, str(number)) for number in range(8)]
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -153,9 +154,7 @@ async def test_two_schemas_side_by_side_know_nothing_of_each_other(postgres_serv
 
 async def test_a_process_that_dies_in_the_middle_of_a_step_leaves_nothing(postgres_server: PostgresServer) -> None:
     url = new_schema(postgres_server)
-    process = subprocess.Popen(
-        [sys.executable, "-c", STOP_IN_THE_MIDDLE, url], stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
+    process = start(STOP_IN_THE_MIDDLE, url)
     assert process.stdout is not None
     assert process.stdout.readline() == "taken\n"
     process.kill()

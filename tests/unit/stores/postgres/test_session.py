@@ -24,7 +24,6 @@ from tests.unit.stores.postgres.opening import (
     connected,
     new_schema,
     opened,
-    played,
     until,
     waiting_for_locks,
 )
@@ -151,19 +150,17 @@ async def test_the_pool_recovers_when_all_its_connections_were_killed(postgres_s
         assert failures <= 1
 
 
-def test_a_server_that_was_started_again_is_found_again() -> None:
-    async def scene(server: PostgresServer, store: PostgresStore) -> None:
-        running = await a_running(store)
-        server.kill()
-        with pytest.raises(StoreUnavailable):
-            await settle(store, running)
-        with pytest.raises(StoreUnavailable):
-            await store.recall("nothing")
-        server.start()
-        assert await settle(store, running) == frozenset()
-
+async def test_a_server_that_was_started_again_is_found_again() -> None:
     with PostgresServer() as server:
-        played(server.url, lambda store: scene(server, store))
+        async with opened(server.url) as store:
+            running = await a_running(store)
+            server.kill()
+            with pytest.raises(StoreUnavailable):
+                await settle(store, running)
+            with pytest.raises(StoreUnavailable):
+                await store.recall("nothing")
+            server.start()
+            assert await settle(store, running) == frozenset()
 
 
 async def test_other_threads_are_served_at_once(postgres_server: PostgresServer) -> None:

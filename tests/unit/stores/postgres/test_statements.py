@@ -61,8 +61,7 @@ async def test_the_server_understands_every_statement(postgres_server: PostgresS
 async def test_no_statement_reaches_beyond_its_schema(postgres_server: PostgresServer) -> None:
     """Whatever the search path of a connection says: it may be somebody else's."""
 
-    async with opened(new_schema(postgres_server)) as store:
-        async with connected(store) as connection:
-            await connection.execute("SET search_path TO pg_temp")
-            for name in STATEMENTS:
-                await connection.prepare(qualified(named_sql.filled(name, KNOWN), store.address.schema))
+    async with opened(new_schema(postgres_server)) as store, connected(store) as connection:
+        await connection.execute("SET search_path TO pg_temp")
+        for name in STATEMENTS:
+            await connection.prepare(qualified(named_sql.filled(name, KNOWN), store.address.schema))

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 from horae.stores.sqlite import SQLiteStore
+
+PATIENCE: Final = 60
+"""What hangs ends with an error; nothing is measured by this."""
 
 
 @asynccontextmanager
 async def opened(path: Path, *, vfs: str | None = None) -> AsyncIterator[SQLiteStore]:
     store = SQLiteStore(path, vfs=vfs)
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
+    async with asyncio.timeout(PATIENCE):
+        await store.open()
+        try:
+            yield store
+        finally:
+            await store.close()
 
 
 @asynccontextmanager

@@ -39,14 +39,18 @@ asyncio.run(main())
 """
 
 
-async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
-    path = tmp_path / "horae.db"
+def killed_after_a_hundred_writes(path: Path) -> list[list[str]]:
+    """What a process has acknowledged before it is killed."""
     process = subprocess.Popen([sys.executable, "-c", WRITE_FOR_EVER, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     told = [process.stdout.readline().split() for _ in range(100)]
     process.kill()
-    told += [line.split() for line in process.communicate()[0].splitlines() if line.count(" ") == 1]
+    return told + [line.split() for line in process.communicate()[0].splitlines() if line.count(" ") == 1]
 
+
+async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "horae.db"
+    told = killed_after_a_hundred_writes(path)
     async with opened(path) as store:
         for what, name in told:
             if what == "added":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import apsw
@@ -57,21 +56,17 @@ def as_schema_two_left_it(path: Path) -> None:
 
 
 @pytest.fixture
-def old_file(tmp_path: Path) -> Path:
+async def old_file(tmp_path: Path) -> Path:
     path = tmp_path / "horae.db"
-
-    async def play() -> None:
-        async with opened(path) as store:
-            changes = [
-                a_new_task(
-                    a_task(owner="bob" if place % 4 == 0 else "ada", labels=LABELS[place % 3]),
-                    standing=Standing(state, ended=NOON),
-                )
-                for place, state in enumerate(STATES)
-            ]
-            await store.add(changes)
-
-    asyncio.run(play())
+    async with opened(path) as store:
+        changes = [
+            a_new_task(
+                a_task(owner="bob" if place % 4 == 0 else "ada", labels=LABELS[place % 3]),
+                standing=Standing(state, ended=NOON),
+            )
+            for place, state in enumerate(STATES)
+        ]
+        await store.add(changes)
     as_schema_two_left_it(path)
     return path
 

@@ -18,9 +18,8 @@ from horae.stores.familiar import Familiar
 from horae.stores.sqlite import SQLiteStore, borrowed
 from horae.stores.sqlite.book import add_all
 from horae.testing.factories import a_new_task, a_task
-from tests.unit.stores.sqlite.opening import opened
+from tests.unit.stores.sqlite.opening import PATIENCE, opened
 
-PATIENCE = 60
 SETTINGS = (
     "busy_timeout", "cache_size", "synchronous", "temp_store", "foreign_keys", "journal_mode", "wal_autocheckpoint",
     "query_only", "locking_mode", "recursive_triggers", "defer_foreign_keys", "automatic_index",
@@ -167,12 +166,10 @@ async def test_a_connection_of_another_library_is_refused(tmp_path: Path, monkey
             assert await refused(store, connection) == "another_library"
 
 
-def theirs_alone(path: Path) -> sqlite3.Connection:
+async def theirs_alone(path: Path) -> sqlite3.Connection:
     """To a file that nothing but sqlite3 has open, so that it may be tried with any library."""
-
-    async def nothing(_store: SQLiteStore) -> None: ...
-
-    played(nothing, path)
+    async with opened(path):
+        pass
     return sqlite3.connect(path)
 
 
@@ -185,7 +182,7 @@ def one_library(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_connection_of_sqlite3_is_as_good_where_the_library_is_one(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     task, other = a_task(key="report"), a_task()
-    with closing(theirs_alone(path)) as connection:
+    with closing(await theirs_alone(path)) as connection:
         connection.row_factory = sqlite3.Row
         connection.text_factory = bytes
         connection.execute("CREATE TABLE notes (note TEXT)")
@@ -205,10 +202,10 @@ async def test_a_connection_of_sqlite3_is_as_good_where_the_library_is_one(tmp_p
 
 
 @pytest.mark.usefixtures("one_library")
-def test_a_connection_of_sqlite3_without_a_transaction_is_refused(tmp_path: Path) -> None:
+async def test_a_connection_of_sqlite3_without_a_transaction_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     with (
-        closing(theirs_alone(path)) as connection,
+        closing(await theirs_alone(path)) as connection,
         pytest.raises(Refusal) as refusal,
         borrowed.borrowed(connection, str(path)),
     ):
@@ -217,7 +214,7 @@ def test_a_connection_of_sqlite3_without_a_transaction_is_refused(tmp_path: Path
 
 
 @pytest.mark.usefixtures("one_library")
-def test_a_connection_of_sqlite3_that_is_closed_or_of_another_thread_is_refused(tmp_path: Path) -> None:
+async def test_a_connection_of_sqlite3_that_is_closed_or_of_another_thread_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     found: list[str] = []
 
@@ -226,7 +223,7 @@ def test_a_connection_of_sqlite3_that_is_closed_or_of_another_thread_is_refused(
             pytest.fail("it cannot be used")
         found.append(refusal.value.code)
 
-    connection = theirs_alone(path)
+    connection = await theirs_alone(path)
     connection.execute("BEGIN IMMEDIATE")
     thread = Thread(target=look)
     thread.start()

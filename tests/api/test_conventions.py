@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 from horae.model.principal import LOCAL
 from horae.web.house import WebSettings
 from tests.api.served import TASK, Api, served
-
-Check = Callable[[Api], Awaitable[None]]
-
-
-def within(check: Check, **choices: Any) -> None:
-    async def run() -> None:
-        async with served(**choices) as api:
-            await check(api)
-
-    asyncio.run(run())
 
 
 async def test_without_a_token_nothing_opens_and_the_answer_says_how_to_send_one() -> None:

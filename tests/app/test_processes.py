@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -44,13 +43,6 @@ async def cancel() -> None:
 
 asyncio.run(cancel())
 """
-
-
-def played(scene: Callable[[], Awaitable[None]]) -> None:
-    async def play() -> None:
-        await asyncio.wait_for(scene(), PATIENCE)
-
-    asyncio.run(play())
 
 
 async def another_process(script: str, *arguments: str) -> str:

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from horae.stores.sqlite.ring import SUFFIX, SocketRing
 
 PATIENCE = 60
-
-
-def played(scene: Callable[[], Awaitable[None]]) -> None:
-    async def play() -> None:
-        await asyncio.wait_for(scene(), PATIENCE)
-
-    asyncio.run(play())
 
 
 class Listener:

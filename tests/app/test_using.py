@@ -6,7 +6,7 @@ import asyncio
 import random
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -24,10 +24,6 @@ from horae.ports.store import Terms
 PATIENCE = 120
 DEAF = EngineSettings(terms=Terms(lease=timedelta(hours=1), poll_ceiling=timedelta(hours=1)))
 """An engine with these settings does not look again before an hour has passed, unless it is told to."""
-
-
-def played(scene: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(asyncio.wait_for(scene(), PATIENCE))
 
 
 def an_app(folder: Path, **options: Any) -> tuple[Horae, asyncio.Queue[int]]:

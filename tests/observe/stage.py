@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -26,14 +26,6 @@ from tests.api.served import Api, Reply, people
 
 T = TypeVar("T")
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
-
-
-def within(work: Coroutine[Any, Any, T], seconds: float = 30) -> T:
-    async def bounded() -> T:
-        async with asyncio.timeout(seconds):
-            return await work
-
-    return asyncio.run(bounded())
 
 
 def parsed(text: str) -> Samples:

@@ -20,17 +20,13 @@ from horae.testing.decisions import start_everything, succeed
 from horae.testing.factories import DAY, NODE, NOON, a_node, a_run, a_settlement, a_task
 
 
-def filled(waiting: int) -> MemoryStore:
+async def filled(waiting: int) -> MemoryStore:
     """A store with one task that is due, and so many that are not."""
-
-    async def fill() -> MemoryStore:
-        store = MemoryStore()
-        await store.join(a_node())
-        await keep(store, *(a_task(priority=place % 5) for place in range(waiting)), due=NOON + DAY)
-        await keep(store, a_task())
-        return store
-
-    return asyncio.run(fill())
+    store = MemoryStore()
+    await store.join(a_node())
+    await keep(store, *(a_task(priority=place % 5) for place in range(waiting)), due=NOON + DAY)
+    await keep(store, a_task())
+    return store
 
 
 def calls_made(work: Callable[[], object]) -> int:
@@ -65,18 +61,18 @@ def cost_of_one_run(store: MemoryStore) -> int:
     return calls_made(one_run)
 
 
-def test_claiming_renewing_and_settling_cost_the_same_in_a_large_store() -> None:
-    assert cost_of_one_run(filled(waiting=3_000)) == cost_of_one_run(filled(waiting=3))
+async def test_claiming_renewing_and_settling_cost_the_same_in_a_large_store() -> None:
+    assert cost_of_one_run(await filled(waiting=3_000)) == cost_of_one_run(await filled(waiting=3))
 
 
-def test_no_call_waits_for_anything() -> None:
-    store = filled(waiting=0)
+async def test_no_call_waits_for_anything() -> None:
+    store = await filled(waiting=0)
     assert at_once(store.claim_due(NOON, NODE, 1, start_everything)).decided == 1
     assert at_once(store.check()) == ()
 
 
 async def test_threads_with_loops_of_their_own_share_without_overlap() -> None:
-    store = filled(waiting=0)
+    store = await filled(waiting=0)
     tasks = [a_task() for _ in range(400)]
     await keep(store, *tasks)
     shares: list[list[Claimed]] = []

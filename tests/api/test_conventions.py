@@ -152,23 +152,16 @@ async def test_what_went_wrong_inside_is_never_told_outside() -> None:
 
 async def test_only_pages_of_an_origin_that_was_named_may_ask_from_a_browser() -> None:
     asked = {"Origin": "https://ops.example.org", "Access-Control-Request-Method": "POST"}
-
-    async def named(api: Api) -> None:
+    async with served(settings=WebSettings(engine=False, origins=("https://ops.example.org",))) as api:
         reply = await api.ask("OPTIONS", "/v1/tasks", who=None, headers=asked)
         assert reply.headers["access-control-allow-origin"] == "https://ops.example.org"
         assert "access-control-allow-credentials" not in reply.headers
         other = await api.ask("OPTIONS", "/v1/tasks", who=None, headers={**asked, "Origin": "https://evil.example"})
         assert "access-control-allow-origin" not in other.headers
         assert (await api.get("/v1/tasks", headers={"Origin": "https://ops.example.org"})).status == 200
-
-    async def by_default(api: Api) -> None:
+    async with served() as api:
         reply = await api.get("/v1/tasks", headers=asked)
         assert "access-control-allow-origin" not in reply.headers
-
-    async with served(settings=WebSettings(engine=False, origins=("https://ops.example.org",))) as api:
-        await named(api)
-    async with served() as api:
-        await by_default(api)
 
 
 async def _keys_of_others_are_not_observable(api: Api) -> None:

@@ -160,16 +160,13 @@ class Storm:
 
 
 async def test_what_was_acknowledged_is_there_once_however_often_the_server_is_killed(tmp_path: Path) -> None:
-    async def storm(running: Up, ready: dict[str, Any]) -> tuple[list[str], list[str]]:
-        async with aiohttp.ClientSession(ready["url"], headers=token_in(ready)) as session:
-            found = Storm(running, session)
-            await found.rage()
-            return found.done, await found.kept()
-
     with up(tmp_path, "--port", "0") as running:
         ready = running.expect("api.ready")
         worker = running.child("cli.worker")
-        done, kept = await storm(running, ready)
+        async with aiohttp.ClientSession(ready["url"], headers=token_in(ready)) as session:
+            found = Storm(running, session)
+            await found.rage()
+            done, kept = found.done, await found.kept()
         assert len(done) == len(set(done)) == Storm.number
         assert sorted(kept) == sorted(done)
         assert is_alive(worker)

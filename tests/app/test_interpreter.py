@@ -66,28 +66,24 @@ async def test_an_app_that_could_not_open_leaves_no_trace() -> None:
 
 async def test_many_tasks_are_added_without_a_look_for_garbage() -> None:
     seen: list[bool] = []
+    async with Horae("memory://", engine=False) as app:
 
-    async def scene() -> None:
-        async with Horae("memory://", engine=False) as app:
+        @app.task
+        async def work() -> None: ...
 
-            @app.task
-            async def work() -> None: ...
-
-            def wanted() -> Iterator[Item]:
-                seen.append(gc.isenabled())
-                yield work, "in 1h", None
-
-            await app.schedule_many(wanted())
+        def wanted() -> Iterator[Item]:
             seen.append(gc.isenabled())
-            with pytest.raises(InvalidSchedule):
-                await app.schedule_many([(work, "whenever", None)])
-            seen.append(gc.isenabled())
-            gc.disable()
-            await app.schedule_many(wanted())
-            seen.append(gc.isenabled())
-            gc.enable()
+            yield work, "in 1h", None
 
-    await scene()
+        await app.schedule_many(wanted())
+        seen.append(gc.isenabled())
+        with pytest.raises(InvalidSchedule):
+            await app.schedule_many([(work, "whenever", None)])
+        seen.append(gc.isenabled())
+        gc.disable()
+        await app.schedule_many(wanted())
+        seen.append(gc.isenabled())
+        gc.enable()
     assert seen == [False, True, True, False, False]
 
 

@@ -81,14 +81,10 @@ async def test_app_uses_its_own_store_and_the_real_clock_afterwards(tmp_path: Pa
         time.travel("3h")
         assert [task.name for task in time.run(_tasks(app))] == ["sync"]
     assert isinstance(app.clock, SystemClock)
-
-    async def afterwards() -> tuple[list[str], str]:
-        async with app:
-            names = sorted(task.name for task in await app.tasks())
-            run = await (await app.schedule("mail", "now", {"address": "bob"})).wait("30s")
-            return names, run.value
-
-    assert (await afterwards()) == (["new year", "sync"], "bob")
+    async with app:
+        assert sorted(task.name for task in await app.tasks()) == ["new year", "sync"]
+        run = await (await app.schedule("mail", "now", {"address": "bob"})).wait("30s")
+        assert run.value == "bob"
 
 
 async def _tasks(app: Horae) -> list[TaskHandle]:

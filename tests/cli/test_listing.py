@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from horae import Horae
-from horae.model.run import Run
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter
 from tests.cli.driving import Cli
@@ -203,22 +202,17 @@ def test_runs_are_found_by_state_and_time(cli: Cli) -> None:
 
 async def test_logs_of_a_run_and_of_the_newest_of_a_task(cli: Cli) -> None:
     failures(cli.path)
-
-    async def speak() -> Run:
-        async with Horae(cli.url, engine=False) as app:
-            page = await app.store.runs(RunFilter(), limit=1)
-            run = page.items[0]
-            at = run.planned
-            await app.store.write_lines(
-                [
-                    Line(run.id, at, "info", "hello"),
-                    Line(run.id, at, "progress", "0.5000 half"),
-                    Line(run.id, at, "error", "\x1b[31mbad"),
-                ]
-            )
-            return run
-
-    run = await speak()
+    async with Horae(cli.url, engine=False) as app:
+        page = await app.store.runs(RunFilter(), limit=1)
+        run = page.items[0]
+        at = run.planned
+        await app.store.write_lines(
+            [
+                Line(run.id, at, "info", "hello"),
+                Line(run.id, at, "progress", "0.5000 half"),
+                Line(run.id, at, "error", "\x1b[31mbad"),
+            ]
+        )
     shown = cli("logs", run.id)
     assert [line.split(maxsplit=2)[1:] for line in shown.out.splitlines()] == [
         ["INFO", "hello"],

@@ -94,10 +94,7 @@ async def test_what_is_long_overdue_is_told_by_who_runs(tmp_path: Path) -> None:
                 await following.watch_what_waits()
         return said.getvalue()
 
-    async def made() -> None:
-        async with Horae(url, engine=False, zone="UTC", clock=At(start)) as app:
-            await app.service.tasks.create(app.who, read_task({"name": "a", "when": "in 1s", "say": "x"}))
-
-    await made()
+    async with Horae(url, engine=False, zone="UTC", clock=At(start)) as here:
+        await here.service.tasks.create(here.who, read_task({"name": "a", "when": "in 1s", "say": "x"}))
     assert (await heard_after(timedelta(seconds=20))) == ""
     assert "1 entries are overdue by more than 30 s" in (await heard_after(timedelta(minutes=1)))

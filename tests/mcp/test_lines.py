@@ -62,22 +62,18 @@ def test_a_list_that_does_not_fit_says_how_many_are_missing() -> None:
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 async def test_hostile_names_and_results_stay_on_one_line(name: str, result: str, language: Language) -> None:
     """Each answer is looked at by `text_of`, whether it was refused or not."""
-
-    async def play() -> None:
-        house = House()
-        async with desk_of(house, PERSON, language) as desk:
-            said: dict[str, Any] = {"when": "every 10m", "do": result[:500] or "x", "name": name}
-            made = await desk.raw("schedule_task", **said)
-            await desk.raw("list_tasks", q=name)
-            if made.is_error:
-                return
-            task_id = (made.structured_content or {})["task"]["id"]
-            run = await house.ran(TEN_MINUTES, Failed(result[:3000] or "x"))
-            for tool in ("get_task", "explain_task", "pause_task", "resume_task", "run_task_now", "cancel_task"):
-                await desk.raw(tool, id=task_id, **({"reason": name} if tool == "pause_task" else {}))
-            await desk.raw("get_run", id=run.id)
-
-    await play()
+    house = House()
+    async with desk_of(house, PERSON, language) as desk:
+        said: dict[str, Any] = {"when": "every 10m", "do": result[:500] or "x", "name": name}
+        made = await desk.raw("schedule_task", **said)
+        await desk.raw("list_tasks", q=name)
+        if made.is_error:
+            return
+        task_id = (made.structured_content or {})["task"]["id"]
+        run = await house.ran(TEN_MINUTES, Failed(result[:3000] or "x"))
+        for tool in ("get_task", "explain_task", "pause_task", "resume_task", "run_task_now", "cancel_task"):
+            await desk.raw(tool, id=task_id, **({"reason": name} if tool == "pause_task" else {}))
+        await desk.raw("get_run", id=run.id)
 
 
 async def test_a_hundred_tasks_with_long_names_are_one_short_line() -> None:

@@ -105,17 +105,13 @@ async def test_a_line_says_what_it_is_about(heard: io.StringIO) -> None:
 
 async def test_lines_of_a_real_run_and_a_real_request(heard: io.StringIO, tmp_path: Path) -> None:
     begin_logging("json", "debug", heard)
-
-    async def look() -> tuple[dict[str, Any], dict[str, str]]:
-        async with staged() as stage, served(f"sqlite:///{tmp_path}/h.db") as other:
-            _, run = await stage.ran("broken")
-            await other.service.store.close()
-            trace = {"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01", "X-Request-Id": "mine-1"}
-            reply = await other.get("/v1/tasks", who="ada", headers=trace)
-            assert reply.status == 503
-            return run, other.tokens
-
-    run, tokens = await look()
+    async with staged() as stage, served(f"sqlite:///{tmp_path}/h.db") as other:
+        _, run = await stage.ran("broken")
+        await other.service.store.close()
+        trace = {"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01", "X-Request-Id": "mine-1"}
+        reply = await other.get("/v1/tasks", who="ada", headers=trace)
+        assert reply.status == 503
+        tokens = other.tokens
     text = heard.getvalue()
     assert "hunter2" not in text
     for token in tokens.values():

@@ -16,7 +16,7 @@ from horae.observe.figures import Figures
 from horae.observe.observer import Observer
 from horae.observe.store import OPERATIONS
 from horae.runtime.stores import make_store
-from tests.observe.stage import Samples, parsed, staged, total
+from tests.observe.stage import parsed, staged, total
 
 PAGE = Path(__file__).parents[2] / "docs" / "observability.md"
 
@@ -46,12 +46,9 @@ async def test_numbers_move_with_what_happens() -> None:
 
 
 async def test_buckets_of_a_histogram_add_up() -> None:
-    async def look() -> Samples:
-        async with staged() as stage:
-            await stage.ran("fine")
-            return await stage.samples()
-
-    samples = await look()
+    async with staged() as stage:
+        await stage.ran("fine")
+        samples = await stage.samples()
     for metric in METRICS:
         if metric.kind != "histogram":
             continue
@@ -95,13 +92,10 @@ async def test_a_thousand_paths_that_somebody_made_up_are_one_series() -> None:
 
 
 async def test_no_label_holds_what_people_call_their_things() -> None:
-    async def look() -> str:
-        async with staged() as stage:
-            await stage.api.made("ada", name="quarterly-secret-plan", lane="ada-lane", labels={"team": "sails"})
-            await stage.ran("fine")
-            return (await stage.api.get("/metrics", who=None)).text
-
-    text = await look()
+    async with staged() as stage:
+        await stage.api.made("ada", name="quarterly-secret-plan", lane="ada-lane", labels={"team": "sails"})
+        await stage.ran("fine")
+        text = (await stage.api.get("/metrics", who=None)).text
     for word in ("quarterly-secret-plan", "ada", "sails", "tsk_0", "run_0", "admin", "fine"):
         assert not re.search(rf'="[^"]*{word}[^"]*"', text), word
 
@@ -165,12 +159,9 @@ async def test_the_page_and_the_code_have_the_same_metrics() -> None:
         named = [] if labels == "–" else re.findall(r"`(\w+)`", labels)
         process = [] if metric.of_all else ["process"]
         assert (kind, named) == (metric.kind, [*metric.labels, *process]), metric.name
-
-    async def look() -> Samples:
-        async with staged() as stage:
-            return await stage.samples()
-
-    shown = {re.sub(r"_(bucket|count|sum)$", "", name) for name, _ in (await look())}
+    async with staged() as stage:
+        outcome = await stage.samples()
+    shown = {re.sub(r"_(bucket|count|sum)$", "", name) for name, _ in outcome}
     assert {name for name in shown if not name.startswith("horae_")} <= told
     # What has no series yet is told only when it happens; all else is there from the first moment on.
     waiting = {"horae_outcomes_total", "horae_skipped_total", "horae_store_errors_total", "horae_engine_scraped"}
@@ -184,12 +175,8 @@ async def test_the_example_for_your_own_process_works() -> None:
     (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(code, str(PAGE), "exec"), names)  # noqa: S102 - what the page tells people to write
-
-    async def look() -> Samples:
-        async with names["app"]:
-            return parsed(await names["metrics"]())
-
-    samples = await look()
+    async with names["app"]:
+        samples = parsed(await names["metrics"]())
     assert total(samples, "horae_nodes", state="live") == 1
     assert total(samples, "horae_store_call_seconds_count", operation="join", process="engine") == 1
 

@@ -194,19 +194,15 @@ async def test_a_connection_that_may_only_read(tmp_path: Path, monkeypatch: pyte
 
 async def test_a_server_that_takes_no_writes_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     impatient(monkeypatch)
-
-    async def heard(api: Api, status: int) -> dict[str, Any]:
-        """The server's processes hear of a new setting one after the other."""
-        while (found := await readyz(api))[0] != status:
-            pass
-        return found[1]
-
     with PostgresServer() as server:
         async with served(server.new_database()) as api:
             assert (await readyz(api))[0] == 200
             for setting, status in (("on", 503), ("off", 200)):
                 server.ask(f"ALTER SYSTEM SET default_transaction_read_only = {setting}")
                 server.ask("SELECT pg_reload_conf()")
-                told = await heard(api, status)
+                """The server's processes hear of a new setting one after the other."""
+                while (found := await readyz(api))[0] != status:
+                    pass
+                told = found[1]
                 assert told["parts"]["store"]
                 assert (told["problem"] or {}).get("code") == ("store_read_only" if status == 503 else None)

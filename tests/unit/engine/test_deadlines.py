@@ -92,8 +92,7 @@ async def test_one_timer_watches_over_everything(clock: VirtualClock, monkeypatc
     await clock.pause(40)
     assert engine.runner.going == 0
     await engine.stop()
-    outcome = looks
-    assert outcome <= 2
+    assert looks <= 2
 
 
 @pytest.mark.parametrize("policies", [{"timeout": 10 * SECOND}, {"timeout": MINUTE, "max_duration": 10 * SECOND}])

@@ -85,8 +85,8 @@ async def test_lines_may_come_from_many_threads() -> None:
         assert [each for each in said if each.startswith(f"{name}/")] == [f"{name}/{n}" for n in range(100)]
 
 
-async def test_a_thread_that_outlives_the_loop_may_go_on_talking() -> None:
-    scribe = await a_scribe(Door(MemoryStore()), SystemClock())
+def test_a_thread_that_outlives_the_loop_may_go_on_talking() -> None:
+    scribe = asyncio.run(a_scribe(Door(MemoryStore()), SystemClock()))
     scribe.write(a_line("is anybody there?"))
 
 

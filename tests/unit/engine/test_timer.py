@@ -45,8 +45,7 @@ async def test_what_is_over_does_not_fire(fine: bool) -> None:  # noqa: FBT001 -
         pass
     with timer(2 * SHORT, last.set, fine=fine):
         await last.wait()
-    outcome = fired
-    assert outcome == []
+    assert fired == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="nowhere to count open files")

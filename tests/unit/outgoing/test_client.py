@@ -15,7 +15,6 @@ from horae.outgoing.unpacking import Unpacking
 from tests.unit.outgoing.servers import (
     LOOPBACK,
     Speak,
-    Wire,
     a_client,
     a_request,
     answering,
@@ -41,14 +40,10 @@ async def test_an_answer_has_its_status_its_headers_and_its_body() -> None:
 
 
 async def test_what_is_sent_is_what_was_asked_and_little_else() -> None:
-    async def ask() -> Wire:
-        async with wire(answering()) as server, a_client() as client:
-            url = server.url("/a%20b?x=%7B1%7D", host="127.0.0.1")
-            headers = (("X-One", "1"), ("Content-Type", "text/x"))
-            await client.send(a_request(url, method="POST", headers=headers, body=b"hello"))
-            return server
-
-    server = await ask()
+    async with wire(answering()) as server, a_client() as client:
+        url = server.url("/a%20b?x=%7B1%7D", host="127.0.0.1")
+        headers = (("X-One", "1"), ("Content-Type", "text/x"))
+        await client.send(a_request(url, method="POST", headers=headers, body=b"hello"))
     first, *lines = server.heard[0].strip().split("\r\n")
     assert first == "POST /a%20b?x=%7B1%7D HTTP/1.1"
     assert {line.lower() for line in lines} == {
@@ -67,27 +62,20 @@ async def test_no_cookie_is_kept_and_no_connection_is_shared() -> None:
     async def lookup(_host: str) -> tuple[str]:
         return ("127.0.0.1",)
 
-    async def ask() -> Wire:
-        cookie = ("Set-Cookie", "a=b; Path=/")
-        async with wire(answering(headers=(cookie,))) as server, a_client(Client(LOOPBACK, lookup=lookup)) as client:
-            for _ in range(2):
-                await client.send(a_request(server.url(host="named.example")))
-            return server
-
-    server = await ask()
+    cookie = ("Set-Cookie", "a=b; Path=/")
+    async with wire(answering(headers=(cookie,))) as server, a_client(Client(LOOPBACK, lookup=lookup)) as client:
+        for _ in range(2):
+            await client.send(a_request(server.url(host="named.example")))
     assert server.connections == 2
     assert "cookie" not in server.heard[1].lower()
 
 
 async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def ask() -> tuple[Wire, object]:
-        async with wire(answering()) as proxy, wire(answering(204)) as server:
-            for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-                monkeypatch.setenv(name, proxy.url().text)
-            async with a_client() as client:
-                return proxy, await client.send(a_request(server.url()))
-
-    proxy, reply = await ask()
+    async with wire(answering()) as proxy, wire(answering(204)) as server:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url().text)
+        async with a_client() as client:
+            reply = await client.send(a_request(server.url()))
     assert isinstance(reply, Answer)
     assert reply.status == 204
     assert proxy.connections == 0
@@ -142,13 +130,9 @@ def test_a_bomb_never_unfolds_in_memory() -> None:
     ],
 )
 async def test_an_endless_body_is_cut_at_the_bound_and_the_connection_is_closed(head: bytes, piece: bytes) -> None:
-    async def ask() -> object:
-        async with wire(endlessly(head, piece)) as server, a_client() as client:
-            reply = await client.send(a_request(server.url(), most=100_000))
-            await server.gone.wait()
-            return reply
-
-    reply = await ask()
+    async with wire(endlessly(head, piece)) as server, a_client() as client:
+        reply = await client.send(a_request(server.url(), most=100_000))
+        await server.gone.wait()
     assert isinstance(reply, Answer)
     assert reply.truncated
 
@@ -201,26 +185,22 @@ async def test_a_reset_connection_is_broken() -> None:
 
 
 async def test_nobody_listens() -> None:
-    async def ask() -> object:
-        async with wire(silence) as server:
-            url = server.url()
-        async with a_client() as client:
-            return await client.send(a_request(url))
-
-    assert trouble(await ask()) is Trouble.CONNECTION
+    async with wire(silence) as server:
+        url = server.url()
+    async with a_client() as client:
+        outcome = await client.send(a_request(url))
+    assert trouble(outcome) is Trouble.CONNECTION
 
 
 async def test_plain_text_where_tls_should_be() -> None:
-    async def ask() -> object:
-        async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            writer.close()
+    async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
 
-        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, a_client() as client:
-            port = server.sockets[0].getsockname()[1]
-            return await client.send(a_request(CheckedUrl("https", "127.0.0.1", port, "/")))
-
-    assert trouble(await ask()) is Trouble.TLS
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, a_client() as client:
+        port = server.sockets[0].getsockname()[1]
+        outcome = await client.send(a_request(CheckedUrl("https", "127.0.0.1", port, "/")))
+    assert trouble(outcome) is Trouble.TLS
 
 
 async def test_a_cancelled_request_closes_its_connection() -> None:
@@ -246,19 +226,14 @@ async def test_closing_is_safe_twice_and_before_anything_was_sent() -> None:
 
 
 async def test_messages_name_the_host_alone() -> None:
-    async def ask() -> Unreachable:
-        async with wire(saying()) as server, a_client() as client:
-            url = server.url("/hunter2?hunter2")
-            reply = await client.send(a_request(url, headers=(("X", "hunter2"),), body=b"hunter2", method="POST"))
-            assert isinstance(reply, Unreachable)
-            return reply
-
-    assert "hunter2" not in (await ask()).message
+    async with wire(saying()) as server, a_client() as client:
+        url = server.url("/hunter2?hunter2")
+        reply = await client.send(a_request(url, headers=(("X", "hunter2"),), body=b"hunter2", method="POST"))
+        assert isinstance(reply, Unreachable)
+    assert "hunter2" not in reply.message
 
 
 async def test_a_url_that_nobody_checked_is_checked() -> None:
-    async def ask() -> object:
-        async with a_client(Client()) as client:
-            return await client.send(a_request(CheckedUrl("http", "169.254.169.254", 80, "/latest/meta-data")))
-
-    assert trouble(await ask()) is Trouble.GUARDED
+    async with a_client(Client()) as client:
+        outcome = await client.send(a_request(CheckedUrl("http", "169.254.169.254", 80, "/latest/meta-data")))
+    assert trouble(outcome) is Trouble.GUARDED

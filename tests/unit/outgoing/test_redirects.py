@@ -76,11 +76,8 @@ async def test_a_redirect_inward_fails_without_a_connection(location: str) -> No
 
 
 async def test_a_circle_ends() -> None:
-    async def run() -> tuple[Reply, int]:
-        async with wire(answering(302, headers=(("Location", "/again"),))) as server, a_client() as client:
-            return await client.send(a_request(server.url(), redirects=3)), server.connections
-
-    reply, connections = await run()
+    async with wire(answering(302, headers=(("Location", "/again"),))) as server, a_client() as client:
+        reply, connections = await client.send(a_request(server.url(), redirects=3)), server.connections
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.REDIRECTED
     assert connections == 4

@@ -31,7 +31,7 @@ from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON, SECOND
 from tests.unit.service.stage import house_on
 
-from .stage import CHIEF, ROOT, TARGET, House, code_of, refusal_of
+from .stage import CHIEF, ROOT, TARGET, code_of, refusal_of
 
 WISH = Wish("water the plants", "every 1h", TARGET, zone="UTC")
 TEN = timedelta(seconds=10)
@@ -83,7 +83,7 @@ RETRIES: list[tuple[Options, str | None]] = [
 
 @pytest.mark.parametrize(("options", "named"), RETRIES)
 async def test_what_is_tried_again_at_once_is_no_way_around_the_interval(options: Options, named: str | None) -> None:
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         wish = WISH._replace(options=options)
         await house.tasks.create(CHIEF, wish)
@@ -96,9 +96,6 @@ async def test_what_is_tried_again_at_once_is_no_way_around_the_interval(options
         assert await code_of(house.tasks.edit(ada, task.id, Edits(options=options))) == "retry_too_soon"
         old = await house.tasks.create(ROOT, wish._replace(owner="ada"))
         await house.tasks.edit(ada, old.id, Edits(name="of an edit only what it changes is looked at"))
-
-    async with house_on() as here:
-        await scene(here)
 
 
 async def test_an_agent_may_try_again_after_what_is_usual_and_no_sooner() -> None:

@@ -140,18 +140,15 @@ async def test_what_waits_for_its_turn_can_be_cancelled_without_a_process() -> N
 
 
 async def test_the_node_wish_to_stop_and_the_moved_deadline_reach_the_function() -> None:
-    async def go() -> tuple[Outcome, Recorded]:
-        invocation = Recorded(a_task("it"), a_run())
-        target = target_for(functions.until_asked_to_yield, "process")
-        carrying = asyncio.ensure_future(target.execute(invocation))
-        await invocation.wait_for("started")
-        invocation.yield_requested = True
-        try:
-            return await carrying, invocation
-        finally:
-            target.close()
-
-    outcome, invocation = await go()
+    invocation = Recorded(a_task("it"), a_run())
+    target = target_for(functions.until_asked_to_yield, "process")
+    carrying = asyncio.ensure_future(target.execute(invocation))
+    await invocation.wait_for("started")
+    invocation.yield_requested = True
+    try:
+        outcome = await carrying
+    finally:
+        target.close()
     assert isinstance(outcome, Succeeded)
     assert invocation.beats > 0
     assert (outcome.result or "").strip('"') > (NOON + timedelta(minutes=5)).isoformat()

@@ -188,8 +188,7 @@ async def test_cancellation_passes_through_after_the_function_has_cleaned_up() -
     carrying.cancel()
     with pytest.raises(asyncio.CancelledError):
         await carrying
-    outcome = seen
-    assert outcome == ["cleaned up"]
+    assert seen == ["cleaned up"]
 
 
 async def test_something_else_that_was_cancelled_is_a_failure_of_the_function() -> None:

@@ -72,14 +72,17 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
     prefix, task = Address.parsed(url).prefix, a_task(labels=(("room", "a"), ("Straße", '"\\')))
     label = "label VARCHAR(420), task BIGINT, owner VARCHAR(255)"
     old = Record("token", "old", "ada", '"kept"', 3)
-
-    async def before(store: MySQLStore) -> None:
-        # It knew of no labels beside the tasks, and this one would not write any without them.
-        mariadb_server.ask(f"CREATE TABLE {prefix}labels ({label})", database=DATABASE)
-        await store.add([a_new_task(task), a_new_task(a_task())])
-        mariadb_server.ask(f"DROP TABLE {prefix}labels", database=DATABASE)
-
-    async def after(store: MySQLStore) -> None:
+    steps = read_steps(ROOM)
+    with monkeypatch.context() as as_it_was:
+        as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
+        async with opened(url) as store:
+            # It knew of no labels beside the tasks, and this one would not write any without them.
+            mariadb_server.ask(f"CREATE TABLE {prefix}labels ({label})", database=DATABASE)
+            await store.add([a_new_task(task), a_new_task(a_task())])
+            mariadb_server.ask(f"DROP TABLE {prefix}labels", database=DATABASE)
+    columns, values = "kind, record_key, owner, body, version", "'token', 'old', 'ada', '\"kept\"', 3"
+    mariadb_server.ask(f"INSERT INTO {prefix}records ({columns}) VALUES ({values})", database=DATABASE)  # noqa: S608
+    async with opened(url) as store:
         assert (await facts_of(store, task)).task == task
         for each in task.labels:
             (found,) = (await store.tasks(TaskFilter(labels=(each,)))).items
@@ -88,16 +91,6 @@ async def test_what_an_older_version_wrote_is_brought_up_to_date(
         assert await store.drop_expired(NOON, 10) == 1
         assert (await store.records("token", "ada")).items == (old,)
         assert await store.check() == ()
-
-    steps = read_steps(ROOM)
-    with monkeypatch.context() as as_it_was:
-        as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
-        async with opened(url) as here:
-            await before(here)
-    columns, values = "kind, record_key, owner, body, version", "'token', 'old', 'ada', '\"kept\"', 3"
-    mariadb_server.ask(f"INSERT INTO {prefix}records ({columns}) VALUES ({values})", database=DATABASE)  # noqa: S608
-    async with opened(url) as here:
-        await after(here)
 
 
 async def test_a_step_that_was_taken_and_not_noted_is_taken_again(mariadb_server: MariaDBServer) -> None:

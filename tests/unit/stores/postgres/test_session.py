@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from horae.errors import Refusal, StoreUnavailable
-from horae.model.run import Run, RunState
+from horae.model.run import RunState
 from horae.stores.postgres import PostgresStore, door
 from horae.stores.served import pool
 from horae.testing.contracts.scenes import a_running, claim_all, facts_of, fill, keep, run_of, settle
@@ -212,11 +212,8 @@ async def two_wait(connection: Connection) -> bool:
 
 async def test_what_was_accepted_ends_before_the_store_is_closed(postgres_server: PostgresServer) -> None:
     url = new_schema(postgres_server)
-    told: list[Run] = []
-
-    async def scene(store: PostgresStore) -> None:
+    async with opened(url) as store:
         running = await a_running(store)
-        told.append(running)
         async with in_the_way(store) as rival:
             settling = asyncio.create_task(settle(store, running))
             await stopped(rival)
@@ -224,14 +221,8 @@ async def test_what_was_accepted_ends_before_the_store_is_closed(postgres_server
             await rival.execute("ROLLBACK")
             assert await settling == frozenset()
             await closing
-
-    async def look(store: PostgresStore) -> None:
-        assert (await run_of(store, told[0])).state is RunState.SUCCEEDED
-
-    async with opened(url) as here:
-        await scene(here)
-    async with opened(url) as here:
-        await look(here)
+    async with opened(url) as store:
+        assert (await run_of(store, running)).state is RunState.SUCCEEDED
 
 
 async def test_so_many_connections_and_no_more(postgres_server: PostgresServer) -> None:

@@ -137,23 +137,16 @@ async def test_a_claim_that_was_not_kept_is_made_again_with_other_facts(tmp_path
 
 async def test_a_damaged_file_is_told_as_such(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
-
-    async def fill() -> None:
-        async with opened(path) as store:
-            await store.add([a_new_task(a_task(payload='"' + "x" * 3_000 + '"')) for _ in range(50)])
-
-    async def look() -> None:
-        async with opened(path) as store:
-            doubts = await store.check()
-            assert doubts
-            assert all("damaged" in doubt for doubt in doubts)
-            with pytest.raises(StoreDamaged):
-                await store.tasks(TaskFilter())
-
-    await fill()
+    async with opened(path) as store:
+        await store.add([a_new_task(a_task(payload='"' + "x" * 3_000 + '"')) for _ in range(50)])
     found = apsw.Connection(str(path)).execute("SELECT rootpage FROM sqlite_schema WHERE name = 'standings'").fetchall()
     page = int(str(found[0][0]))
     content = bytearray(path.read_bytes())
     content[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096
     path.write_bytes(content)
-    await look()
+    async with opened(path) as store:
+        doubts = await store.check()
+        assert doubts
+        assert all("damaged" in doubt for doubt in doubts)
+        with pytest.raises(StoreDamaged):
+            await store.tasks(TaskFilter())

@@ -101,39 +101,25 @@ async def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path
 async def test_the_nodes_of_an_older_file_keep_what_they_carry(tmp_path: Path) -> None:
     """With their rows would go the only trace of who carries what."""
     path = tmp_path / "horae.db"
-
-    async def carry() -> None:
-        async with opened(path) as store:
-            await a_running(store)
-
-    async def take_over() -> None:
-        async with opened(path) as store:
-            assert await store.nodes() == (a_node(),)
-            assert await store.recover(NODE, 0, lose, 10) == 1
-            assert await store.nodes() == ()
-
-    await carry()
+    async with opened(path) as store:
+        await a_running(store)
     as_schema_two_left_it(path)
-    await take_over()
+    async with opened(path) as store:
+        assert await store.nodes() == (a_node(),)
+        assert await store.recover(NODE, 0, lose, 10) == 1
+        assert await store.nodes() == ()
 
 
 async def test_the_records_of_an_older_file_stay_and_new_ones_may_go(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     old = Record("token", "old", "ada", '"kept"')
-
-    async def before() -> None:
-        async with opened(path) as store:
-            assert await store.put_record(old, replacing=None)
-
-    async def after() -> None:
-        async with opened(path) as store:
-            assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
-            assert await store.drop_expired(NOON, 10) == 1
-            assert (await store.records("token", "ada")).items == (old,)
-
-    await before()
+    async with opened(path) as store:
+        assert await store.put_record(old, replacing=None)
     as_schema_two_left_it(path)
-    await after()
+    async with opened(path) as store:
+        assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
+        assert await store.drop_expired(NOON, 10) == 1
+        assert (await store.records("token", "ada")).items == (old,)
 
 
 async def test_a_node_of_an_older_version_that_is_still_at_work_can_join_again(tmp_path: Path) -> None:
@@ -157,14 +143,11 @@ async def test_opening_it_again_counts_nothing_twice(old_file: Path) -> None:
 
 async def test_an_empty_file_of_schema_two_counts_nothing(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
-
-    async def play() -> None:
-        async with opened(path) as store:
-            assert await store.counts(None, [NO_HOUR]) == {}
-
-    await play()
+    async with opened(path) as store:
+        assert await store.counts(None, [NO_HOUR]) == {}
     as_schema_two_left_it(path)
-    await play()
+    async with opened(path) as store:
+        assert await store.counts(None, [NO_HOUR]) == {}
 
 
 async def test_a_doubt_says_when_the_counts_are_wrong(tmp_path: Path) -> None:

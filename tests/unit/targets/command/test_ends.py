@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import pytest
 
 from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
 from horae.targets.command.process import Order, _launched
-from horae.targets.command.target import CommandTarget
 from horae.testing import RecordingInvocation
 from tests.unit.targets.command.scene import Watch, a_target, an_invocation, carried, shell, watched
 
@@ -139,18 +138,17 @@ def test_one_that_stops_itself_can_be_ended() -> None:
     assert watch.all_gone()
 
 
-async def test_a_loop_that_goes_down_takes_its_commands_along() -> None:
-    async def begin(target: CommandTarget) -> Watch:
-        invocation = an_invocation(shell(DEAF), LONG)
-        coroutine = target.execute(invocation)
-        waiting.append(coroutine)
-        coroutine.send(None)
-        return Watch(await invocation.heard("pids"))
+async def begun() -> tuple[Coroutine[Any, Any, Outcome], Watch]:
+    """A command that runs, and the coroutine that waits for it."""
+    invocation = an_invocation(shell(DEAF), LONG)
+    waiting = a_target(LONG).execute(invocation)
+    waiting.send(None)
+    return waiting, Watch(await invocation.heard("pids"))
 
-    waiting: list[Any] = []
 
-    watch = await begin(a_target(LONG))
-    waiting.pop().close()  # as the collector of garbage does it
+def test_a_loop_that_goes_down_takes_its_commands_along() -> None:
+    waiting, watch = asyncio.run(begun())
+    waiting.close()  # as the collector of garbage does it
     assert watch.all_gone()
 
 
@@ -215,18 +213,14 @@ def test_one_that_ends_while_it_is_asked_to_is_still_a_success() -> None:
 
 async def test_nothing_is_started_when_there_is_no_room_for_a_process() -> None:
     """With no numbers left for pipes, the run fails and may be tried again."""
+    import resource  # noqa: PLC0415 - not everywhere
 
-    async def go() -> Outcome:
-        import resource  # noqa: PLC0415 - not everywhere
-
-        before = resource.getrlimit(resource.RLIMIT_NOFILE)
-        target, invocation = a_target(), an_invocation(shell("true"))
-        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")), before[1]))  # noqa: PTH208
-        try:
-            return await target.execute(invocation)
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-    outcome = await go()
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    target, invocation = a_target(), an_invocation(shell("true"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")), before[1]))  # noqa: PTH208
+    try:
+        outcome = await target.execute(invocation)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert isinstance(outcome, Failed)
     assert not outcome.permanent

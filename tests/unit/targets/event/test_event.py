@@ -184,14 +184,10 @@ async def test_a_webhook_is_posted_and_signed() -> None:
 
 @pytest.mark.parametrize(("topic", "permanent"), [("please.fail", False), ("please.forbid", True)])
 async def test_a_webhook_that_does_not_take_it_is_a_failure(topic: str, permanent: bool) -> None:  # noqa: FBT001
-    async def go() -> Outcome:
-        async with Endpoint().open() as endpoint:
-            scene = Scene({"webhook": endpoint.url, "allow_networks": LOOPBACK})
-            outcome, _ = await scene.carry({"topic": topic})
-            await scene.target.aclose()
-            return outcome
-
-    outcome = await go()
+    async with Endpoint().open() as endpoint:
+        scene = Scene({"webhook": endpoint.url, "allow_networks": LOOPBACK})
+        outcome, _ = await scene.carry({"topic": topic})
+        await scene.target.aclose()
     assert isinstance(outcome, Failed)
     assert outcome.permanent is permanent
 

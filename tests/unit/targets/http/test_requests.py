@@ -19,7 +19,7 @@ from horae.outgoing.callbacks import verify_callback_token
 from horae.outgoing.signing import verify
 from horae.targets.http.kind import HTTP
 from horae.version import __version__
-from tests.unit.outgoing.servers import Wire, answering, endlessly, wire
+from tests.unit.outgoing.servers import answering, endlessly, wire
 from tests.unit.targets.http.calling import ALLOWED, CALLBACK, Called, Vault, an_http_task, called, tools
 from tests.unit.targets.invocations import NOON, Recorded
 
@@ -190,13 +190,9 @@ def test_the_orchestrators_defaults_are_the_operators_and_a_payload_may_choose()
 
 
 async def test_a_task_that_was_made_under_other_rules_is_checked_again() -> None:
-    async def carry() -> tuple[object, Wire]:
-        async with wire(answering()) as server:
-            target = HTTP.open(tools({}))
-            outcome = await target.execute(Recorded(an_http_task({"url": server.url().text})))
-            return outcome, server
-
-    outcome, server = await carry()
+    async with wire(answering()) as server:
+        target = HTTP.open(tools({}))
+        outcome = await target.execute(Recorded(an_http_task({"url": server.url().text})))
     assert isinstance(outcome, Failed)
     assert outcome.permanent
     assert server.connections == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from horae import Horae
 from horae.service.service import Service
 
@@ -32,13 +30,9 @@ def declaring_app(url: str, *, engine: bool = False) -> Horae:
     return app
 
 
-def register(url: str) -> None:
+async def register(url: str) -> None:
     """Open the app once, without an engine, as a web process would."""
-    asyncio.run(_opened(declaring_app(url)))
-
-
-async def _opened(app: Horae) -> None:
-    async with app:
+    async with declaring_app(url):
         pass
 
 

@@ -22,7 +22,7 @@ async def _known(app: Horae, name: str = "mail") -> KnownFunction | None:
 
 
 async def test_function_of_another_process_is_scheduled_by_name(tmp_path: Path) -> None:
-    register(a_url(tmp_path))
+    await register(a_url(tmp_path))
     await _by_name(a_url(tmp_path))
 
 

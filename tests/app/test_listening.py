@@ -114,17 +114,14 @@ async def test_with_a_name_nothing_is_missed_between_two_lives(tmp_path: Path) -
         app.on("task.created", resume="mailer")(lambda happening: heard.append(happening.task_id))
         return app
 
-    async def scene() -> list[str]:
+    async with asyncio.timeout(PATIENCE):
         async with an_app() as first:
             one = await first.schedule({"say": "1"}, "in 1h")
         async with Horae(f"sqlite:///{tmp_path}/horae.db", engine=False) as nobody_listens:
             two = await nobody_listens.schedule({"say": "2"}, "in 1h")
         async with an_app() as again:
             three = await again.schedule({"say": "3"}, "in 1h")
-        return [one.id, two.id, three.id]
-
-    made = await asyncio.wait_for(scene(), PATIENCE)
-    assert heard == made
+    assert heard == [one.id, two.id, three.id]
 
 
 def test_an_event_that_there_is_not_is_refused() -> None:

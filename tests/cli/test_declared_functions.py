@@ -19,8 +19,8 @@ def codes(warnings: list[dict[str, str]]) -> list[str]:
     return [each["code"] for each in warnings]
 
 
-def test_task_starts_from_the_declaration_of_its_function(cli: Cli) -> None:
-    register(cli.url)
+async def test_task_starts_from_the_declaration_of_its_function(cli: Cli) -> None:
+    await register(cli.url)
     made = cli.process("add", "every day at 09:00", *MAIL, "--json").json
     task, policies = made["task"], made["task"]["policies"]
     assert (task["lane"], task["zone"], task["labels"]) == ("mailer", "Asia/Tokyo", {"team": "ops"})
@@ -33,8 +33,8 @@ def test_task_starts_from_the_declaration_of_its_function(cli: Cli) -> None:
     assert "no_zone" not in codes(made["warnings"])
 
 
-def test_option_of_the_caller_wins_over_the_declaration(cli: Cli) -> None:
-    register(cli.url)
+async def test_option_of_the_caller_wins_over_the_declaration(cli: Cli) -> None:
+    await register(cli.url)
     made = cli(
         *("add", "every day at 09:00", *MAIL, "--retries", "5", "--lane", "bulk", "--zone", "Europe/Berlin", "--json")
     ).json
@@ -45,8 +45,8 @@ def test_option_of_the_caller_wins_over_the_declaration(cli: Cli) -> None:
     assert not {"lane", "zone", "policies.retry"} & set(made["declared"])
 
 
-def test_receipt_names_what_the_function_declared(cli: Cli) -> None:
-    register(cli.url)
+async def test_receipt_names_what_the_function_declared(cli: Cli) -> None:
+    await register(cli.url)
     done = cli("add", "now", *MAIL)
     (line,) = [each for each in done.out.splitlines() if "declared by mail" in each]
     assert "lane mailer" in line
@@ -55,8 +55,8 @@ def test_receipt_names_what_the_function_declared(cli: Cli) -> None:
     assert "由 mail 声明" in cli("--lang", "zh", "add", "now", *MAIL).out
 
 
-def test_zone_in_the_schedule_itself_is_not_reported_as_declared(cli: Cli) -> None:
-    register(cli.url)
+async def test_zone_in_the_schedule_itself_is_not_reported_as_declared(cli: Cli) -> None:
+    await register(cli.url)
     made = cli("add", "every day at 09:00 America/New_York", *MAIL, "--json").json
     assert made["task"]["zone"] == "America/New_York"
     assert "zone" not in made["declared"]
@@ -72,16 +72,16 @@ def test_zone_in_the_schedule_itself_is_not_reported_as_declared(cli: Cli) -> No
         ("[7]", "arguments_not_object", "by name"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(cli: Cli, payload: str, code: str, hint: str) -> None:
-    register(cli.url)
+async def test_arguments_that_do_not_fit_are_refused(cli: Cli, payload: str, code: str, hint: str) -> None:
+    await register(cli.url)
     done = cli("add", "now", "--function", "mail", "--payload", payload, "--json")
     assert (done.code, done.problem["code"]) == (6, code)
     assert hint in done.problem["hint"]
     assert cli("ls", "--json").out.strip() in ("", "[]")
 
 
-def test_edit_with_arguments_that_do_not_fit_is_refused(cli: Cli) -> None:
-    register(cli.url)
+async def test_edit_with_arguments_that_do_not_fit_is_refused(cli: Cli) -> None:
+    await register(cli.url)
     cli("add", "every day at 09:00", *MAIL, "--name", "letters")
     done = cli("edit", "letters", "--payload", '{"user": null}', "--json")
     assert done.problem["code"] == "bad_arguments"
@@ -91,8 +91,8 @@ def test_edit_with_arguments_that_do_not_fit_is_refused(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("said", "meant"), [("mial", "mail"), ("jobs.report", "report")])
-def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str, meant: str) -> None:
-    register(cli.url)
+async def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str, meant: str) -> None:
+    await register(cli.url)
     done = cli("add", "now", "--function", said)
     assert done.code == 0
     assert f"No node has registered a function '{said}'. Did you mean '{meant}'?" in done.err
@@ -101,7 +101,7 @@ def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str,
 
 
 async def test_function_that_no_running_node_has_is_warned_about(cli: Cli) -> None:
-    register(cli.url)
+    await register(cli.url)
     assert codes(cli("add", "every 1h", *MAIL, "--json").json["warnings"])[0] == "function_not_running"
     await _added_while_running(cli)
     assert codes(cli("add", "every 1h", *MAIL, "--json").json["warnings"])[0] == "function_not_running"
@@ -113,8 +113,8 @@ async def _added_while_running(cli: Cli) -> None:
     assert not {"function_not_running", "function_unknown"} & set(codes(done.json["warnings"]))
 
 
-def test_tasks_file_starts_from_the_declaration(cli: Cli, tmp_path: Path) -> None:
-    register(cli.url)
+async def test_tasks_file_starts_from_the_declaration(cli: Cli, tmp_path: Path) -> None:
+    await register(cli.url)
     file = tmp_path / "tasks.json"
     tasks = [
         {"name": "letters", "when": "every day at 09:00", "function": "mail", "payload": {"user": 1}},
@@ -129,12 +129,12 @@ def test_tasks_file_starts_from_the_declaration(cli: Cli, tmp_path: Path) -> Non
     assert alone["lane"] is None
 
 
-def test_import_of_an_export_keeps_what_a_declaration_says_otherwise(cli: Cli, tmp_path: Path) -> None:
+async def test_import_of_an_export_keeps_what_a_declaration_says_otherwise(cli: Cli, tmp_path: Path) -> None:
     cli("add", "every day at 09:00", *MAIL, "--name", "letters", "--retries", "2", "--key", "letters")
     before = cli("show", "letters", "--json").json["task"]
     file = tmp_path / "export.jsonl"
     file.write_text(cli("export").out, encoding="utf-8")
-    register(cli.url)
+    await register(cli.url)
     assert cli("import", str(file), "--json").json["same"] == 1
     after = cli("show", "letters", "--json").json["task"]
     assert {name: before[name] for name in ("lane", "labels", "policies", "zone")} == {
@@ -142,10 +142,10 @@ def test_import_of_an_export_keeps_what_a_declaration_says_otherwise(cli: Cli, t
     }
 
 
-def test_declaration_counts_through_a_server_too(tmp_path: Path) -> None:
+async def test_declaration_counts_through_a_server_too(tmp_path: Path) -> None:
     cli = ServedCli(tmp_path, members=("bob",))
     try:
-        register(cli.url)
+        await register(cli.url)
         made = cli("add", "every day at 09:00", *MAIL, "--json").json
         task = made["task"]
         assert (task["lane"], task["zone"], task["policies"]["retry"]["attempts"]) == ("mailer", "Asia/Tokyo", 1)

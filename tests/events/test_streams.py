@@ -250,18 +250,14 @@ async def test_a_quiet_stream_gives_signs_of_life(monkeypatch: pytest.MonkeyPatc
 async def test_who_takes_nothing_at_all_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hearing, "STUCK", 1.0)
     monkeypatch.setattr(tails, "MOST_BEHIND", 10**9)
-
-    async def run() -> None:
-        async with served() as api, slow_session() as session:
-            task = await added(api.service.store)
-            slow = Api(api.base, api.app, api.service, session, api.tokens)
-            async with reading(slow):
-                for _ in range(16):
-                    await many_happen(api.service.store, task, ["x" * 1_000] * 1_000)
-                while api.app.state.house.tail.listening:
-                    assert (await api.get("/healthz", who=None)).status == 200
-
-    await asyncio.wait_for(run(), SECONDS)
+    async with asyncio.timeout(SECONDS), served() as api, slow_session() as session:
+        task = await added(api.service.store)
+        slow = Api(api.base, api.app, api.service, session, api.tokens)
+        async with reading(slow):
+            for _ in range(16):
+                await many_happen(api.service.store, task, ["x" * 1_000] * 1_000)
+            while api.app.state.house.tail.listening:
+                assert (await api.get("/healthz", who=None)).status == 200
 
 
 async def test_nobody_reads_the_log_when_nobody_listens() -> None:

@@ -132,7 +132,9 @@ async def test_the_key_file_that_a_file_names_seals_the_secrets(project: Path, m
     await scene("one")
     assert (project / "keys" / "own.key").exists()
     assert not (project / "horae.key").exists()
-    revealed = at_desk("sqlite:///horae.db", lambda desk: desk.service.secrets.reveal(desk.who.owner, "token"))
+    revealed = await asyncio.to_thread(
+        at_desk, "sqlite:///horae.db", lambda desk: desk.service.secrets.reveal(desk.who.owner, "token")
+    )
     assert revealed == "one", "commands find the same key"
     monkeypatch.setenv("HORAE_KEY_FILE", str(project / "keys" / "other.key"))
     await scene("two")

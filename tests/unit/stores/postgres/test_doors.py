@@ -308,11 +308,9 @@ async def test_a_server_that_is_just_starting_is_waited_for(guarded: PostgresSer
                 raise asyncpg.CannotConnectNowError("the database system is starting up")
             return await super().connection(dsn, **settings)
 
-    async def play() -> None:
+    async with asyncio.timeout(PATIENCE):
         store = PostgresStore(f"{guarded.url}?schema=starting")
         store._postgres = Starting(store.address)
         await store.open()
         await store.close()
-
-    await asyncio.wait_for(play(), PATIENCE)
     assert len(tries) == 3

@@ -129,7 +129,7 @@ def test_colour_only_where_it_was_asked_for(cli: Cli) -> None:
 
 @pytest.mark.parametrize("missed", ["skip", "latest"])
 async def test_three_missed_while_stopped_are_seen_wherever_one_looks(cli: Cli, missed: str) -> None:
-    last = missed_three(cli.path, missed)
+    last = await asyncio.to_thread(missed_three, cli.path, missed)
     await an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
     rows = [run for run in cli("runs", "report", "--json").json if run["state"] == "skipped"]
     assert sum(run["count"] for run in rows) == (3 if missed == "skip" else 2)
@@ -201,7 +201,7 @@ def test_runs_are_found_by_state_and_time(cli: Cli) -> None:
 
 
 async def test_logs_of_a_run_and_of_the_newest_of_a_task(cli: Cli) -> None:
-    failures(cli.path)
+    await asyncio.to_thread(failures, cli.path)
     async with Horae(cli.url, engine=False) as app:
         page = await app.store.runs(RunFilter(), limit=1)
         run = page.items[0]

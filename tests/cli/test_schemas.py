@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -106,7 +107,7 @@ def test_nothing_is_an_empty_list(cli: Cli, command: str) -> None:
 
 
 async def test_a_ledger_with_missed_stretches_and_an_outage(cli: Cli) -> None:
-    last = missed_three(cli.path, "skip")
+    last = await asyncio.to_thread(missed_three, cli.path, "skip")
     await an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
     why = cli("why", "report", "--at", f"{last:%Y-%m-%dT%H:%M:%SZ}", "--json").json
     check("why", why)

@@ -65,5 +65,6 @@ async def test_f16_whoever_adds_by_key_asks_again(place: Place, forgetful: Forge
         assert len(await asyncio.to_thread(query, place, "SELECT id FROM tasks")) == 2
         found = await app.schedule("note", later, **wanted)
     assert forgetful.lost == 1
-    assert sorted(task for (task,) in query(place, "SELECT id FROM tasks")) == sorted([before.id, found.id])
-    assert len(query(place, "SELECT task FROM agenda")) == 2
+    tasks = await asyncio.to_thread(query, place, "SELECT id FROM tasks")
+    assert sorted(task for (task,) in tasks) == sorted([before.id, found.id])
+    assert len(await asyncio.to_thread(query, place, "SELECT task FROM agenda")) == 2

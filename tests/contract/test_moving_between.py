@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -134,7 +133,7 @@ def command(folder: Path, source: str, target: str) -> subprocess.Popen[str]:
 async def test_killed_on_the_way_it_is_taken_up_again(server_url: str, tmp_path: Path, towards: str) -> None:
     file, large = f"sqlite:///{tmp_path}/one.db", f"sqlite:///{tmp_path}/large.db"
     source, target = (large, server_url) if towards == "server" else (server_url, file)
-    asyncio.run(a_large_file(large))
+    await a_large_file(large)
     if towards == "file":
         assert _ends(command(tmp_path, large, server_url))["tasks"] == TASKS
     for words in ("copying", "comparing"):

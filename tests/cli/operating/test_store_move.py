@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -179,7 +180,7 @@ def test_what_cannot_be_moved_is_refused_in_both_languages(deployment: Deploymen
 
 
 async def test_a_rehearsal_leaves_nothing_behind(deployment: Deployment) -> None:
-    deployment.add(name="said", when="every 1h", say="hello")
+    await asyncio.to_thread(deployment.add, name="said", when="every 1h", say="hello")
     absent = deployment.folder / "absent.db"
     answer = deployment.answer("move", deployment.url, f"sqlite:///{absent}", "--dry-run")
     assert (answer["dry_run"], absent.exists()) == (True, False)

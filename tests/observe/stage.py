@@ -7,7 +7,7 @@ import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
@@ -25,6 +25,8 @@ from horae.settings import Settings
 from tests.api.served import Api, Reply, people
 
 T = TypeVar("T")
+TEST_SECONDS: Final = 60
+"""What hangs ends with an error; nothing is measured by this."""
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
@@ -90,7 +92,7 @@ async def staged(
     observer = Observer("both", app.clock, tracing)
     app.observe(observer)
     settings = Settings({})
-    async with app:
+    async with asyncio.timeout(TEST_SECONDS), app:
         assert app.engine is not None
         tell_of_engine(observer, app.engine, app.settings.capacity)
         with listening("127.0.0.1", 0) as line:

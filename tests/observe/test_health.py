@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -19,7 +20,7 @@ from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.scenes import keep
 from horae.testing.factories import a_node, a_task
 from tests.api.served import served
-from tests.observe.stage import staged
+from tests.observe.stage import TEST_SECONDS, staged
 
 GOOD = Readiness(store=True, writes=True, engine=True, clock=True, on_time=True)
 
@@ -67,7 +68,7 @@ async def test_over_http(tmp_path: Path) -> None:
     async with staged() as stage:
         reply = await stage.api.get("/readyz", who=None)
         assert (reply.status, reply.json["parts"]) == (200, GOOD._asdict())
-    async with served(f"sqlite:///{tmp_path}/h.db") as api:
+    async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
         reply = await api.get("/readyz", who=None)
         assert reply.status == 200, "nobody is expected to run anything there"
         assert not reply.json["parts"]["engine"]
@@ -80,7 +81,7 @@ async def test_over_http(tmp_path: Path) -> None:
 
 
 async def ask_after_a_clock_step(url: str) -> None:
-    async with served(url) as api:
+    async with asyncio.timeout(TEST_SECONDS), served(url) as api:
         now = SystemClock().now()
         step = ClockStep("clockwork", now, timedelta(seconds=90))
         record = Record(CLOCK_STEP, "nod_1", "", json.dumps(step.as_json()), expires=now + timedelta(days=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -23,6 +24,7 @@ from horae.testing.contracts import StoreContract, WholeStore
 from horae.testing.contracts.scenes import a_running, claim, keep
 from horae.testing.decisions import losing, skip, start_everything, starting, succeed
 from horae.testing.factories import NODE, NOON, SECOND, a_node, a_settlement, a_task
+from tests.observe.stage import TEST_SECONDS
 
 
 class TestObservedStore(StoreContract):
@@ -50,9 +52,10 @@ class HandClock(SystemClock):
 async def looked_at(inner: Keeping | None = None) -> AsyncIterator[tuple[Keeping, Figures, HandClock]]:
     figures, clock = Figures(), HandClock()
     store = observed(inner or MemoryStore(), figures, clock, STANDARD_TERMS)
-    await store.open()
-    yield store, figures, clock
-    await store.close()
+    async with asyncio.timeout(TEST_SECONDS):
+        await store.open()
+        yield store, figures, clock
+        await store.close()
 
 
 async def test_lateness_is_that_of_the_start_itself() -> None:

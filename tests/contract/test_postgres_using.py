@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
@@ -22,7 +22,6 @@ from tests.servers.postgres import PostgresServer
 
 PATIENCE = 60
 Connection: TypeAlias = "asyncpg.Connection[Any]"
-Scene: TypeAlias = Callable[[PostgresStore, Connection], Awaitable[None]]
 
 
 class PostgresGuest:

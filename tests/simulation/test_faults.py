@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from datetime import UTC, datetime
 from random import Random
 
 import pytest
@@ -15,8 +14,6 @@ from horae.simulation.faulty_store import behind
 from horae.simulation.history import History
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
-
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class Scene:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
@@ -26,7 +26,6 @@ RUN: Final = Order("run", {}, {})
 ALL: Final = TaskFilter()
 ROBOT: Final = Principal("ada", agent="robot")
 ABSENT: Final = "opn_" + "0" * 32
-Scene = Callable[[House], Awaitable[None]]
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import socket
@@ -58,20 +57,17 @@ class Scene:
         return await self.target.execute(invocation), invocation
 
 
-def told(spec: Mapping[str, Any], payload: Any = None) -> tuple[str, Mapping[str, Any], RecordingInvocation]:
-    async def go() -> tuple[str, Mapping[str, Any], RecordingInvocation]:
-        scene = Scene({})
-        outcome, invocation = await scene.carry(spec, payload)
-        assert outcome == Succeeded('{"delivered": 1, "to": {"process": 1}}', tells=spec.get("topic", TOPIC))
-        ((topic, body),) = scene.published
-        return topic, body, invocation
-
-    return asyncio.run(go())
+async def told(spec: Mapping[str, Any], payload: Any = None) -> tuple[str, Mapping[str, Any], RecordingInvocation]:
+    scene = Scene({})
+    outcome, invocation = await scene.carry(spec, payload)
+    assert outcome == Succeeded('{"delivered": 1, "to": {"process": 1}}', tells=spec.get("topic", TOPIC))
+    ((topic, body),) = scene.published
+    return topic, body, invocation
 
 
-def test_the_event_says_which_task_is_due() -> None:
+async def test_the_event_says_which_task_is_due() -> None:
     payload = {"sourceType": "reminder", "sourceId": "r-7", "text": "站起来"}
-    topic, body, invocation = told({}, payload)
+    topic, body, invocation = await told({}, payload)
     task, run = invocation.task, invocation.run
     assert topic == "task.triggered"
     assert {**body, "occurredOn": "", "eventId": ""} == {
@@ -101,25 +97,25 @@ def test_the_event_says_which_task_is_due() -> None:
 @pytest.mark.parametrize(
     "payload", [None, {}, "text", [1], {"sourceType": "", "sourceId": None}, {"sourceType": ["x"]}]
 )
-def test_a_payload_that_names_no_source_has_an_unknown_one(payload: Any) -> None:
-    _, body, _ = told({}, payload)
+async def test_a_payload_that_names_no_source_has_an_unknown_one(payload: Any) -> None:
+    _, body, _ = await told({}, payload)
     assert (body["sourceType"], body["sourceId"]) == ("unknown", "tsk_1")
     assert body["payload"] == payload
 
 
-def test_a_source_may_be_a_number() -> None:
-    assert told({}, {"sourceId": 7})[1]["sourceId"] == "7"
+async def test_a_source_may_be_a_number() -> None:
+    assert (await told({}, {"sourceId": 7}))[1]["sourceId"] == "7"
 
 
-def test_what_is_to_be_said_is_in_the_log_and_in_the_event() -> None:
-    topic, body, invocation = told({"topic": "garden.due", "say": "water the plants"})
+async def test_what_is_to_be_said_is_in_the_log_and_in_the_event() -> None:
+    topic, body, invocation = await told({"topic": "garden.due", "say": "water the plants"})
     assert topic == body["type"] == "garden.due"
     assert body["text"] == "water the plants"
     assert invocation.said == [("info", "water the plants")]
 
 
-def test_a_secret_that_a_payload_names_stays_a_name() -> None:
-    assert told({}, {"token": {"secret": "token"}})[1]["payload"] == {"token": {"secret": "token"}}
+async def test_a_secret_that_a_payload_names_stays_a_name() -> None:
+    assert (await told({}, {"token": {"secret": "token"}}))[1]["payload"] == {"token": {"secret": "token"}}
 
 
 async def test_every_attempt_has_the_same_event_id() -> None:

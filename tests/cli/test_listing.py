@@ -295,12 +295,13 @@ def test_looking_changes_nothing(cli: Cli) -> None:
     assert _digest(cli.path) == before
 
 
-def _digest(path: Path) -> tuple[bytes, int]:
-    async def last() -> int:
-        async with Horae(f"sqlite:///{path}", engine=False) as app:
-            return await app.store.last_event()
+async def _last_event(path: Path) -> int:
+    async with Horae(f"sqlite:///{path}", engine=False) as app:
+        return await app.store.last_event()
 
-    number = asyncio.run(last())
+
+def _digest(path: Path) -> tuple[bytes, int]:
+    number = asyncio.run(_last_event(path))
     return path.read_bytes(), number
 
 

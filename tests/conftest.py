@@ -18,5 +18,6 @@ from tests.servers.fixtures import (  # noqa: E402 - after the rewriting was ask
     postgres_server,
     postgres_url,
 )
+from tests.virtual_time import clock, pytest_asyncio_loop_factories  # noqa: E402 - likewise
 
-__all__ = ["mariadb_server", "mariadb_url", "postgres_server", "postgres_url"]
+__all__ = ["clock", "mariadb_server", "mariadb_url", "postgres_server", "postgres_url", "pytest_asyncio_loop_factories"]

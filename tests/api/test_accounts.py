@@ -10,12 +10,11 @@ from horae.lifecycle.start import Claimant
 from horae.model.outcome import Settlement, Waiting
 from horae.outgoing.callbacks import callback_token
 from horae.ports.store import Node
-from tests.api.served import Api
-from tests.api.test_conventions import within
+from tests.api.served import Api, served
 
 
-def test_owners_are_an_admins_and_everybody_sees_themselves() -> None:
-    async def check(api: Api) -> None:
+async def test_owners_are_an_admins_and_everybody_sees_themselves() -> None:
+    async with served() as api:
         assert [each["name"] for each in (await api.get("/v1/owners")).json["items"]] == ["ada"]
         everybody = (await api.get("/v1/owners", who="admin")).json["items"]
         assert {each["name"] for each in everybody} == {"local", "ada", "bob", "vic"}
@@ -29,11 +28,9 @@ def test_owners_are_an_admins_and_everybody_sees_themselves() -> None:
         assert (await api.put("/v1/owners/eve", {"role": "admin"})).status == 403
         assert (await api.get("/v1/owners/bob")).code == (await api.get("/v1/owners/nobody")).code == "no_such_owner"
 
-    within(check)
 
-
-def test_a_revoked_token_opens_nothing_any_more() -> None:
-    async def check(api: Api) -> None:
+async def test_a_revoked_token_opens_nothing_any_more() -> None:
+    async with served() as api:
         made = await api.post("/v1/tokens", {"name": "deploy", "scopes": ["tasks:read"]})
         assert (made.status, made.headers["location"]) == (201, f"/v1/tokens/{made.json['id']}")
         api.tokens["deploy"] = made.json["text"]
@@ -54,11 +51,9 @@ def test_a_revoked_token_opens_nothing_any_more() -> None:
         ):
             assert (await api.post("/v1/tokens", wish)).status in (403, 404, 422), wish
 
-    within(check)
 
-
-def test_a_revoked_owner_is_out_within_a_second() -> None:
-    async def check(api: Api) -> None:
+async def test_a_revoked_owner_is_out_within_a_second() -> None:
+    async with served() as api:
         assert (await api.get("/v1/tasks")).status == 200
         assert (await api.post("/v1/owners/ada/revoke", who="admin")).status == 200
         clock = api.app.state.house.clock
@@ -67,11 +62,10 @@ def test_a_revoked_owner_is_out_within_a_second() -> None:
             assert clock.steady() - began < 5
         assert (await api.post("/v1/owners/ada/restore", who="admin")).status == 200
 
-    within(check)
 
-
-def test_secret_is_granted_to_an_agent_and_reviewed_before_the_approval() -> None:
-    within(grant_scene)
+async def test_secret_is_granted_to_an_agent_and_reviewed_before_the_approval() -> None:
+    async with served() as api:
+        await grant_scene(api)
 
 
 async def grant_scene(api: Api) -> None:
@@ -99,8 +93,9 @@ async def grant_scene(api: Api) -> None:
     assert (await api.post(approve, {"digest": review["digest"]})).json["state"] == "active"
 
 
-def test_revoked_token_of_an_agent_and_viewer_stop_what_they_made() -> None:
-    within(lost_rights)
+async def test_revoked_token_of_an_agent_and_viewer_stop_what_they_made() -> None:
+    async with served() as api:
+        await lost_rights(api)
 
 
 async def lost_rights(api: Api) -> None:
@@ -123,8 +118,8 @@ async def lost_rights(api: Api) -> None:
     assert (await api.put("/v1/agents/robot?owner=ada", limits, who="admin")).json["quotas"]["active_tasks"] == 3
 
 
-def test_of_a_secret_only_its_name_comes_out() -> None:
-    async def check(api: Api) -> None:
+async def test_of_a_secret_only_its_name_comes_out() -> None:
+    async with served() as api:
         for path, body in (
             ("/v1/secrets/key", {"value": "hush-hush"}),
             ("/v1/secrets/key?dry_run=true", {"value": "new"}),
@@ -142,11 +137,9 @@ def test_of_a_secret_only_its_name_comes_out() -> None:
         assert (await api.delete("/v1/secrets/key")).status == 204
         assert (await api.delete("/v1/secrets/key")).status == 404
 
-    within(check)
 
-
-def test_what_an_agent_made_can_be_stopped_and_approved_by_its_owner() -> None:
-    async def check(api: Api) -> None:
+async def test_what_an_agent_made_can_be_stopped_and_approved_by_its_owner() -> None:
+    async with served() as api:
         wish = {"name": "call", "when": "every 1h, 3 times", "zone": "UTC", "http": "https://example.org/"}
         made = (await api.post("/v1/tasks", wish, who="robot")).json
         assert (made["state"], made["pause"]["cause"]) == ("paused", "awaiting_approval")
@@ -161,8 +154,6 @@ def test_what_an_agent_made_can_be_stopped_and_approved_by_its_owner() -> None:
         assert (await api.post("/v1/tasks", wish, who="robot")).code == "agent_stopped"
         assert (await api.post("/v1/agents/robot/restart")).json["tasks"] == 1
 
-    within(check)
-
 
 async def _unknown_agents(api: Api) -> None:
     for path in ("/v1/agents/robbot/stop", "/v1/agents/robbot/restart"):
@@ -176,12 +167,13 @@ async def _unknown_agents(api: Api) -> None:
     assert (await api.post("/v1/agents/robot/stop?owner=ada", who="admin")).status == 200
 
 
-def test_unknown_agents_are_not_found_also_in_a_rehearsal() -> None:
-    within(_unknown_agents)
+async def test_unknown_agents_are_not_found_also_in_a_rehearsal() -> None:
+    async with served() as api:
+        await _unknown_agents(api)
 
 
-def test_lanes_and_nodes_are_told_and_set() -> None:
-    async def check(api: Api) -> None:
+async def test_lanes_and_nodes_are_told_and_set() -> None:
+    async with served() as api:
         assert (await api.put("/v1/lanes/mail", {"limit": 3})).json == {"name": "ada/mail", "limit": 3, "taken": 0}
         assert (await api.put("/v1/lanes/mail", {"limit": 3}, who="admin")).json["name"] == "mail"
         assert "mail" not in [each["name"] for each in (await api.get("/v1/lanes")).json["items"]]
@@ -199,11 +191,9 @@ def test_lanes_and_nodes_are_told_and_set() -> None:
         back = await api.post("/v1/nodes/here/drain?host=true", {"draining": False}, who="admin")
         assert not back.json["items"][0]["draining"]
 
-    within(check)
 
-
-def test_the_audit_trail_says_who_did_what_and_is_whole() -> None:
-    async def check(api: Api) -> None:
+async def test_the_audit_trail_says_who_did_what_and_is_whole() -> None:
+    async with served() as api:
         task = await api.made()
         await api.post(f"/v1/tasks/{task['id']}/pause", headers={"X-Request-Id": "my-request"})
         rows = (await api.get("/v1/audit?limit=2")).json["items"]
@@ -213,11 +203,9 @@ def test_the_audit_trail_says_who_did_what_and_is_whole() -> None:
         assert (await api.get("/v1/audit/verify")).status == 403
         assert (await api.get("/v1/audit/verify", who="admin")).json["ok"]
 
-    within(check)
 
-
-def test_whoever_went_on_with_a_run_answers_with_its_own_token_and_no_other() -> None:
-    async def check(api: Api) -> None:
+async def test_whoever_went_on_with_a_run_answers_with_its_own_token_and_no_other() -> None:
+    async with served() as api:
         task = await api.made(when="now")
         store, clock = api.service.store, api.app.state.house.clock
         now = clock.now()
@@ -252,5 +240,3 @@ def test_whoever_went_on_with_a_run_answers_with_its_own_token_and_no_other() ->
         assert (await api.get(path, who="bob")).status == 404
         assert (await api.post(f"{path}/cancel")).code == "run_over"
         assert (await api.post(f"{path}/retry")).code == "nothing_to_retry"
-
-    within(check)

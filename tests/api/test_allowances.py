@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 from horae.model.principal import LOCAL
 from horae.web.allowances import Buckets
-from tests.api.served import Api
-from tests.api.test_conventions import within
+from tests.api.served import served
 
 
 class StandingClock:
@@ -49,8 +48,8 @@ def test_no_number_of_callers_fills_the_memory() -> None:
     assert len(buckets._kept) == 10_000
 
 
-def test_every_answer_says_what_is_left_and_too_many_requests_wait() -> None:
-    async def check(api: Api) -> None:
+async def test_every_answer_says_what_is_left_and_too_many_requests_wait() -> None:
+    async with served() as api:
         for name in ("ada", "bob"):
             await api.service.accounts.put(LOCAL, name, quotas={"requests_per_minute": 5})
         first = await api.get("/v1/whoami")
@@ -66,11 +65,9 @@ def test_every_answer_says_what_is_left_and_too_many_requests_wait() -> None:
         assert {each.status for each in admins} == {200}
         assert "ratelimit" not in admins[0].headers
 
-    within(check)
 
-
-def test_guessing_tokens_is_stopped_and_neighbours_do_not_suffer() -> None:
-    async def check(api: Api) -> None:
+async def test_guessing_tokens_is_stopped_and_neighbours_do_not_suffer() -> None:
+    async with served() as api:
         assert (await api.get("/v1/whoami")).status == 200
         statuses = []
         for number in range(70):
@@ -80,5 +77,3 @@ def test_guessing_tokens_is_stopped_and_neighbours_do_not_suffer() -> None:
         assert statuses[-1] == 429
         assert (await api.get("/v1/whoami")).status == 200
         assert (await api.get("/v1/whoami", who="bob")).status == 200, "nor does who comes for the first time"
-
-    within(check)

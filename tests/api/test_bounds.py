@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from horae.runtime import protocol
-from tests.api.served import Api
-from tests.api.test_conventions import within
+from tests.api.served import served
 
 _HALF = (
     b"POST /v1/runs/run_1/callback HTTP/1.1\r\nHost: x\r\nHorae-Callback-Token: x\r\n"
@@ -16,11 +15,11 @@ _HALF = (
 )
 
 
-def test_a_body_that_never_ends_is_cut_off_and_who_listens_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_never_ends_is_cut_off_and_who_listens_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound is on what comes in: a stream goes on for as long as there is something to say."""
     monkeypatch.setattr(protocol, "LONGEST_BODY", 0.2)
 
-    async def check(api: Api) -> None:
+    async with served() as api:
         headers = {"Authorization": f"Bearer {api.tokens['ada']}", "Accept": "application/x-ndjson"}
         async with asyncio.timeout(30), api.session.get(f"{api.base}/v1/events", headers=headers) as stream:
             assert await stream.content.readline() == b"\n"
@@ -32,11 +31,9 @@ def test_a_body_that_never_ends_is_cut_off_and_who_listens_is_not(monkeypatch: p
             made = await api.made()
             assert made["id"].encode() in await stream.content.readline()
 
-    within(check)
 
-
-def test_a_target_is_bounded_like_a_payload() -> None:
-    async def check(api: Api) -> None:
+async def test_a_target_is_bounded_like_a_payload() -> None:
+    async with served() as api:
         large = "x" * 900_000
         for target in (
             {"function": "f" * 201},
@@ -46,5 +43,3 @@ def test_a_target_is_bounded_like_a_payload() -> None:
             reply = await api.post("/v1/tasks?paused=later", {"name": "x", "when": "every 1h", "zone": "UTC", **target})
             assert (reply.status, reply.code) in ((422, "bad_text"), (422, "payload_too_large"))
         assert (await api.get("/v1/tasks")).json["items"] == []
-
-    within(check)

@@ -12,8 +12,7 @@ from typing import Final
 
 from horae.outgoing.callbacks import callback_token
 from horae.web.house import WebSettings
-from tests.api.served import Api, Reply
-from tests.api.test_conventions import within
+from tests.api.served import Api, Reply, served
 from tests.api.test_matrix import a_run
 from tests.cli.operating.deployment import Deployment
 
@@ -53,8 +52,9 @@ async def _wrong_token_is_refused_before_the_body(api: Api) -> None:
     )
 
 
-def test_wrong_callback_token_is_refused_before_the_body_is_read() -> None:
-    within(_wrong_token_is_refused_before_the_body)
+async def test_wrong_callback_token_is_refused_before_the_body_is_read() -> None:
+    async with served() as api:
+        await _wrong_token_is_refused_before_the_body(api)
 
 
 async def _wrong_tokens_are_limited(api: Api) -> None:
@@ -68,8 +68,9 @@ async def _wrong_tokens_are_limited(api: Api) -> None:
     assert (await _callback(api, run, await _token_of(api, run), {"result": 1})).status == 204
 
 
-def test_wrong_callback_tokens_are_counted_and_limited_per_address() -> None:
-    within(_wrong_tokens_are_limited)
+async def test_wrong_callback_tokens_are_counted_and_limited_per_address() -> None:
+    async with served() as api:
+        await _wrong_tokens_are_limited(api)
 
 
 async def _valid_token_has_a_rate(api: Api) -> None:
@@ -82,8 +83,9 @@ async def _valid_token_has_a_rate(api: Api) -> None:
     assert (await _callback(api, second, await _token_of(api, second))).status == 204
 
 
-def test_callbacks_of_one_run_are_limited_and_other_runs_are_not_affected() -> None:
-    within(_valid_token_has_a_rate)
+async def test_callbacks_of_one_run_are_limited_and_other_runs_are_not_affected() -> None:
+    async with served() as api:
+        await _valid_token_has_a_rate(api)
 
 
 async def _closed_without_callback_url(api: Api) -> None:
@@ -93,8 +95,9 @@ async def _closed_without_callback_url(api: Api) -> None:
     assert "HORAE_HTTP_CALLBACK_URL" in reply.json["hint"]
 
 
-def test_callbacks_are_closed_where_no_callback_address_is_configured() -> None:
-    within(_closed_without_callback_url, settings=CLOSED)
+async def test_callbacks_are_closed_where_no_callback_address_is_configured() -> None:
+    async with served(settings=CLOSED) as api:
+        await _closed_without_callback_url(api)
 
 
 def test_installed_server_opens_callbacks_by_its_setting(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.served import Api, Reply
-from tests.api.test_conventions import within
+from tests.api.served import Reply, served
 
 _AT_ONCE = 12
 _STORES = ("memory://", "sqlite:///{}/horae.db")
@@ -18,8 +17,8 @@ _TASK = {"name": "report", "when": "every 1h", "zone": "UTC", "say": "x"}
 
 
 @pytest.mark.parametrize("store", _STORES)
-def test_of_many_who_make_it_only_if_it_is_new_one_does(store: str, tmp_path: Path) -> None:
-    async def check(api: Api) -> None:
+async def test_of_many_who_make_it_only_if_it_is_new_one_does(store: str, tmp_path: Path) -> None:
+    async with served(url=store.format(tmp_path)) as api:
         replies = await asyncio.gather(
             *(
                 api.put("/v1/tasks/by-key/k", {**_TASK, "payload": {"by": each}}, headers={"If-None-Match": "*"})
@@ -28,15 +27,14 @@ def test_of_many_who_make_it_only_if_it_is_new_one_does(store: str, tmp_path: Pa
         )
         assert sorted(reply.status for reply in replies) == [201] + [412] * (_AT_ONCE - 1)
 
-    within(check, url=store.format(tmp_path))
-
 
 @pytest.mark.parametrize("store", _STORES)
 @pytest.mark.parametrize("by_key", [False, True])
-def test_of_many_who_say_the_same_key_at_once_one_is_told_that_it_made_the_task(
+async def test_of_many_who_say_the_same_key_at_once_one_is_told_that_it_made_the_task(
     store: str, *, by_key: bool, tmp_path: Path
 ) -> None:
-    async def check(api: Api) -> None:
+    async with served(url=store.format(tmp_path)) as api:
+
         def asked(number: int) -> Coroutine[Any, Any, Reply]:
             task = {**_TASK, "payload": {"by": number}}
             return api.put("/v1/tasks/by-key/k", task) if by_key else api.post("/v1/tasks", {**task, "key": "k"})
@@ -44,11 +42,9 @@ def test_of_many_who_say_the_same_key_at_once_one_is_told_that_it_made_the_task(
         replies = await asyncio.gather(*(asked(number) for number in range(_AT_ONCE)))
         assert sorted(reply.status for reply in replies) == [200] * (_AT_ONCE - 1) + [201]
 
-    within(check, url=store.format(tmp_path))
 
-
-def test_who_made_a_task_has_its_tag_already() -> None:
-    async def check(api: Api) -> None:
+async def test_who_made_a_task_has_its_tag_already() -> None:
+    async with served() as api:
         path = tag = ""
         for made in (
             await api.post("/v1/tasks", _TASK, headers={"Idempotency-Key": "once"}),
@@ -62,12 +58,10 @@ def test_who_made_a_task_has_its_tag_already() -> None:
         assert (changed.status, changed.json["name"]) == (200, "another")
         assert (await api.patch(path, {"name": "third"}, headers={"If-Match": tag})).status == 412
 
-    within(check)
-
 
 @pytest.mark.parametrize("store", _STORES)
-def test_of_many_who_change_the_same_version_one_does(store: str, tmp_path: Path) -> None:
-    async def check(api: Api) -> None:
+async def test_of_many_who_change_the_same_version_one_does(store: str, tmp_path: Path) -> None:
+    async with served(url=store.format(tmp_path)) as api:
         made = await api.put("/v1/tasks/by-key/k", _TASK)
         tag = (await api.get("/v1/tasks/by-key/k")).headers["ETag"]
         replies = await asyncio.gather(
@@ -82,5 +76,3 @@ def test_of_many_who_change_the_same_version_one_does(store: str, tmp_path: Path
             assert (await api.post(f"{path}/{action}", headers={"If-Match": tag})).status == 412
         assert (await api.delete(path, headers={"If-Match": tag})).status == 412
         assert (await api.get(path)).json["state"] == "active"
-
-    within(check, url=store.format(tmp_path))

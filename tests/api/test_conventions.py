@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 from horae.model.principal import LOCAL
 from horae.web.house import WebSettings
 from tests.api.served import TASK, Api, served
 
-Check = Callable[[Api], Awaitable[None]]
 
-
-def within(check: Check, **choices: Any) -> None:
-    async def run() -> None:
-        async with served(**choices) as api:
-            await check(api)
-
-    asyncio.run(run())
-
-
-def test_without_a_token_nothing_opens_and_the_answer_says_how_to_send_one() -> None:
-    async def check(api: Api) -> None:
+async def test_without_a_token_nothing_opens_and_the_answer_says_how_to_send_one() -> None:
+    async with served() as api:
         reply = await api.get("/v1/tasks", who=None)
         assert (reply.status, reply.code) == (401, "no_token")
         assert reply.headers["www-authenticate"] == "Bearer"
         for said in ("Bearer", "Bearer ", "Basic YTpi", "horae_x", "Bearer horae_0_0", "Bearer " + "x" * 5_000):
             assert (await api.get("/v1/tasks", who=None, headers={"Authorization": said})).status == 401, said
 
-    within(check)
 
-
-def test_a_token_in_the_address_is_no_token() -> None:
-    async def check(api: Api) -> None:
+async def test_a_token_in_the_address_is_no_token() -> None:
+    async with served() as api:
         token = api.tokens["ada"]
         for name in ("token", "access_token", "api_key"):
             assert (await api.get(f"/v1/tasks?{name}={token}", who=None)).status == 401
-
-    within(check)
 
 
 TRICKS: Final = (
@@ -59,19 +43,17 @@ TRICKS: Final = (
 )
 
 
-def test_no_trick_with_the_path_gets_around_the_token() -> None:
-    async def check(api: Api) -> None:
+async def test_no_trick_with_the_path_gets_around_the_token() -> None:
+    async with served() as api:
         for path in TRICKS:
             for who in (None, "ada"):
                 reply = await api.get(path, who=who)
                 assert reply.status in ((401, 404) if who is None else (400, 404)), (path, who, reply.text)
                 assert reply.headers["content-type"] == "application/problem+json"
 
-    within(check)
 
-
-def test_a_problem_says_what_happened_in_the_language_that_was_asked_for() -> None:
-    async def check(api: Api) -> None:
+async def test_a_problem_says_what_happened_in_the_language_that_was_asked_for() -> None:
+    async with served() as api:
         body = {**TASK, "policies": {"timeout": "soon"}}
         english = await api.post("/v1/tasks", body)
         chinese = await api.post("/v1/tasks", body, headers={"Accept-Language": "fr;q=0.9, zh-CN, en;q=0.8"})
@@ -88,22 +70,18 @@ def test_a_problem_says_what_happened_in_the_language_that_was_asked_for() -> No
         assert "timeout cannot be 'soon'." in english.json["detail"]
         assert "timeout 不能是“soon”。" in chinese.json["detail"]
 
-    within(check)
 
-
-def test_a_request_keeps_its_id_if_that_is_a_sane_one() -> None:
-    async def check(api: Api) -> None:
+async def test_a_request_keeps_its_id_if_that_is_a_sane_one() -> None:
+    async with served() as api:
         kept = await api.get("/healthz", who=None, headers={"X-Request-Id": "trace-1.2:3"})
         assert kept.headers["x-request-id"] == "trace-1.2:3"
         for odd in ("a b", "x" * 65, "ü", "<script>"):
             made = await api.get("/healthz", who=None, headers={"X-Request-Id": odd})
             assert made.headers["x-request-id"].startswith("req_")
 
-    within(check)
 
-
-def test_every_answer_has_the_headers_that_keep_browsers_from_guessing() -> None:
-    async def check(api: Api) -> None:
+async def test_every_answer_has_the_headers_that_keep_browsers_from_guessing() -> None:
+    async with served() as api:
         for path, who in (
             ("/healthz", None),
             ("/v1/tasks", "ada"),
@@ -119,11 +97,9 @@ def test_every_answer_has_the_headers_that_keep_browsers_from_guessing() -> None
             assert "frame-ancestors 'none'" in headers["content-security-policy"]
             assert "server" not in headers
 
-    within(check)
 
-
-def test_unknown_and_repeated_parameters_are_refused_and_the_nearest_one_is_named() -> None:
-    async def check(api: Api) -> None:
+async def test_unknown_and_repeated_parameters_are_refused_and_the_nearest_one_is_named() -> None:
+    async with served() as api:
         unknown = await api.get("/v1/tasks?limti=5")
         assert (unknown.status, unknown.code) == (400, "unknown_parameter")
         assert "limit" in unknown.json["hint"].split(",")[0]
@@ -133,20 +109,16 @@ def test_unknown_and_repeated_parameters_are_refused_and_the_nearest_one_is_name
         assert (await api.post("/v1/tasks?dryrun=true", TASK)).code == "unknown_parameter"
         assert (await api.get("/v1/tasks")).json["items"] == []
 
-    within(check)
 
-
-def test_a_page_has_one_to_two_hundred() -> None:
-    async def check(api: Api) -> None:
+async def test_a_page_has_one_to_two_hundred() -> None:
+    async with served() as api:
         for limit in ("0", "-1", "201", "1000000000", "abc", "1e9", "", "NaN", "1.5"):
             reply = await api.get(f"/v1/tasks?limit={limit}")
             assert (reply.status, reply.code) == (422, "bad_parameter_value"), limit
 
-    within(check)
 
-
-def test_methods_that_a_path_has_not_are_answered_with_those_that_it_has() -> None:
-    async def check(api: Api) -> None:
+async def test_methods_that_a_path_has_not_are_answered_with_those_that_it_has() -> None:
+    async with served() as api:
         task = await api.made()
         refused = await api.ask("PUT", "/v1/tasks", TASK)
         assert (refused.status, refused.code) == (405, "bad_method")
@@ -163,11 +135,10 @@ def test_methods_that_a_path_has_not_are_answered_with_those_that_it_has() -> No
         assert (await api.ask("HEAD", "/v1/tasks", who=None)).status == 401
         assert (await api.ask("TRACE", "/v1/tasks")).status in (400, 405)
 
-    within(check)
 
+async def test_what_went_wrong_inside_is_never_told_outside() -> None:
+    async with served() as api:
 
-def test_what_went_wrong_inside_is_never_told_outside() -> None:
-    async def check(api: Api) -> None:
         async def broken(*_: object, **__: object) -> None:
             raise ZeroDivisionError("/secret/path of a table")
 
@@ -178,26 +149,19 @@ def test_what_went_wrong_inside_is_never_told_outside() -> None:
         assert "Traceback" not in reply.text
         assert (await api.get("/v1/tasks")).status == 200
 
-    within(check)
 
-
-def test_only_pages_of_an_origin_that_was_named_may_ask_from_a_browser() -> None:
+async def test_only_pages_of_an_origin_that_was_named_may_ask_from_a_browser() -> None:
     asked = {"Origin": "https://ops.example.org", "Access-Control-Request-Method": "POST"}
-
-    async def named(api: Api) -> None:
+    async with served(settings=WebSettings(engine=False, origins=("https://ops.example.org",))) as api:
         reply = await api.ask("OPTIONS", "/v1/tasks", who=None, headers=asked)
         assert reply.headers["access-control-allow-origin"] == "https://ops.example.org"
         assert "access-control-allow-credentials" not in reply.headers
         other = await api.ask("OPTIONS", "/v1/tasks", who=None, headers={**asked, "Origin": "https://evil.example"})
         assert "access-control-allow-origin" not in other.headers
         assert (await api.get("/v1/tasks", headers={"Origin": "https://ops.example.org"})).status == 200
-
-    async def by_default(api: Api) -> None:
+    async with served() as api:
         reply = await api.get("/v1/tasks", headers=asked)
         assert "access-control-allow-origin" not in reply.headers
-
-    within(named, settings=WebSettings(engine=False, origins=("https://ops.example.org",)))
-    within(by_default)
 
 
 async def _keys_of_others_are_not_observable(api: Api) -> None:
@@ -224,5 +188,6 @@ async def _keys_of_others_are_not_observable(api: Api) -> None:
             assert (posted.status, posted.json["id"]) == (200, made.json["id"])
 
 
-def test_keys_of_other_owners_and_of_other_agents_are_not_observable() -> None:
-    within(_keys_of_others_are_not_observable)
+async def test_keys_of_other_owners_and_of_other_agents_are_not_observable() -> None:
+    async with served() as api:
+        await _keys_of_others_are_not_observable(api)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -21,8 +20,8 @@ async def _made(body: Any, who: str, path: str = "/v1/tasks", method: str = "POS
 
 @pytest.mark.parametrize("who", ["admin", "ada"])
 @pytest.mark.parametrize(("method", "path"), [("POST", "/v1/tasks"), ("PUT", "/v1/tasks/by-key/k")])
-def test_task_starts_from_the_declaration(who: str, method: str, path: str) -> None:
-    made = asyncio.run(_made(MAIL, who, path, method))
+async def test_task_starts_from_the_declaration(who: str, method: str, path: str) -> None:
+    made = await _made(MAIL, who, path, method)
     assert (made["lane"], made["zone"], made["labels"]) == ("mailer", "Asia/Tokyo", {"team": "ops"})
     assert made["policies"]["retry"]["attempts"] == 1
     assert made["policies"]["guarantee"] == "at_most_once"
@@ -30,9 +29,9 @@ def test_task_starts_from_the_declaration(who: str, method: str, path: str) -> N
     assert [each["code"] for each in made["warnings"]] == ["function_not_running"]
 
 
-def test_field_of_the_body_wins_over_the_declaration() -> None:
+async def test_field_of_the_body_wins_over_the_declaration() -> None:
     said = {"zone": "UTC", "lane": None, "labels": {}, "policies": {"retry": {"backoff": "5s"}, "missed": "latest"}}
-    made = asyncio.run(_made(MAIL | said, "ada"))
+    made = await _made(MAIL | said, "ada")
     assert (made["lane"], made["zone"], made["labels"]) == (None, "UTC", {})
     assert made["policies"]["missed"]["mode"] == "latest"
     assert made["policies"]["retry"] == {
@@ -45,27 +44,27 @@ def test_field_of_the_body_wins_over_the_declaration() -> None:
     assert not {"lane", "zone", "labels", "policies.missed"} & set(made["declared"])
 
 
-def test_lane_that_a_member_names_stays_the_members_own() -> None:
-    made = asyncio.run(_made(MAIL | {"lane": "mailer"}, "ada"))
+async def test_lane_that_a_member_names_stays_the_members_own() -> None:
+    made = await _made(MAIL | {"lane": "mailer"}, "ada")
     assert made["lane"] == "ada/mailer"
 
 
-def test_agent_keeps_its_own_lane() -> None:
-    made = asyncio.run(_made(MAIL | {"when": "every 1h, 3 times"}, "robot"))
+async def test_agent_keeps_its_own_lane() -> None:
+    made = await _made(MAIL | {"when": "every 1h, 3 times"}, "robot")
     assert made["lane"] == "ada/agent:robot"
     assert made["policies"]["guarantee"] == "at_most_once"
 
 
-def test_arguments_that_do_not_fit_answer_422_and_point_at_the_payload() -> None:
-    problem = asyncio.run(_made(MAIL | {"payload": {"user": "seven"}}, "ada"))
+async def test_arguments_that_do_not_fit_answer_422_and_point_at_the_payload() -> None:
+    problem = await _made(MAIL | {"payload": {"user": "seven"}}, "ada")
     assert (problem["status"], problem["code"]) == (422, "bad_arguments")
     assert problem["errors"][0]["pointer"] == "/payload"
-    problem = asyncio.run(_made({"tasks": [MAIL, MAIL | {"payload": {}}]}, "ada", "/v1/tasks/bulk"))
+    problem = await _made({"tasks": [MAIL, MAIL | {"payload": {}}]}, "ada", "/v1/tasks/bulk")
     assert (problem["code"], problem["errors"][0]["pointer"]) == ("missing_argument", "/tasks/1/payload")
 
 
-def test_unknown_function_answers_201_with_the_nearest_name() -> None:
-    asyncio.run(_unknown_function())
+async def test_unknown_function_answers_201_with_the_nearest_name() -> None:
+    await _unknown_function()
 
 
 async def _unknown_function() -> None:
@@ -90,8 +89,8 @@ async def _unknown_function() -> None:
         assert "lane" in many.json["items"][0]["declared"]
 
 
-def test_body_that_replaces_a_task_starts_from_the_declaration() -> None:
-    asyncio.run(_replaced())
+async def test_body_that_replaces_a_task_starts_from_the_declaration() -> None:
+    await _replaced()
 
 
 async def _replaced() -> None:
@@ -105,8 +104,8 @@ async def _replaced() -> None:
         assert again["changed"] == {}
 
 
-def test_registered_functions_are_listed_with_arguments_and_defaults() -> None:
-    asyncio.run(_listed())
+async def test_registered_functions_are_listed_with_arguments_and_defaults() -> None:
+    await _listed()
 
 
 async def _listed() -> None:

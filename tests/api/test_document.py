@@ -13,16 +13,15 @@ from referencing.jsonschema import DRAFT202012
 
 from horae.api.app import route_table
 from tests.api.rights import RIGHTS
-from tests.api.served import TASK, Api
-from tests.api.test_conventions import within
+from tests.api.served import TASK, served
 
 ROOT: Final = Path(__file__).parents[2]
 UNLISTED: Final = {"/docs", "/docs/docs.js", "/docs/docs.css", "/llms.txt", "/openapi.json"}
 _REFERENCE: Final = re.compile(r'"#/components/schemas/(\w+)"')
 
 
-def test_every_route_is_in_the_document_with_an_id_of_its_own_and_how_it_refuses() -> None:
-    async def check(api: Api) -> None:
+async def test_every_route_is_in_the_document_with_an_id_of_its_own_and_how_it_refuses() -> None:
+    async with served() as api:
         document = (await api.get("/openapi.json", who=None)).json
         assert document["openapi"].startswith("3.1")
         listed = {f"{method.upper()} {path}" for path, operations in document["paths"].items() for method in operations}
@@ -47,11 +46,9 @@ def test_every_route_is_in_the_document_with_an_id_of_its_own_and_how_it_refuses
             Draft202012Validator.check_schema(schema)
             assert "urn:horae:schema" not in json.dumps(schema), name
 
-    within(check)
 
-
-def test_what_needs_a_token_says_so_in_the_document() -> None:
-    async def check(api: Api) -> None:
+async def test_what_needs_a_token_says_so_in_the_document() -> None:
+    async with served() as api:
         document = (await api.get("/openapi.json", who=None)).json
         for route, row in RIGHTS.items():
             method, _, path = route.partition(" ")
@@ -60,11 +57,9 @@ def test_what_needs_a_token_says_so_in_the_document() -> None:
                 alone = {} not in operation["security"] and bool(operation["security"])
                 assert alone == (row.needs != "public"), route
 
-    within(check)
 
-
-def test_every_example_works_as_it_stands() -> None:
-    async def check(api: Api) -> None:
+async def test_every_example_works_as_it_stands() -> None:
+    async with served() as api:
         document = (await api.get("/openapi.json", who=None)).json
         task = (await api.made(when="0 0 * * *"))["id"]
         tried = 0
@@ -91,11 +86,9 @@ def test_every_example_works_as_it_stands() -> None:
                 tried += 1
         assert tried > 10
 
-    within(check)
 
-
-def test_answers_are_what_the_document_says() -> None:
-    async def check(api: Api) -> None:
+async def test_answers_are_what_the_document_says() -> None:
+    async with served() as api:
         document = (await api.get("/openapi.json", who=None)).json
         task = await api.made()
         await api.post(f"/v1/tasks/{task['id']}/run")
@@ -119,8 +112,6 @@ def test_answers_are_what_the_document_says() -> None:
             schema = document["paths"]["/v1/tasks" + end][method]["responses"][str(reply.status)]
             validator(document, schema["content"]["application/json"]["schema"]).validate(reply.json)
 
-    within(check)
-
 
 def validator(document: dict[str, Any], schema: dict[str, Any]) -> Draft202012Validator:
     registry: Registry[Any] = Registry().with_resource("urn:document", DRAFT202012.create_resource(document))
@@ -138,8 +129,8 @@ def test_the_shapes_are_those_of_the_documentation() -> None:
         )
 
 
-def test_the_page_needs_nobody_else_and_runs_nothing_that_stands_in_it() -> None:
-    async def check(api: Api) -> None:
+async def test_the_page_needs_nobody_else_and_runs_nothing_that_stands_in_it() -> None:
+    async with served() as api:
         page = await api.get("/docs", who=None)
         assert page.headers["content-type"].startswith("text/html")
         assert "script-src 'self'" in page.headers["content-security-policy"]
@@ -155,8 +146,6 @@ def test_the_page_needs_nobody_else_and_runs_nothing_that_stands_in_it() -> None
         short = await api.get("/llms.txt", who=None)
         assert short.headers["content-type"].startswith("text/plain")
         assert "/openapi.json" in short.text
-
-    within(check)
 
 
 def test_the_manual_has_every_route_and_no_other() -> None:

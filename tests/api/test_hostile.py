@@ -10,7 +10,6 @@ from typing import Any, Final
 import pytest
 
 from tests.api.served import TASK, Api, served
-from tests.api.test_conventions import within
 
 
 async def _nothing_kept(api: Api) -> None:
@@ -46,24 +45,22 @@ BODIES: Final[list[tuple[bytes, int, str]]] = [
 ]
 
 
-def test_a_body_that_is_no_clean_json_is_refused() -> None:
-    async def check(api: Api) -> None:
+async def test_a_body_that_is_no_clean_json_is_refused() -> None:
+    async with served() as api:
         for body, status, code in BODIES:
             reply = await api.post("/v1/tasks", raw=body)
             assert (reply.status, reply.code) == (status, code), (body[:100], reply.text)
             assert len(reply.text) < 3_000
         await _nothing_kept(api)
 
-    within(check)
 
-
-def test_a_body_over_a_megabyte_is_refused_also_when_it_does_not_say_its_length() -> None:
+async def test_a_body_over_a_megabyte_is_refused_also_when_it_does_not_say_its_length() -> None:
     async def pieces() -> Any:
         yield b'{"name": "'
         for _ in range(40):
             yield b"x" * 65_536
 
-    async def check(api: Api) -> None:
+    async with served() as api:
         headers = {"Authorization": f"Bearer {api.tokens['ada']}", "Content-Type": "application/json"}
         for body in (BytesIO(b'{"name": "' + b"x" * 1_100_000 + b'"}'), pieces()):
             async with api.session.post(f"{api.base}/v1/tasks", data=body, headers=headers) as answer:
@@ -71,17 +68,13 @@ def test_a_body_over_a_megabyte_is_refused_also_when_it_does_not_say_its_length(
                 assert (await answer.json(content_type=None))["code"] == "body_too_large"
         await _nothing_kept(api)
 
-    within(check)
 
-
-def test_a_body_that_says_to_be_something_else_is_not_guessed_at() -> None:
-    async def check(api: Api) -> None:
+async def test_a_body_that_says_to_be_something_else_is_not_guessed_at() -> None:
+    async with served() as api:
         for kind in ("text/plain", "application/x-www-form-urlencoded", "application/xml", "json", ""):
             reply = await api.post("/v1/tasks", raw=json.dumps(TASK).encode(), headers={"Content-Type": kind})
             assert (reply.status, reply.code) == (415, "not_json_type")
         await _nothing_kept(api)
-
-    within(check)
 
 
 SCHEDULES: Final[list[Any]] = [
@@ -115,8 +108,8 @@ SCHEDULES: Final[list[Any]] = [
 ]
 
 
-def test_a_schedule_that_cannot_be_is_refused_and_nothing_is_kept() -> None:
-    async def check(api: Api) -> None:
+async def test_a_schedule_that_cannot_be_is_refused_and_nothing_is_kept() -> None:
+    async with served() as api:
         for when in SCHEDULES:
             reply = await api.post("/v1/tasks", {**TASK, "when": when})
             assert reply.status == 422, (when, reply.text)
@@ -125,8 +118,6 @@ def test_a_schedule_that_cannot_be_is_refused_and_nothing_is_kept() -> None:
             # What only a quota keeps from being made may be looked at.
             assert looked.status == (200 if reply.code == "interval_too_short" else 422), (when, looked.text)
         await _nothing_kept(api)
-
-    within(check)
 
 
 TARGETS: Final[list[dict[str, Any]]] = [
@@ -150,18 +141,16 @@ TARGETS: Final[list[dict[str, Any]]] = [
 ]
 
 
-def test_a_target_that_may_not_be_is_refused_and_nothing_is_kept() -> None:
-    async def check(api: Api) -> None:
+async def test_a_target_that_may_not_be_is_refused_and_nothing_is_kept() -> None:
+    async with served() as api:
         for target in TARGETS:
             reply = await api.post("/v1/tasks", {"name": "x", "when": "every 1h", "zone": "UTC", **target})
             assert reply.status == 422, (target, reply.text)
         await _nothing_kept(api)
 
-    within(check)
 
-
-def test_zones_and_names_that_mean_mischief_are_inert_or_refused() -> None:
-    async def check(api: Api) -> None:
+async def test_zones_and_names_that_mean_mischief_are_inert_or_refused() -> None:
+    async with served() as api:
         for zone in ("../../etc/passwd", "Mars/Base", "UTC\x00", "/etc/localtime"):
             assert (await api.post("/v1/tasks", {**TASK, "zone": zone})).status == 422
         await _nothing_kept(api)
@@ -172,11 +161,9 @@ def test_zones_and_names_that_mean_mischief_are_inert_or_refused() -> None:
             listed = (await api.get("/v1/tasks?name=" + name.encode().hex(" ").replace(" ", "%").join(("%", "")))).json
             assert [each["id"] for each in listed["items"]] == [made["id"]]
 
-    within(check)
 
-
-def test_ids_that_nobody_has_answer_like_ids_that_are_somebody_elses() -> None:
-    async def check(api: Api) -> None:
+async def test_ids_that_nobody_has_answer_like_ids_that_are_somebody_elses() -> None:
+    async with served() as api:
         theirs = (await api.made("bob"))["id"]
         for path in ("/v1/tasks/{}", "/v1/tasks/{}/why", "/v1/tasks/{}/runs", "/v1/tasks/{}/explain"):
             foreign, absent = await api.get(path.format(theirs)), await api.get(path.format("tsk_" + "0" * 32))
@@ -186,11 +173,9 @@ def test_ids_that_nobody_has_answer_like_ids_that_are_somebody_elses() -> None:
             assert (await api.get(f"/v1/tasks/{odd}")).status == 404, odd
         assert (await api.get("/v1/tasks/" + "a" * 5_000)).status in (404, 422)
 
-    within(check)
 
-
-def test_a_head_without_end_is_cut_off() -> None:
-    async def check(api: Api) -> None:
+async def test_a_head_without_end_is_cut_off() -> None:
+    async with served() as api:
         port = int(api.base.rsplit(":", 1)[1])
         for sent in (b"GET / HTTP/1.1\r\nX-A: " + b"a" * 200_000, b"GET /" + b"a" * 200_000):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -211,8 +196,6 @@ def test_a_head_without_end_is_cut_off() -> None:
             writer.close()
         assert (await api.get("/healthz", who=None)).status == 200
 
-    within(check)
-
 
 LARGE_HEADS: Final = {
     "one header": b"X-A: " + b"a" * 40_000 + b"\r\n",
@@ -225,8 +208,8 @@ LARGE_HEADS: Final = {
 @pytest.mark.parametrize(
     "before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"], ids=["first", "pipelined"]
 )
-def test_a_head_that_comes_whole_and_is_too_large_is_refused(large: str, before: bytes) -> None:
-    async def check(api: Api) -> None:
+async def test_a_head_that_comes_whole_and_is_too_large_is_refused(large: str, before: bytes) -> None:
+    async with served() as api:
         body = json.dumps(TASK).encode()
         head = (
             b"Host: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer " + api.tokens["ada"].encode()
@@ -238,36 +221,30 @@ def test_a_head_that_comes_whole_and_is_too_large_is_refused(large: str, before:
         assert answer.startswith(b"HTTP/1.1 431 ")
         await _nothing_kept(api)
 
-    within(check)
-
 
 @pytest.mark.parametrize("path", ["/v1/tasks", "/v1/whoami", "/scheduled-tasks"])
-def test_two_tokens_in_one_head_are_none(path: str) -> None:
-    async def check(api: Api) -> None:
+async def test_two_tokens_in_one_head_are_none(path: str) -> None:
+    async with served() as api:
         both = "".join(f"Authorization: Bearer {api.tokens[who]}\r\n" for who in ("ada", "bob"))
         answer = await _raw(api, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{both}\r\n".encode())
         assert answer.startswith(b"HTTP/1.1 401 ")
 
-    within(check)
 
-
-def test_an_address_may_not_be_that_long_either_and_what_is_not_too_large_is_answered() -> None:
-    async def check(api: Api) -> None:
+async def test_an_address_may_not_be_that_long_either_and_what_is_not_too_large_is_answered() -> None:
+    async with served() as api:
         end = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         assert (await _raw(api, b"GET /healthz?" + b"a" * 40_000 + end + b"\r\n")).startswith(b"HTTP/1.1 431 ")
         fits = end + b"X-A: " + b"a" * 32_000 + b"\r\n\r\n"
         assert (await _raw(api, b"GET /healthz" + fits)).startswith(b"HTTP/1.1 200 ")
 
-    within(check)
-
 
 @pytest.mark.parametrize("begins", [b"0\r\n", b"0\r\nX-A: ", b"1;a="], ids=["many headers", "one header", "a chunk's"])
-def test_headers_that_never_end_behind_a_body_are_cut_off(begins: bytes) -> None:
+async def test_headers_that_never_end_behind_a_body_are_cut_off(begins: bytes) -> None:
     """Nobody has looked at a token yet, and all of them would be kept."""
     head = b"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     more = b"X-B: " + b"b" * 59_993 + b"\r\n" if begins == b"0\r\n" else b"b" * 60_000
 
-    async def check(api: Api) -> None:
+    async with served() as api:
         _, writer = await asyncio.open_connection("127.0.0.1", int(api.base.rsplit(":", 1)[1]))
         writer.write(head + begins)
         with pytest.raises(ConnectionError):
@@ -275,11 +252,9 @@ def test_headers_that_never_end_behind_a_body_are_cut_off(begins: bytes) -> None
         writer.close()
         assert (await api.get("/healthz", who=None)).status == 200
 
-    within(check)
 
-
-def test_a_body_in_many_small_pieces_with_a_header_behind_it_is_read() -> None:
-    async def check(api: Api) -> None:
+async def test_a_body_in_many_small_pieces_with_a_header_behind_it_is_read() -> None:
+    async with served() as api:
         body = json.dumps({**TASK, "payload": {"text": "x" * 40_000}}).encode()
         pieces = b"".join(b"1;a=b\r\n%c\r\n" % each for each in body)
         head = (
@@ -288,8 +263,6 @@ def test_a_body_in_many_small_pieces_with_a_header_behind_it_is_read() -> None:
         ).encode()
         answer = await _raw(api, head + pieces + b"0\r\nX-A: behind\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 201 "), answer[:300]
-
-    within(check)
 
 
 async def _sent(writer: asyncio.StreamWriter, more: bytes, times: int) -> None:
@@ -308,10 +281,7 @@ async def _raw(api: Api, sent: bytes) -> bytes:
         writer.close()
 
 
-def test_served_is_closed_in_good_order_with_requests_under_way() -> None:
-    async def run() -> None:
-        async with served() as api:
-            asked = [asyncio.ensure_future(api.made()) for _ in range(20)]
-            await asyncio.gather(*asked)
-
-    asyncio.run(run())
+async def test_served_is_closed_in_good_order_with_requests_under_way() -> None:
+    async with served() as api:
+        asked = [asyncio.ensure_future(api.made()) for _ in range(20)]
+        await asyncio.gather(*asked)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from horae.model.principal import LOCAL, Principal
@@ -105,25 +104,25 @@ async def _play(check: Any) -> None:
         await check(api)
 
 
-def test_name_resolves_to_the_unfinished_task_over_http() -> None:
-    asyncio.run(_play(names_of_finished_tasks))
+async def test_name_resolves_to_the_unfinished_task_over_http() -> None:
+    await _play(names_of_finished_tasks)
 
 
-def test_tasks_are_found_and_changed_by_a_prefix_of_their_id() -> None:
-    asyncio.run(_play(tasks_by_prefix))
+async def test_tasks_are_found_and_changed_by_a_prefix_of_their_id() -> None:
+    await _play(tasks_by_prefix)
 
 
-def test_an_ambiguous_prefix_lists_the_candidates_and_changes_nothing() -> None:
-    asyncio.run(_play(ambiguous_prefixes))
+async def test_an_ambiguous_prefix_lists_the_candidates_and_changes_nothing() -> None:
+    await _play(ambiguous_prefixes)
 
 
-def test_an_agent_resolves_prefixes_among_its_own_tasks() -> None:
-    asyncio.run(_play(an_agent_resolves_among_its_own))
+async def test_an_agent_resolves_prefixes_among_its_own_tasks() -> None:
+    await _play(an_agent_resolves_among_its_own)
 
 
-def test_webhooks_tokens_and_operations_are_found_by_a_prefix() -> None:
-    asyncio.run(_play(other_ids_by_prefix))
+async def test_webhooks_tokens_and_operations_are_found_by_a_prefix() -> None:
+    await _play(other_ids_by_prefix)
 
 
-def test_the_library_accepts_prefixes() -> None:
-    asyncio.run(_play(prefixes_in_the_service))
+async def test_the_library_accepts_prefixes() -> None:
+    await _play(prefixes_in_the_service)

@@ -11,8 +11,7 @@ from horae.lifecycle.fire import fire
 from horae.lifecycle.start import Claimant
 from horae.ports.store import Node
 from tests.api.rights import RIGHTS, Row, Subject
-from tests.api.served import TASK, Api, Reply
-from tests.api.test_conventions import within
+from tests.api.served import TASK, Api, Reply, served
 
 ABSENT: Final[dict[Subject, str]] = {
     "task": "tsk_" + "0" * 32,
@@ -41,17 +40,15 @@ def test_every_route_has_a_row_and_every_row_a_route() -> None:
     assert set(RIGHTS) - set(routes()) - {"GET /metrics"} == set()
 
 
-def test_nobody_enters_a_guarded_route_without_a_token() -> None:
-    async def check(api: Api) -> None:
+async def test_nobody_enters_a_guarded_route_without_a_token() -> None:
+    async with served() as api:
         for route in routes():
             reply = await _ask(api, route, None, "x")
             assert (reply.status == 401) == (RIGHTS[route].needs != "public"), (route, reply.text)
 
-    within(check)
 
-
-def test_everybody_has_what_is_theirs_and_nobody_else() -> None:
-    async def check(api: Api) -> None:
+async def test_everybody_has_what_is_theirs_and_nobody_else() -> None:
+    async with served() as api:
         for route in routes():
             row = RIGHTS[route]
             if row.needs in ("public", "callback"):
@@ -60,8 +57,6 @@ def test_everybody_has_what_is_theirs_and_nobody_else() -> None:
                 await _check_plain(api, route, row)
             else:
                 await _check_subject(api, route, row, row.subject)
-
-    within(check)
 
 
 async def _check_plain(api: Api, route: str, row: Row) -> None:

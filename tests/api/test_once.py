@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from tests.api.served import TASK, Api, Reply
-from tests.api.test_conventions import within
+from tests.api.served import TASK, Api, Reply, served
 
 KEY: Final = {"Idempotency-Key": "8e03978e-40d5-43e8-bc93-6894a57f9324"}
 
@@ -19,8 +18,8 @@ async def _tasks(api: Api, who: str = "ada") -> list[dict[str, Any]]:
     return found
 
 
-def test_a_repeated_create_gives_the_same_answer_and_makes_nothing_more() -> None:
-    async def check(api: Api) -> None:
+async def test_a_repeated_create_gives_the_same_answer_and_makes_nothing_more() -> None:
+    async with served() as api:
         first = await api.post("/v1/tasks", TASK, headers=KEY)
         again = await api.post("/v1/tasks", TASK, headers=KEY)
         assert (first.status, again.status) == (201, 201)
@@ -32,11 +31,9 @@ def test_a_repeated_create_gives_the_same_answer_and_makes_nothing_more() -> Non
         quoted = await api.post("/v1/tasks", TASK, headers={"Idempotency-Key": f'"{KEY["Idempotency-Key"]}"'})
         assert quoted.text == first.text
 
-    within(check)
 
-
-def test_the_key_of_one_request_fits_no_other() -> None:
-    async def check(api: Api) -> None:
+async def test_the_key_of_one_request_fits_no_other() -> None:
+    async with served() as api:
         await api.post("/v1/tasks", TASK, headers=KEY)
         for path, body in (
             ("/v1/tasks", {**TASK, "name": "other"}),
@@ -49,11 +46,9 @@ def test_the_key_of_one_request_fits_no_other() -> None:
             assert (await api.post("/v1/tasks", TASK, headers={"Idempotency-Key": odd})).code == "bad_idempotency_key"
         assert len(await _tasks(api)) == 1
 
-    within(check)
 
-
-def test_keys_are_each_owners_own_and_an_agents_are_its_own() -> None:
-    async def check(api: Api) -> None:
+async def test_keys_are_each_owners_own_and_an_agents_are_its_own() -> None:
+    async with served() as api:
         made = [
             await api.post("/v1/tasks", {**TASK, "when": "every 1h, 3 times"}, who=who, headers=KEY)
             for who in ("ada", "bob", "robot")
@@ -61,11 +56,9 @@ def test_keys_are_each_owners_own_and_an_agents_are_its_own() -> None:
         assert [each.status for each in made] == [201, 201, 201], [each.text for each in made]
         assert len({each.json["id"] for each in made}) == 3
 
-    within(check)
 
-
-def test_what_was_refused_is_not_remembered() -> None:
-    async def check(api: Api) -> None:
+async def test_what_was_refused_is_not_remembered() -> None:
+    async with served() as api:
         assert (await api.post("/v1/tasks", {**TASK, "when": "nonsense"}, headers=KEY)).status == 422
         task = await api.post("/v1/tasks", TASK, headers=KEY)
         assert task.status == 201
@@ -77,11 +70,9 @@ def test_what_was_refused_is_not_remembered() -> None:
         assert tried.status == 200
         assert (await api.post("/v1/tasks", TASK, headers={"Idempotency-Key": "tried"})).status == 201
 
-    within(check)
 
-
-def test_many_at_the_same_moment_make_one(tmp_path: Path) -> None:
-    async def check(api: Api) -> None:
+async def test_many_at_the_same_moment_make_one(tmp_path: Path) -> None:
+    async with served(url=f"sqlite:///{tmp_path}/horae.db") as api:
         for path, body in (("/v1/tasks", TASK), ("/v1/tasks/bulk", {"tasks": [TASK, TASK]})):
             key = {"Idempotency-Key": path}
             replies = await asyncio.gather(*(api.post(path, body, headers=key) for _ in range(20)))
@@ -89,11 +80,9 @@ def test_many_at_the_same_moment_make_one(tmp_path: Path) -> None:
             assert len({each.text for each in replies}) == 1
         assert len(await _tasks(api)) == 3
 
-    within(check, url=f"sqlite:///{tmp_path}/horae.db")
 
-
-def test_an_action_that_is_under_way_is_answered_with_a_wish_to_wait() -> None:
-    async def check(api: Api) -> None:
+async def test_an_action_that_is_under_way_is_answered_with_a_wish_to_wait() -> None:
+    async with served() as api:
         task = await api.made()
         path, key = f"/v1/tasks/{task['id']}/run", {"Idempotency-Key": "run"}
         inside, go_on = asyncio.Event(), asyncio.Event()
@@ -118,11 +107,9 @@ def test_an_action_that_is_under_way_is_answered_with_a_wish_to_wait() -> None:
         agenda = (await api.get(f"/v1/tasks/{task['id']}?include=agenda")).json["agenda"]
         assert sum(entry["origin"] == "manual" for entry in agenda["entries"]) == 1
 
-    within(check)
 
-
-def test_an_answer_is_kept_for_a_day_and_then_forgotten() -> None:
-    async def check(api: Api) -> None:
+async def test_an_answer_is_kept_for_a_day_and_then_forgotten() -> None:
+    async with served() as api:
         first = await api.post("/v1/tasks", TASK, headers=KEY)
         (record,) = (await api.service.store.records("answer")).items
         now = api.app.state.house.clock.now()
@@ -135,16 +122,12 @@ def test_an_answer_is_kept_for_a_day_and_then_forgotten() -> None:
         assert (second.status, second.json["id"] != first.json["id"]) == (201, True)
         assert (await api.post("/v1/tasks", TASK, headers=KEY)).text == second.text
 
-    within(check)
 
-
-def test_what_is_shown_once_is_not_kept_for_a_repetition() -> None:
-    async def check(api: Api) -> None:
+async def test_what_is_shown_once_is_not_kept_for_a_repetition() -> None:
+    async with served() as api:
         first: Reply = await api.post("/v1/tokens", {"name": "once"}, headers=KEY)
         again = await api.post("/v1/tokens", {"name": "once"}, headers=KEY)
         assert first.json["text"].startswith("horae_")
         assert again.json == {**first.json, "text": None}
         (record,) = (await api.service.store.records("answer")).items
         assert first.json["text"] not in json.dumps(record.body)
-
-    within(check)

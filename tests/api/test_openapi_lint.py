@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -10,8 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api.served import Api
-from tests.api.test_conventions import within
+from tests.api.served import served
 
 Document = dict[str, Any]
 METHODS: Final = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
@@ -26,19 +26,15 @@ TYPES: Final[dict[str, tuple[type, ...]]] = {
 AMBIGUOUS: Final = frozenset({"/v1/tasks/by-key/{key}", "/v1/tasks/named/{name}"})
 
 
-async def _loaded(api: Api, into: list[Document]) -> None:
-    into.append((await api.get("/openapi.json", who=None)).json)
+async def load_document() -> Document:
+    async with served() as api:
+        found: Document = (await api.get("/openapi.json", who=None)).json
+        return found
 
 
 @pytest.fixture(scope="module")
 def document() -> Document:
-    found: list[Document] = []
-
-    async def check(api: Api) -> None:
-        await _loaded(api, found)
-
-    within(check)
-    return found[0]
+    return asyncio.run(load_document())
 
 
 def _operations(document: Document) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -12,7 +12,6 @@ import pytest
 from horae.api.many_tasks import MOST_AT_ONCE
 from horae.web.house import WebSettings
 from tests.api.served import TASK, Api, Reply, served
-from tests.api.test_conventions import within
 from tests.api.test_document import validator
 
 ASYNC: Final = {"Prefer": "respond-async"}
@@ -46,8 +45,8 @@ def holding(api: Api) -> tuple[asyncio.Event, asyncio.Event]:
     return arrived, opened
 
 
-def test_whoever_prefers_it_is_answered_at_once_and_looks_how_far_it_is() -> None:
-    async def check(api: Api) -> None:
+async def test_whoever_prefers_it_is_answered_at_once_and_looks_how_far_it_is() -> None:
+    async with served() as api:
         document = (await api.get("/openapi.json", who=None)).json
         await many(api, 3)
         one = (await api.get("/v1/tasks/named/report%201")).json["id"]
@@ -81,11 +80,9 @@ def test_whoever_prefers_it_is_answered_at_once_and_looks_how_far_it_is() -> Non
         task = (await api.get("/v1/tasks?q=state:paused")).json["items"][0]
         assert task["pause"]["note"] == "rain"
 
-    within(check)
 
-
-def test_many_go_on_after_the_answer_and_few_are_done_in_it() -> None:
-    async def check(api: Api) -> None:
+async def test_many_go_on_after_the_answer_and_few_are_done_in_it() -> None:
+    async with served() as api:
         await many(api, MOST_AT_ONCE)
         done = await api.post("/v1/tasks/actions", PAUSE)
         assert (done.status, done.json["done"]) == (200, MOST_AT_ONCE)
@@ -98,11 +95,9 @@ def test_many_go_on_after_the_answer_and_few_are_done_in_it() -> None:
         assert "preference-applied" not in begun.headers
         assert (await ended(api, begun))["done"] == MOST_AT_ONCE + 1
 
-    within(check)
 
-
-def test_what_is_wrong_with_the_wish_is_refused_and_begins_nothing() -> None:
-    async def check(api: Api) -> None:
+async def test_what_is_wrong_with_the_wish_is_refused_and_begins_nothing() -> None:
+    async with served() as api:
         await many(api, 1)
         for wrong, code in (
             ({**PAUSE, "action": "explode"}, "bad_choice"),
@@ -117,22 +112,18 @@ def test_what_is_wrong_with_the_wish_is_refused_and_begins_nothing() -> None:
         assert (await api.post("/v1/tasks/actions", PAUSE, who="vic", headers=ASYNC)).status == 403
         assert (await api.get("/v1/operations", who="admin")).json["items"] == []
 
-    within(check)
 
-
-def test_a_pause_of_many_ends_when_it_was_said() -> None:
-    async def check(api: Api) -> None:
+async def test_a_pause_of_many_ends_when_it_was_said() -> None:
+    async with served() as api:
         await many(api, 2)
         wish = {**PAUSE, "arguments": {"until": "2099-01-01 09:00", "zone": "Asia/Tokyo"}}
         assert (await api.post("/v1/tasks/actions", wish)).json["done"] == 2
         for each in (await api.get("/v1/tasks")).json["items"]:
             assert each["pause"]["until"] == "2099-01-01T09:00:00.000Z", "the zone of its schedule comes first"
 
-    within(check)
 
-
-def test_it_can_be_called_off() -> None:
-    async def check(api: Api) -> None:
+async def test_it_can_be_called_off() -> None:
+    async with served() as api:
         await many(api, 3)
         arrived, opened = holding(api)
         begun = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
@@ -149,11 +140,9 @@ def test_it_can_be_called_off() -> None:
         again = await api.post(path)
         assert (again.status, again.code) == (409, "operation_over")
 
-    within(check)
 
-
-def test_the_same_wish_with_the_same_key_is_one_operation() -> None:
-    async def check(api: Api) -> None:
+async def test_the_same_wish_with_the_same_key_is_one_operation() -> None:
+    async with served() as api:
         await many(api, 2)
         key = {"Idempotency-Key": "once", **ASYNC}
         first = await api.post("/v1/tasks/actions", PAUSE, headers=key)
@@ -165,11 +154,9 @@ def test_the_same_wish_with_the_same_key_is_one_operation() -> None:
         other = await api.post("/v1/tasks/actions", {**PAUSE, "action": "resume"}, headers=key)
         assert (other.status, other.code) == (422, "idempotency_key_reused")
 
-    within(check)
 
-
-def test_a_token_that_is_revoked_ends_what_was_begun_with_it() -> None:
-    async def check(api: Api) -> None:
+async def test_a_token_that_is_revoked_ends_what_was_begun_with_it() -> None:
+    async with served() as api:
         await many(api, 3)
         made = (await api.post("/v1/tokens", {"name": "second"})).json
         api.tokens["second"] = made["text"]
@@ -184,33 +171,28 @@ def test_a_token_that_is_revoked_ends_what_was_begun_with_it() -> None:
         over = await ended(api, begun)
         assert (over["state"], over["problem"], over["done"]) == ("interrupted", "revoked", 1)
 
-    within(check)
+
+async def test_a_server_that_is_begun_again_says_that_it_was_interrupted(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'horae.db'}"
+    async with served(url, SETTINGS) as api:
+        await many(api, 3)
+        arrived, opened = holding(api)
+        begun = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
+        await arrived.wait()
+        stopping = asyncio.ensure_future(api.service.operations.close())
+        opened.set()
+        await stopping
+        token = api.tokens["ada"]
+    async with served(url, SETTINGS) as api:
+        api.tokens["ada"] = token
+        over = (await api.get(begun.headers["location"])).json
+        assert (over["state"], over["done"], over["total"]) == ("interrupted", 1, 3)
+        again = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
+        assert (await ended(api, again))["done"] == 3
 
 
-def test_a_server_that_is_begun_again_says_that_it_was_interrupted(tmp_path: Path) -> None:
-    async def play() -> None:
-        url = f"sqlite:///{tmp_path / 'horae.db'}"
-        async with served(url, SETTINGS) as api:
-            await many(api, 3)
-            arrived, opened = holding(api)
-            begun = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
-            await arrived.wait()
-            stopping = asyncio.ensure_future(api.service.operations.close())
-            opened.set()
-            await stopping
-            token = api.tokens["ada"]
-        async with served(url, SETTINGS) as api:
-            api.tokens["ada"] = token
-            over = (await api.get(begun.headers["location"])).json
-            assert (over["state"], over["done"], over["total"]) == ("interrupted", 1, 3)
-            again = await api.post("/v1/tasks/actions", PAUSE, headers=ASYNC)
-            assert (await ended(api, again))["done"] == 3
-
-    asyncio.run(play())
-
-
-def test_what_could_not_be_done_to_any_task_is_refused_at_once() -> None:
-    async def check(api: Api) -> None:
+async def test_what_could_not_be_done_to_any_task_is_refused_at_once() -> None:
+    async with served() as api:
         await many(api, 1)
         for more in (
             {"filter": {"q": "\ud800"}},
@@ -227,19 +209,14 @@ def test_what_could_not_be_done_to_any_task_is_refused_at_once() -> None:
                 assert reply.status == 422, (more, headers, reply.text)
         assert (await api.get("/v1/operations")).json["items"] == []
 
-    within(check)
-
 
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
-def test_an_operation_keeps_of_a_note_what_a_task_does(url: str, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with served(url.format(tmp_path), SETTINGS) as api:
-            await many(api, 1)
-            for note in ("\ud800", "x" * 100_000):
-                begun = await api.post("/v1/tasks/actions", {**PAUSE, "arguments": {"note": note}}, headers=ASYNC)
-                assert begun.status == 202, begun.text
-                over = await ended(api, begun)
-                assert (over["state"], over["done"]) == ("finished", 1)
-                assert len(over["arguments"]["note"]) <= 500
-
-    asyncio.run(check())
+async def test_an_operation_keeps_of_a_note_what_a_task_does(url: str, tmp_path: Path) -> None:
+    async with served(url.format(tmp_path), SETTINGS) as api:
+        await many(api, 1)
+        for note in ("\ud800", "x" * 100_000):
+            begun = await api.post("/v1/tasks/actions", {**PAUSE, "arguments": {"note": note}}, headers=ASYNC)
+            assert begun.status == 202, begun.text
+            over = await ended(api, begun)
+            assert (over["state"], over["done"]) == ("finished", 1)
+            assert len(over["arguments"]["note"]) <= 500

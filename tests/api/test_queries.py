@@ -6,8 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from horae.api.choosing import RUN_FIELDS, TASK_FIELDS
-from tests.api.served import Api
-from tests.api.test_conventions import within
+from tests.api.served import Api, served
 from tests.api.test_matrix import a_run
 
 
@@ -31,8 +30,8 @@ async def _garden(api: Api) -> dict[str, str]:
     return made
 
 
-def test_a_query_finds_what_the_parameters_find() -> None:
-    async def check(api: Api) -> None:
+async def test_a_query_finds_what_the_parameters_find() -> None:
+    async with served() as api:
         await _garden(api)
         for query, expected in (
             ("water", ["water the roses", "water the lawn"]),
@@ -50,11 +49,9 @@ def test_a_query_finds_what_the_parameters_find() -> None:
         assert await _names(api, f"q={quote('owner:bob')}", who="admin") == ["water the weeds"]
         assert len(await _names(api, "q=water", who="admin")) == 3
 
-    within(check)
 
-
-def test_pages_of_a_query_go_on_where_they_ended() -> None:
-    async def check(api: Api) -> None:
+async def test_pages_of_a_query_go_on_where_they_ended() -> None:
+    async with served() as api:
         await _garden(api)
         first = await api.get("/v1/tasks?q=water&limit=1")
         following = first.headers["link"].partition(">")[0].strip("<")
@@ -62,11 +59,9 @@ def test_pages_of_a_query_go_on_where_they_ended() -> None:
         cursor = first.json["next_cursor"]
         assert (await api.get(f"/v1/tasks?q=feed&cursor={cursor}")).code == "bad_cursor"
 
-    within(check)
 
-
-def test_a_query_that_cannot_be_answered_is_refused_and_says_where() -> None:
-    async def check(api: Api) -> None:
+async def test_a_query_that_cannot_be_answered_is_refused_and_says_where() -> None:
+    async with served() as api:
         for path, query, code, position in (
             ("/v1/tasks", "water stat:paused", "unknown_query_key", 6),
             ("/v1/tasks", "late:>5s", "query_key_unanswered", 0),
@@ -84,11 +79,9 @@ def test_a_query_that_cannot_be_answered_is_refused_and_says_where() -> None:
         chinese = await api.get("/v1/tasks?q=stat:x", headers={"Accept-Language": "zh"})
         assert "没有名为“stat”的查询键" in chinese.json["detail"]
 
-    within(check)
 
-
-def test_runs_are_found_by_query() -> None:
-    async def check(api: Api) -> None:
+async def test_runs_are_found_by_query() -> None:
+    async with served() as api:
         run = await a_run(api)
         shown = (await api.get(f"/v1/runs/{run}")).json
         task = shown["task_id"]
@@ -116,11 +109,9 @@ def test_runs_are_found_by_query() -> None:
         assert (await api.get("/v1/runs?q=task:nobody")).status == 404
         assert (await api.get("/v1/runs?q=task:report", who="bob")).status == 404
 
-    within(check)
 
-
-def test_a_wish_for_many_takes_a_query_and_never_takes_nothing_for_everything() -> None:
-    async def check(api: Api) -> None:
+async def test_a_wish_for_many_takes_a_query_and_never_takes_nothing_for_everything() -> None:
+    async with served() as api:
         made = await _garden(api)
         done = await api.post("/v1/tasks/actions", {"action": "cancel", "filter": {"q": "water -state:paused"}})
         assert (done.json["matched"], done.json["done"]) == (1, 1)
@@ -133,11 +124,9 @@ def test_a_wish_for_many_takes_a_query_and_never_takes_nothing_for_everything() 
         assert bad.json["errors"][0]["position"] == 2
         assert len(await _names(api, "state=cancelled")) == 1
 
-    within(check)
 
-
-def test_only_the_fields_that_were_named_are_told() -> None:
-    async def check(api: Api) -> None:
+async def test_only_the_fields_that_were_named_are_told() -> None:
+    async with served() as api:
         run = await a_run(api)
         task = (await api.get(f"/v1/runs/{run}")).json["task_id"]
         await api.put("/v1/tasks/by-key/k", {"name": "keyed", "when": "every 1h", "say": "x"})
@@ -155,11 +144,9 @@ def test_only_the_fields_that_were_named_are_told() -> None:
         assert set(TASK_FIELDS) == set(whole[0])
         assert set(RUN_FIELDS) == set((await api.get(f"/v1/runs/{run}")).json)
 
-    within(check)
 
-
-def test_a_field_that_nobody_knows_is_refused_with_the_nearest() -> None:
-    async def check(api: Api) -> None:
+async def test_a_field_that_nobody_knows_is_refused_with_the_nearest() -> None:
+    async with served() as api:
         run = await a_run(api)
         for path in ("/v1/tasks", "/v1/tasks/named/report", "/v1/runs", f"/v1/runs/{run}"):
             refused = await api.get(f"{path}?fields=id,sate")
@@ -169,11 +156,9 @@ def test_a_field_that_nobody_knows_is_refused_with_the_nearest() -> None:
             assert (await api.get(f"/v1/tasks?fields={nothing}")).code == "unknown_field", nothing
         assert (await api.get("/v1/tasks?fields=agenda")).code == "unknown_field"
 
-    within(check)
 
-
-def test_fields_are_a_representation_with_a_tag_of_its_own() -> None:
-    async def check(api: Api) -> None:
+async def test_fields_are_a_representation_with_a_tag_of_its_own() -> None:
+    async with served() as api:
         path = f"/v1/tasks/{(await api.made())['id']}"
         whole, some = await api.get(path), await api.get(f"{path}?fields=name")
         assert whole.headers["etag"] != some.headers["etag"]
@@ -182,11 +167,9 @@ def test_fields_are_a_representation_with_a_tag_of_its_own() -> None:
         assert (await api.get(path, headers=tag)).status == 200
         assert (await api.patch(path, {"name": "y"}, headers={"If-Match": some.headers["etag"]})).status == 200
 
-    within(check)
 
-
-def test_lists_say_how_many_there_are_where_somebody_asks() -> None:
-    async def check(api: Api) -> None:
+async def test_lists_say_how_many_there_are_where_somebody_asks() -> None:
+    async with served() as api:
         await _garden(api)
         assert "count" not in (await api.get("/v1/tasks")).json
 
@@ -205,5 +188,3 @@ def test_lists_say_how_many_there_are_where_somebody_asks() -> None:
         assert await counted("owner=bob", "admin") == (1, False, 1)
         assert await counted("owner=", "admin") == (0, False, 0)
         assert (await api.get("/v1/tasks?count=exact")).status == 422
-
-    within(check)

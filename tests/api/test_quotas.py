@@ -12,8 +12,7 @@ import pytest
 from horae.model.principal import LOCAL, MEMBER_QUOTAS, Quotas
 from horae.service import key_budget, seats
 from horae.web.house import WebSettings
-from tests.api.served import TASK, Api, Reply
-from tests.api.test_conventions import within
+from tests.api.served import TASK, Api, Reply, served
 
 NEW_QUOTAS: Final = (
     "stored_tasks",
@@ -54,8 +53,9 @@ async def _admins_set_them(api: Api) -> None:
         assert (refused.status, refused.code) == (403, "not_allowed")
 
 
-def test_admins_set_each_quota_and_members_do_not() -> None:
-    within(_admins_set_them)
+async def test_admins_set_each_quota_and_members_do_not() -> None:
+    async with served() as api:
+        await _admins_set_them(api)
 
 
 # --- requests -------------------------------------------------------------------------------------------------------
@@ -73,8 +73,9 @@ async def _requests_count_for_the_owner(api: Api) -> None:
     assert (await api.get("/v1/whoami", who="bob")).status == 200
 
 
-def test_requests_are_counted_for_all_tokens_of_an_owner_together() -> None:
-    within(_requests_count_for_the_owner)
+async def test_requests_are_counted_for_all_tokens_of_an_owner_together() -> None:
+    async with served() as api:
+        await _requests_count_for_the_owner(api)
 
 
 # --- tokens ---------------------------------------------------------------------------------------------------------
@@ -92,8 +93,9 @@ async def _tokens_are_limited(api: Api) -> None:
     assert (await api.post("/v1/tokens", {"name": "x"}, who="bob")).status == 201
 
 
-def test_valid_tokens_of_an_owner_are_limited_however_many_are_asked_for_at_once(tmp_path: Path) -> None:
-    within(_tokens_are_limited, url=ONE_STORE_FOR_ALL.format(folder=tmp_path))
+async def test_valid_tokens_of_an_owner_are_limited_however_many_are_asked_for_at_once(tmp_path: Path) -> None:
+    async with served(url=ONE_STORE_FOR_ALL.format(folder=tmp_path)) as api:
+        await _tokens_are_limited(api)
 
 
 # --- stored tasks and bytes -----------------------------------------------------------------------------------------
@@ -115,8 +117,9 @@ async def _stored_tasks_are_limited(api: Api) -> None:
     assert (await api.post("/v1/tasks", TASK)).status == 201
 
 
-def test_paused_and_finished_tasks_count_as_stored(tmp_path: Path) -> None:
-    within(_stored_tasks_are_limited, url=ONE_STORE_FOR_ALL.format(folder=tmp_path))
+async def test_paused_and_finished_tasks_count_as_stored(tmp_path: Path) -> None:
+    async with served(url=ONE_STORE_FOR_ALL.format(folder=tmp_path)) as api:
+        await _stored_tasks_are_limited(api)
 
 
 def _large(size: int) -> dict[str, Any]:
@@ -140,8 +143,9 @@ async def _stored_bytes_are_limited(api: Api) -> None:
     assert (await api.post("/v1/tasks", _large(30_000))).status == 201
 
 
-def test_stored_bytes_of_an_owner_are_limited_in_new_and_edited_tasks(tmp_path: Path) -> None:
-    within(_stored_bytes_are_limited, url=ONE_STORE_FOR_ALL.format(folder=tmp_path))
+async def test_stored_bytes_of_an_owner_are_limited_in_new_and_edited_tasks(tmp_path: Path) -> None:
+    async with served(url=ONE_STORE_FOR_ALL.format(folder=tmp_path)) as api:
+        await _stored_bytes_are_limited(api)
 
 
 async def _bytes_are_counted_again(api: Api) -> None:
@@ -160,11 +164,12 @@ async def _bytes_are_counted_again(api: Api) -> None:
     assert (await api.post("/v1/tasks", _large(30_000))).status == 201
 
 
-def test_bytes_of_removed_and_of_earlier_tasks_are_counted_when_the_limit_is_met(
+async def test_bytes_of_removed_and_of_earlier_tasks_are_counted_when_the_limit_is_met(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(seats, "_COUNTED_SECONDS", 0.0)
-    within(_bytes_are_counted_again)
+    async with served() as api:
+        await _bytes_are_counted_again(api)
 
 
 # --- event streams --------------------------------------------------------------------------------------------------
@@ -197,8 +202,9 @@ async def _streams_are_limited(api: Api) -> None:
                 pass
 
 
-def test_event_streams_of_an_owner_are_limited() -> None:
-    within(_streams_are_limited)
+async def test_event_streams_of_an_owner_are_limited() -> None:
+    async with served() as api:
+        await _streams_are_limited(api)
 
 
 async def _process_keeps_room(api: Api) -> None:
@@ -217,8 +223,9 @@ async def _process_keeps_room(api: Api) -> None:
         assert (await api.get("/v1/tasks")).status == 200
 
 
-def test_process_keeps_room_for_other_owners_and_health_checks() -> None:
-    within(_process_keeps_room, settings=WebSettings(engine=False, streams=4))
+async def test_process_keeps_room_for_other_owners_and_health_checks() -> None:
+    async with served(settings=WebSettings(engine=False, streams=4)) as api:
+        await _process_keeps_room(api)
 
 
 # --- idempotency keys -----------------------------------------------------------------------------------------------
@@ -238,8 +245,9 @@ async def _keys_are_limited(api: Api) -> None:
     assert len((await api.service.store.records("answer", "ada")).items) == 3
 
 
-def test_idempotency_keys_of_an_owner_are_limited_for_a_day() -> None:
-    within(_keys_are_limited)
+async def test_idempotency_keys_of_an_owner_are_limited_for_a_day() -> None:
+    async with served() as api:
+        await _keys_are_limited(api)
 
 
 async def _budget_is_shared(api: Api) -> None:
@@ -259,5 +267,6 @@ async def _budget_is_shared(api: Api) -> None:
     assert sum(taken) <= key_budget.BLOCK + 10
 
 
-def test_budget_of_keys_is_never_exceeded_by_several_processes(tmp_path: Path) -> None:
-    within(_budget_is_shared, url=ONE_STORE_FOR_ALL.format(folder=tmp_path))
+async def test_budget_of_keys_is_never_exceeded_by_several_processes(tmp_path: Path) -> None:
+    async with served(url=ONE_STORE_FOR_ALL.format(folder=tmp_path)) as api:
+        await _budget_is_shared(api)

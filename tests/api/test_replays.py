@@ -8,8 +8,7 @@ from typing import Any, Final
 from horae.api.app import ROUTERS
 from horae.model.principal import LOCAL, Role, Scope
 from horae.web.once import HEADER, repeatable_of
-from tests.api.served import TASK, Api
-from tests.api.test_conventions import within
+from tests.api.served import TASK, Api, served
 
 KEY: Final = {"Idempotency-Key": "k-1"}
 
@@ -24,8 +23,9 @@ async def _demoted_owner_gets_no_replay(api: Api) -> None:
     assert first.json["id"] not in again.text
 
 
-def test_replay_is_refused_after_the_role_lost_the_scope() -> None:
-    within(_demoted_owner_gets_no_replay)
+async def test_replay_is_refused_after_the_role_lost_the_scope() -> None:
+    async with served() as api:
+        await _demoted_owner_gets_no_replay(api)
 
 
 async def _token_without_the_scope_gets_no_replay(api: Api) -> None:
@@ -49,8 +49,9 @@ async def _token_without_the_scope_gets_no_replay(api: Api) -> None:
         assert (own.status, own.headers.get("idempotent-replayed")) == (first.status, "true"), own.text
 
 
-def test_replay_is_refused_to_another_token_of_the_owner_that_lacks_the_scope() -> None:
-    within(_token_without_the_scope_gets_no_replay)
+async def test_replay_is_refused_to_another_token_of_the_owner_that_lacks_the_scope() -> None:
+    async with served() as api:
+        await _token_without_the_scope_gets_no_replay(api)
 
 
 async def _replay_shows_the_resource_as_it_is(api: Api) -> None:
@@ -68,8 +69,9 @@ async def _replay_shows_the_resource_as_it_is(api: Api) -> None:
     assert (await api.get(path)).json["state"] == "active", "a replay changes nothing"
 
 
-def test_replay_renders_the_resource_as_it_is_now() -> None:
-    within(_replay_shows_the_resource_as_it_is)
+async def test_replay_renders_the_resource_as_it_is_now() -> None:
+    async with served() as api:
+        await _replay_shows_the_resource_as_it_is(api)
 
 
 async def _replay_of_a_deleted_resource(api: Api) -> None:
@@ -87,8 +89,9 @@ async def _replay_of_a_deleted_resource(api: Api) -> None:
     assert (replayed.json["created"], replayed.json["items"]) == (2, made[1:])
 
 
-def test_replay_of_a_deleted_resource_is_gone_and_makes_nothing() -> None:
-    within(_replay_of_a_deleted_resource)
+async def test_replay_of_a_deleted_resource_is_gone_and_makes_nothing() -> None:
+    async with served() as api:
+        await _replay_of_a_deleted_resource(api)
 
 
 async def _stored_answers_are_small(api: Api) -> None:
@@ -108,8 +111,9 @@ async def _stored_answers_are_small(api: Api) -> None:
         assert set(json.loads(record.body)) == {"fingerprint", "status", "ids"}
 
 
-def test_stored_answers_hold_ids_and_no_body_and_reads_store_none() -> None:
-    within(_stored_answers_are_small)
+async def test_stored_answers_hold_ids_and_no_body_and_reads_store_none() -> None:
+    async with served() as api:
+        await _stored_answers_are_small(api)
 
 
 async def _every_declared_route(api: Api) -> None:
@@ -144,8 +148,9 @@ async def _every_declared_route(api: Api) -> None:
         assert set(again.json) == set(first.json), route
 
 
-def test_every_kind_of_change_is_replayed_with_the_same_shape() -> None:
-    within(_every_declared_route)
+async def test_every_kind_of_change_is_replayed_with_the_same_shape() -> None:
+    async with served() as api:
+        await _every_declared_route(api)
 
 
 def test_routes_that_document_the_idempotency_key_are_those_that_honour_it() -> None:

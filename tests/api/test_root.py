@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 import pytest
 
 from horae.version import __version__
-from tests.api.served import Api
-from tests.api.test_conventions import within
+from tests.api.served import Api, served
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
@@ -23,8 +20,9 @@ async def ask_as_a_program(api: Api) -> None:
         assert "name" not in reply.json or reply.json["name"] == "horae"
 
 
-def test_a_program_gets_json() -> None:
-    within(ask_as_a_program)
+async def test_a_program_gets_json() -> None:
+    async with served() as api:
+        await ask_as_a_program(api)
 
 
 async def follow_every_link(api: Api) -> None:
@@ -32,31 +30,25 @@ async def follow_every_link(api: Api) -> None:
         assert (await api.get(path)).status in (200, 503), path
 
 
-def test_every_link_leads_somewhere() -> None:
-    within(follow_every_link)
+async def test_every_link_leads_somewhere() -> None:
+    async with served() as api:
+        await follow_every_link(api)
 
 
-async def ask_as_a_browser(api: Api, spoken: str, expected: str) -> None:
-    made = await api.made()
+@pytest.mark.parametrize(
+    ("spoken", "expected"),
+    [("en-GB", "This is its HTTP API"), ("zh-CN,zh;q=0.9", "状态:")],
+    ids=["en", "zh"],
+)
+async def test_a_browser_gets_a_page(spoken: str, expected: str) -> None:
     headers = {"Accept": BROWSER, "Accept-Language": spoken}
-    anonymous = await api.get("/", who=None, headers=headers)
-    assert anonymous.headers["content-type"] == "text/html; charset=utf-8"
-    assert "script" not in anonymous.headers["content-security-policy"]
-    assert expected in anonymous.text
-    assert __version__ in anonymous.text
-    for secret in (made["id"], made["name"], "sqlite", "memory:"):
-        assert secret not in anonymous.text
-    assert (await api.get("/", headers=headers)).text == anonymous.text
-
-
-async def ask_in_english(api: Api) -> None:
-    await ask_as_a_browser(api, "en-GB", "This is its HTTP API")
-
-
-async def ask_in_chinese(api: Api) -> None:
-    await ask_as_a_browser(api, "zh-CN,zh;q=0.9", "状态:")
-
-
-@pytest.mark.parametrize("scenario", [ask_in_english, ask_in_chinese], ids=["en", "zh"])
-def test_a_browser_gets_a_page(scenario: Callable[[Api], Awaitable[None]]) -> None:
-    within(scenario)
+    async with served() as api:
+        made = await api.made()
+        anonymous = await api.get("/", who=None, headers=headers)
+        assert anonymous.headers["content-type"] == "text/html; charset=utf-8"
+        assert "script" not in anonymous.headers["content-security-policy"]
+        assert expected in anonymous.text
+        assert __version__ in anonymous.text
+        for secret in (made["id"], made["name"], "sqlite", "memory:"):
+            assert secret not in anonymous.text
+        assert (await api.get("/", headers=headers)).text == anonymous.text

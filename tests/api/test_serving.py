@@ -85,7 +85,7 @@ def token_in(ready: dict[str, Any]) -> dict[str, str]:
     return {"Authorization": f"Bearer {path.read_text(encoding='ascii').strip()}"}
 
 
-def test_the_first_start_makes_a_token_that_works_and_is_kept_for_its_user_alone(tmp_path: Path) -> None:
+async def test_the_first_start_makes_a_token_that_works_and_is_kept_for_its_user_alone(tmp_path: Path) -> None:
     async def use(ready: dict[str, Any]) -> str:
         async with aiohttp.ClientSession(ready["url"], headers=token_in(ready)) as session:
             async with session.get("/readyz") as answer:
@@ -98,7 +98,7 @@ def test_the_first_start_makes_a_token_that_works_and_is_kept_for_its_user_alone
         ready = first.expect("api.ready")
         assert ready["first_start"]
         assert ready["url"].startswith("http://127.0.0.1:")
-        made = asyncio.run(use(ready))
+        made = await use(ready)
         # The engine beside it hears of it at once.
         assert first.expect("task.said")["task_id"] == made
         assert first.stop() == 0
@@ -106,7 +106,7 @@ def test_the_first_start_makes_a_token_that_works_and_is_kept_for_its_user_alone
     with up(tmp_path, "--port", "0") as second:
         again = second.expect("api.ready")
         assert not again["first_start"]
-        asyncio.run(use(again))
+        await use(again)
         assert second.stop() == 0
 
 
@@ -159,17 +159,14 @@ class Storm:
         return [each["id"] for each in page["items"]]
 
 
-def test_what_was_acknowledged_is_there_once_however_often_the_server_is_killed(tmp_path: Path) -> None:
-    async def storm(running: Up, ready: dict[str, Any]) -> tuple[list[str], list[str]]:
-        async with aiohttp.ClientSession(ready["url"], headers=token_in(ready)) as session:
-            found = Storm(running, session)
-            await found.rage()
-            return found.done, await found.kept()
-
+async def test_what_was_acknowledged_is_there_once_however_often_the_server_is_killed(tmp_path: Path) -> None:
     with up(tmp_path, "--port", "0") as running:
         ready = running.expect("api.ready")
         worker = running.child("cli.worker")
-        done, kept = asyncio.run(storm(running, ready))
+        async with aiohttp.ClientSession(ready["url"], headers=token_in(ready)) as session:
+            found = Storm(running, session)
+            await found.rage()
+            done, kept = found.done, await found.kept()
         assert len(done) == len(set(done)) == Storm.number
         assert sorted(kept) == sorted(done)
         assert is_alive(worker)
@@ -196,32 +193,29 @@ def test_a_usual_port_that_is_taken_is_said_and_done_without(capsys: pytest.Capt
     assert str(port) in said["because"]
 
 
-def test_what_is_in_memory_is_served_by_the_engines_own_process(tmp_path: Path) -> None:
-    async def use(ready: dict[str, Any]) -> None:
+async def test_what_is_in_memory_is_served_by_the_engines_own_process(tmp_path: Path) -> None:
+    with up(tmp_path, "--port", "0", store="memory://") as running:
+        ready = running.expect("api.ready")
         async with aiohttp.ClientSession(ready["url"], headers=token_in(ready)) as session:
             async with session.post("/v1/tasks", json={**TASK, "when": "now"}) as answer:
                 assert answer.status == 201
             async with session.get("/readyz") as answer:
                 assert (answer.status, (await answer.json())["status"]) == (200, "ready")
-
-    with up(tmp_path, "--port", "0", store="memory://") as running:
-        ready = running.expect("api.ready")
-        asyncio.run(use(ready))
         running.expect("task.said")
         assert running.stop() == 0
         assert not Path(ready["token_file"]).exists()
 
 
-def test_the_halves_run_apart(tmp_path: Path) -> None:
-    async def use(ready: dict[str, Any]) -> None:
+async def test_the_halves_run_apart(tmp_path: Path) -> None:
+    with up(tmp_path, "--port", "0", "--no-engine") as running:
+        ready = running.expect("api.ready")
         async with aiohttp.ClientSession(ready["url"]) as session, session.get("/readyz") as answer:
             assert answer.status == 200
             parts = (await answer.json())["parts"]
             assert (parts["store"], parts["engine"]) == (True, False)
-
-    with up(tmp_path, "--port", "0", "--no-engine") as running:
-        asyncio.run(use(running.expect("api.ready")))
         assert running.stop() == 0
     nothing = [sys.executable, "-m", "horae", "up", "--no-engine", "--no-api", "--store", f"sqlite:///{tmp_path}/h.db"]
-    ended = subprocess.run(nothing, env=WITH_API, capture_output=True, text=True, timeout=_ENOUGH, check=False)
+    ended = await asyncio.to_thread(
+        subprocess.run, nothing, env=WITH_API, capture_output=True, text=True, timeout=_ENOUGH, check=False
+    )
     assert ended.returncode == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, Final
@@ -116,59 +115,50 @@ def _without_short_way(app: FastAPI) -> list[Middleware]:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "POST", "OPTIONS"])
-def test_what_is_asked_is_answered_alike_on_both_ways(method: str) -> None:
-    async def compare() -> None:
-        service, token = await _made()
-        short, long = _apps(service)
-        new = json.dumps({"name": "report", "when": "0 9 * * *", "say": "hello"}).encode()
-        _, _, made = await _asked(long, "POST", "/v1/tasks", token, new)
-        task = json.loads(made)["id"]
-        for path in _PATHS:
-            # What is removed on one way would be absent on the other.
-            asked = path.format(task="tsk_absent" if method == "DELETE" else task)
-            for who in (token, "htk_wrong", None):
-                body = b'{"unknown": 1}' if method == "POST" else b""
-                answers = [await _asked(app, method, asked, who, body) for app in (short, long)]
-                assert answers[0] == answers[1], (method, asked, who)
-        await service.store.close()
-
-    asyncio.run(compare())
+async def test_what_is_asked_is_answered_alike_on_both_ways(method: str) -> None:
+    service, token = await _made()
+    short, long = _apps(service)
+    new = json.dumps({"name": "report", "when": "0 9 * * *", "say": "hello"}).encode()
+    _, _, made = await _asked(long, "POST", "/v1/tasks", token, new)
+    task = json.loads(made)["id"]
+    for path in _PATHS:
+        # What is removed on one way would be absent on the other.
+        asked = path.format(task="tsk_absent" if method == "DELETE" else task)
+        for who in (token, "htk_wrong", None):
+            body = b'{"unknown": 1}' if method == "POST" else b""
+            answers = [await _asked(app, method, asked, who, body) for app in (short, long)]
+            assert answers[0] == answers[1], (method, asked, who)
+    await service.store.close()
 
 
-def test_a_stream_that_is_refused_when_it_begins_is_refused_alike() -> None:
-    async def compare() -> None:
-        service, _ = await _made()
-        agent = (await service.tokens.make(LOCAL, owner="ada", name="robot", agent="robot"))[1]
-        for accept in (b"text/event-stream", b"application/x-ndjson"):
-            answers = [await _asked(app, "GET", "/v1/events", agent, accept=accept) for app in _apps(service)]
-            assert answers[0] == answers[1]
-            assert answers[0][0] == 403
-        await service.store.close()
-
-    asyncio.run(compare())
+async def test_a_stream_that_is_refused_when_it_begins_is_refused_alike() -> None:
+    service, _ = await _made()
+    agent = (await service.tokens.make(LOCAL, owner="ada", name="robot", agent="robot"))[1]
+    for accept in (b"text/event-stream", b"application/x-ndjson"):
+        answers = [await _asked(app, "GET", "/v1/events", agent, accept=accept) for app in _apps(service)]
+        assert answers[0] == answers[1]
+        assert answers[0][0] == 403
+    await service.store.close()
 
 
-def test_what_is_asked_most_goes_the_short_way() -> None:
-    async def look() -> None:
-        service, token = await _made()
-        app, _ = _apps(service)
-        gone: list[str] = []
+async def test_what_is_asked_most_goes_the_short_way() -> None:
+    service, token = await _made()
+    app, _ = _apps(service)
+    gone: list[str] = []
 
-        async def long_way(scope: Any, _receive: Any, send: Any) -> None:
-            gone.append(scope["path"])
-            await send({"type": "http.response.start", "status": 404, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
+    async def long_way(scope: Any, _receive: Any, send: Any) -> None:
+        gone.append(scope["path"])
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
 
-        routes = [route for route in app.router.routes if isinstance(route, Guarded)]
-        app.user_middleware = _without_short_way(app)
-        way = ShortWay(long_way, routes)
-        app.add_middleware(lambda _app: way)
-        app.user_middleware.append(app.user_middleware.pop(0))
-        for path in ("/v1/tasks", "/v1/tasks?limit=50&state=active", "/v1/tasks/tsk_absent", "/v1/runs?limit=1"):
-            await _asked(app, "GET", path, token)
-        assert gone == []
-        await _asked(app, "GET", "/v1/tasks?limit=0", token)
-        assert gone == ["/v1/tasks"]
-        await service.store.close()
-
-    asyncio.run(look())
+    routes = [route for route in app.router.routes if isinstance(route, Guarded)]
+    app.user_middleware = _without_short_way(app)
+    way = ShortWay(long_way, routes)
+    app.add_middleware(lambda _app: way)
+    app.user_middleware.append(app.user_middleware.pop(0))
+    for path in ("/v1/tasks", "/v1/tasks?limit=50&state=active", "/v1/tasks/tsk_absent", "/v1/runs?limit=1"):
+        await _asked(app, "GET", path, token)
+    assert gone == []
+    await _asked(app, "GET", "/v1/tasks?limit=0", token)
+    assert gone == ["/v1/tasks"]
+    await service.store.close()

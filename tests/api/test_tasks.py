@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from tests.api.served import TASK, Api
-from tests.api.test_conventions import within
+from tests.api.served import TASK, served
 
 WEEKDAYS: Final = {**TASK, "when": "every weekday at 9am", "zone": "Asia/Shanghai"}
 
 
-def test_a_new_task_is_told_back_with_what_was_understood() -> None:
-    async def check(api: Api) -> None:
+async def test_a_new_task_is_told_back_with_what_was_understood() -> None:
+    async with served() as api:
         reply = await api.post("/v1/tasks", {**WEEKDAYS, "payload": {"n": 1}, "labels": {"team": "ops"}})
         assert reply.status == 201
         made = reply.json
@@ -27,11 +26,9 @@ def test_a_new_task_is_told_back_with_what_was_understood() -> None:
         found = (await api.get(reply.headers["location"])).json
         assert {name: made[name] for name in found} == found
 
-    within(check)
 
-
-def test_a_zone_that_nobody_named_is_the_owners_and_is_said() -> None:
-    async def check(api: Api) -> None:
+async def test_a_zone_that_nobody_named_is_the_owners_and_is_said() -> None:
+    async with served() as api:
         assert (await api.put("/v1/owners/ada", {"zone": "Europe/Berlin"})).status == 200
         # The token is remembered for half a second; a new one is not.
         api.tokens["ada"] = (await api.post("/v1/tokens", {"name": "second"})).json["text"]
@@ -42,11 +39,9 @@ def test_a_zone_that_nobody_named_is_the_owners_and_is_said() -> None:
         assert named["zone"] == "Asia/Tokyo"
         assert "no_zone" not in [each["code"] for each in named["warnings"]]
 
-    within(check)
 
-
-def test_a_rehearsal_refuses_what_would_be_refused_and_writes_nothing() -> None:
-    async def check(api: Api) -> None:
+async def test_a_rehearsal_refuses_what_would_be_refused_and_writes_nothing() -> None:
+    async with served() as api:
         tried = await api.post("/v1/tasks?dry_run=true", TASK)
         assert (tried.status, tried.json["dry_run"]) == (200, True)
         assert "location" not in tried.headers
@@ -76,11 +71,9 @@ def test_a_rehearsal_refuses_what_would_be_refused_and_writes_nothing() -> None:
         assert len((await api.get("/v1/tasks")).json["items"]) == 1
         assert all(each["name"] != "x" for each in (await api.get("/v1/tokens")).json["items"])
 
-    within(check)
 
-
-def test_a_list_is_filtered_and_paged_and_a_cursor_fits_its_own_question_alone() -> None:
-    async def check(api: Api) -> None:
+async def test_a_list_is_filtered_and_paged_and_a_cursor_fits_its_own_question_alone() -> None:
+    async with served() as api:
         made = [await api.made(name=f"task {number}", labels={"odd": str(number % 2)}) for number in range(7)]
         await api.post(f"/v1/tasks/{made[0]['id']}/pause")
         seen: list[str] = []
@@ -118,11 +111,9 @@ def test_a_list_is_filtered_and_paged_and_a_cursor_fits_its_own_question_alone()
             assert (await api.get(f"/v1/tasks?{wrong}")).code == "bad_cursor", wrong
         assert (await api.get(f"/v1/tasks?state=active&cursor={cursor}", who="bob")).code == "bad_cursor"
 
-    within(check)
 
-
-def test_edits_change_what_is_said_and_a_put_everything() -> None:
-    async def check(api: Api) -> None:
+async def test_edits_change_what_is_said_and_a_put_everything() -> None:
+    async with served() as api:
         task = await api.made(labels={"a": "1"}, policies={"retries": 1, "priority": 5})
         path = f"/v1/tasks/{task['id']}"
         edited = (await api.patch(path, {"when": "every 1h"})).json
@@ -140,11 +131,9 @@ def test_edits_change_what_is_said_and_a_put_everything() -> None:
         assert (await api.put(path, {**TASK, "owner": "bob"})).code == "bad_choice"
         assert (await api.patch(path, {"key": "k"})).code == "unknown_field"
 
-    within(check)
 
-
-def test_an_etag_tells_what_is_new_and_keeps_two_from_overwriting_each_other() -> None:
-    async def check(api: Api) -> None:
+async def test_an_etag_tells_what_is_new_and_keeps_two_from_overwriting_each_other() -> None:
+    async with served() as api:
         path = f"/v1/tasks/{(await api.made())['id']}"
         first = await api.get(path)
         tag = first.headers["etag"]
@@ -167,11 +156,9 @@ def test_an_etag_tells_what_is_new_and_keeps_two_from_overwriting_each_other() -
         assert (await api.patch(path, {"name": "odd"}, headers={"If-Match": "4"})).code == "bad_condition"
         assert (await api.get(path, headers={"If-None-Match": tag})).status == 200
 
-    within(check)
 
-
-def test_a_key_makes_one_task_and_saying_it_again_changes_nothing() -> None:
-    async def check(api: Api) -> None:
+async def test_a_key_makes_one_task_and_saying_it_again_changes_nothing() -> None:
+    async with served() as api:
         path = "/v1/tasks/by-key/tenant%207/mail"
         assert (await api.get(path)).code == "no_such_task"
         assert (await api.put(path, TASK, headers={"If-Match": "*"})).status == 412
@@ -192,11 +179,9 @@ def test_a_key_makes_one_task_and_saying_it_again_changes_nothing() -> None:
         assert (await api.put("/v1/tasks/by-key/why", TASK)).status == 201
         assert (await api.get("/v1/tasks/by-key/why")).json["key"] == "why"
 
-    within(check)
 
-
-def test_whether_a_key_made_a_task_or_met_one_is_said_by_the_status() -> None:
-    async def check(api: Api) -> None:
+async def test_whether_a_key_made_a_task_or_met_one_is_said_by_the_status() -> None:
+    async with served() as api:
         keyed = {**TASK, "key": "mail"}
         made = await api.post("/v1/tasks", keyed)
         same = await api.post("/v1/tasks", keyed)
@@ -208,11 +193,9 @@ def test_whether_a_key_made_a_task_or_met_one_is_said_by_the_status() -> None:
         assert (await api.post("/v1/tasks", keyed, who="bob")).status == 201, "a key is its owner's own"
         assert (await api.post("/v1/tasks?dry_run=true", {**TASK, "key": "new"})).status == 200
 
-    within(check)
 
-
-def test_what_is_done_to_a_task_is_told_with_it() -> None:
-    async def check(api: Api) -> None:
+async def test_what_is_done_to_a_task_is_told_with_it() -> None:
+    async with served() as api:
         task = await api.made()
         path = f"/v1/tasks/{task['id']}"
         paused = (await api.post(f"{path}/pause", {"note": "moving", "until": "in 2h"})).json
@@ -239,11 +222,9 @@ def test_what_is_done_to_a_task_is_told_with_it() -> None:
         assert (await api.get(path)).status == 404
         assert (await api.delete(path)).status == 404
 
-    within(check)
 
-
-def test_past_occurrences_are_made_up_for() -> None:
-    async def check(api: Api) -> None:
+async def test_past_occurrences_are_made_up_for() -> None:
+    async with served() as api:
         task = await api.made(when="0 0 * * *")
         path = f"/v1/tasks/{task['id']}/backfill"
         tried = await api.post(f"{path}?dry_run=true", {"from": "2026-01-01", "to": "2026-01-03"})
@@ -253,11 +234,9 @@ def test_past_occurrences_are_made_up_for() -> None:
         assert (await api.post(path, {"from": "2026-01-01"})).code == "missing_field"
         assert (await api.post(path, {"from": "soon", "to": "later"})).code == "unclear_moment"
 
-    within(check)
 
-
-def test_a_thousand_tasks_are_made_with_one_call_or_none_of_them() -> None:
-    async def check(api: Api) -> None:
+async def test_a_thousand_tasks_are_made_with_one_call_or_none_of_them() -> None:
+    async with served() as api:
         tasks = [{**TASK, "name": f"task {number}"} for number in range(1_000)]
         spoilt = [*tasks[:-1], {**TASK, "when": "sometimes"}]
         refused = await api.post("/v1/tasks/bulk", {"tasks": spoilt}, who="admin")
@@ -272,11 +251,9 @@ def test_a_thousand_tasks_are_made_with_one_call_or_none_of_them() -> None:
         assert (await api.post("/v1/tasks/bulk", {"tasks": []}, who="admin")).status == 422
         assert (await api.post("/v1/tasks/bulk", {"tasks": [{**TASK, "key": "k"}]}, who="admin")).status == 422
 
-    within(check)
 
-
-def test_one_wish_acts_on_all_that_fit_and_on_nobody_elses() -> None:
-    async def check(api: Api) -> None:
+async def test_one_wish_acts_on_all_that_fit_and_on_nobody_elses() -> None:
+    async with served() as api:
         for number in range(4):
             await api.made(labels={"team": "a" if number < 3 else "b"})
         theirs = await api.made("bob")
@@ -291,11 +268,9 @@ def test_one_wish_acts_on_all_that_fit_and_on_nobody_elses() -> None:
         assert gone.json["done"] == 4
         assert (await api.get(f"/v1/tasks/{theirs['id']}", who="bob")).json["state"] == "active"
 
-    within(check)
 
-
-def test_a_schedule_is_previewed_without_being_kept() -> None:
-    async def check(api: Api) -> None:
+async def test_a_schedule_is_previewed_without_being_kept() -> None:
+    async with served() as api:
         asked = {"when": "last day of month at 17:00", "zone": "Europe/Berlin", "after": "2026-01-15", "number": 2}
         reply = await api.post("/v1/schedules/preview", asked)
         assert [each["at_local"] for each in reply.json["fires"]] == [
@@ -313,14 +288,10 @@ def test_a_schedule_is_previewed_without_being_kept() -> None:
             assert (await api.post("/v1/schedules/preview", odd)).status == 422, odd
         assert (await api.get("/v1/tasks")).json["items"] == []
 
-    within(check)
 
-
-def test_instants_are_told_in_utc_with_milliseconds() -> None:
-    async def check(api: Api) -> None:
+async def test_instants_are_told_in_utc_with_milliseconds() -> None:
+    async with served() as api:
         made = await api.made()
         created = datetime.fromisoformat(made["created"])
         assert made["created"].endswith("Z")
         assert created.tzinfo == UTC
-
-    within(check)

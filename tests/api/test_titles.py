@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.api.served import Api
-from tests.api.test_conventions import within
+from tests.api.served import Api, served
 
 
 async def ask_for_what_is_no_task(api: Api) -> None:
@@ -20,5 +19,6 @@ async def ask_for_what_is_no_task(api: Api) -> None:
     assert "任务" not in chinese.json["title"]
 
 
-def test_titles_speak_of_what_was_asked_for() -> None:
-    within(ask_for_what_is_no_task)
+async def test_titles_speak_of_what_was_asked_for() -> None:
+    async with served() as api:
+        await ask_for_what_is_no_task(api)

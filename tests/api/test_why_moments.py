@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -38,7 +37,7 @@ async def instant_of(api: Api, path: str) -> datetime:
 
 
 @pytest.mark.parametrize("moment", ["yesterday at 9am", "昨天早上9点"])
-def test_why_reads_moment_in_words(moment: str) -> None:
-    callers, of_request = asyncio.run(ask_why(moment))
+async def test_why_reads_moment_in_words(moment: str) -> None:
+    callers, of_request = await ask_why(moment)
     assert callers == nine_yesterday(SHANGHAI)
     assert of_request == nine_yesterday("UTC")

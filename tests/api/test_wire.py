@@ -11,8 +11,7 @@ from typing import Any, Final
 import pytest
 
 from horae.web.house import WebSettings
-from tests.api.served import TASK, Api
-from tests.api.test_conventions import within
+from tests.api.served import TASK, Api, served
 from tests.cli.operating.deployment import Deployment
 
 QUICK: Final = WebSettings(engine=False, body_seconds=0.3)
@@ -57,8 +56,9 @@ async def _trailers_are_no_headers(api: Api) -> None:
     assert (await api.service.store.records("answer")).items == ()
 
 
-def test_trailers_of_a_chunked_request_never_become_headers() -> None:
-    within(_trailers_are_no_headers)
+async def test_trailers_of_a_chunked_request_never_become_headers() -> None:
+    async with served() as api:
+        await _trailers_are_no_headers(api)
 
 
 # --- slow bodies ----------------------------------------------------------------------------------------------------
@@ -73,8 +73,9 @@ async def _slow_bodies_time_out(api: Api) -> None:
     assert (status, problem["code"]) == (408, "slow_body")
 
 
-def test_slow_body_is_answered_with_request_timeout() -> None:
-    within(_slow_bodies_time_out, settings=QUICK)
+async def test_slow_body_is_answered_with_request_timeout() -> None:
+    async with served(settings=QUICK) as api:
+        await _slow_bodies_time_out(api)
 
 
 def test_body_timeout_is_thirty_seconds_unless_set(tmp_path: Path) -> None:
@@ -99,14 +100,12 @@ def test_body_timeout_is_thirty_seconds_unless_set(tmp_path: Path) -> None:
         (b"", b"1.0", 200),
     ],
 )
-def test_request_needs_exactly_one_host_header(hosts: bytes, version: bytes, status: int) -> None:
-    async def check(api: Api) -> None:
+async def test_request_needs_exactly_one_host_header(hosts: bytes, version: bytes, status: int) -> None:
+    async with served() as api:
         found, body = await _exchange(api, b"GET /healthz HTTP/%b\r\n%b\r\n" % (version, hosts))
         assert found == status
         if status == 400:
             assert body["code"] == "bad_host"
-
-    within(check)
 
 
 # --- clients that leave ---------------------------------------------------------------------------------------------
@@ -124,5 +123,6 @@ async def _left_is_not_failed(api: Api) -> None:
     assert 'status="500"' not in text
 
 
-def test_client_that_leaves_is_not_counted_as_a_server_error() -> None:
-    within(_left_is_not_failed)
+async def test_client_that_leaves_is_not_counted_as_a_server_error() -> None:
+    async with served() as api:
+        await _left_is_not_failed(api)

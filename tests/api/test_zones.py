@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from tests.api.served import served
@@ -27,8 +26,8 @@ async def _owner_without_a_zone() -> None:
         assert "it is yours" not in told(own)
 
 
-def test_zone_of_the_server_is_not_called_the_owners() -> None:
-    asyncio.run(_owner_without_a_zone())
+async def test_zone_of_the_server_is_not_called_the_owners() -> None:
+    await _owner_without_a_zone()
 
 
 async def _task_for_another_owner() -> None:
@@ -41,5 +40,5 @@ async def _task_for_another_owner() -> None:
         assert replaced.json["zone"] == "Europe/Berlin"
 
 
-def test_task_that_an_admin_makes_for_an_owner_has_that_owners_zone() -> None:
-    asyncio.run(_task_for_another_owner())
+async def test_task_that_an_admin_makes_for_an_owner_has_that_owners_zone() -> None:
+    await _task_for_another_owner()

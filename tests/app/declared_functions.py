@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Final
 
@@ -38,13 +37,9 @@ def declaring_app(url: str, *, engine: bool = False, labels: bool = True) -> Hor
     return app
 
 
-def register(url: str, *, labels: bool = True) -> None:
+async def register(url: str, *, labels: bool = True) -> None:
     """Open the app once, without an engine, as a web process would."""
-    asyncio.run(_opened(declaring_app(url, labels=labels)))
-
-
-async def _opened(app: Horae) -> None:
-    async with app:
+    async with declaring_app(url, labels=labels):
         pass
 
 

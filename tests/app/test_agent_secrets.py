@@ -18,8 +18,8 @@ from horae.wire.tasks import short_target
 
 
 @pytest.mark.parametrize("place", ["headers", "body", "payload"])
-def test_grant_that_was_taken_back_after_the_approval_fails_the_run(place: str) -> None:
-    asyncio.run(asyncio.wait_for(revoked_after_approval(place), 60))
+async def test_grant_that_was_taken_back_after_the_approval_fails_the_run(place: str) -> None:
+    await asyncio.wait_for(revoked_after_approval(place), 60)
 
 
 async def revoked_after_approval(place: str) -> None:

@@ -13,14 +13,14 @@ from horae.model.run import RunState
 
 
 @pytest.mark.parametrize("own", [{}, {"callback_key": "k" * 32}], ids=["usual", "with a key of its own"])
-def test_the_token_that_was_sent_is_the_one_that_is_accepted(own: dict[str, str]) -> None:
+async def test_the_token_that_was_sent_is_the_one_that_is_accepted(own: dict[str, str]) -> None:
     asked: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
 
     async def accept(request: web.Request) -> web.Response:
         asked.put_nowait((request.headers["Horae-Run"], request.headers["Horae-Callback-Token"]))
         return web.Response(status=202)
 
-    async def scene() -> None:
+    async with asyncio.timeout(30):
         site = web.Application()
         site.router.add_post("/", accept)
         http = {"allow_networks": ["127.0.0.0/8"], "callback_url": "https://horae.example", **own}
@@ -33,5 +33,3 @@ def test_the_token_that_was_sent_is_the_one_that_is_accepted(own: dict[str, str]
             await app.answer(run, token, result={"rows": 7})
             ended = await task.wait("10s")
             assert (ended.id, ended.state, ended.value) == (run, RunState.SUCCEEDED, {"rows": 7})
-
-    asyncio.run(asyncio.wait_for(scene(), 30))

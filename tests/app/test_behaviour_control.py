@@ -10,6 +10,17 @@ from horae.testing import TimeTravel
 from tests.app.behaving import hourly, ledger
 
 
+async def do_nothing() -> None: ...
+
+
+async def fail() -> None:
+    raise ValueError("no")
+
+
+async def say_ran() -> str:
+    return "ran"
+
+
 def paused_over_three(missed: MissedMode) -> list[str]:
     with hourly() as (time, task):
         time.run(task.pause("on holiday"))
@@ -56,10 +67,7 @@ def test_an_edit_fires_nothing_for_the_past() -> None:
 
 def test_an_edit_while_something_is_due_accounts_for_it() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task(name="work")
-    async def work() -> None: ...
-
+    app.task(name="work")(do_nothing)
     with TimeTravel(app, "2026-03-01 12:00") as time:
         task = time.run(app.schedule("work", "0 * * * *", missed="all"))
         time.crash()
@@ -126,11 +134,7 @@ def test_a_requested_skip_has_its_row() -> None:
 
 def test_enough_failures_in_a_row_and_a_person_must_look() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task("every 1h", retries=0, give_up_after=3, name="broken")
-    async def broken() -> None:
-        raise ValueError("no")
-
+    app.task("every 1h", retries=0, give_up_after=3, name="broken")(fail)
     with TimeTravel(app, "2026-03-01 12:00") as time:
         time.travel("10h")
         task = time.run(app.get("broken"))
@@ -144,11 +148,7 @@ def test_enough_failures_in_a_row_and_a_person_must_look() -> None:
 def test_a_full_lane_makes_it_wait_and_not_miss() -> None:
     with hourly(minutes=30, lane="one") as (time, _):
         app = time.app
-
-        @app.task(name="other", lane="one")
-        async def other() -> str:
-            return "ran"
-
+        app.task(name="other", lane="one")(say_ran)
         time.travel("1h10m")
         task = time.run(app.schedule("other", "now"))
         time.travel("1m")

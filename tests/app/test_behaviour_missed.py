@@ -9,6 +9,9 @@ from horae.testing import TimeTravel
 from tests.app.behaving import hourly, ledger
 
 
+async def do_nothing() -> None: ...
+
+
 def after_three_hours_down(missed: str) -> tuple[list[str], list[object]]:
     with hourly(missed=missed) as (time, task):
         time.crash()
@@ -40,10 +43,7 @@ def test_what_is_older_than_within_is_stale() -> None:
 
 def test_a_one_shot_runs_however_late() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task(name="once")
-    async def once() -> None: ...
-
+    app.task(name="once")(do_nothing)
     with TimeTravel(app, "2026-03-01 12:00") as time:
         task = time.run(app.schedule("once", "in 1h"))
         time.crash()
@@ -56,10 +56,7 @@ def test_a_one_shot_runs_however_late() -> None:
 
 def test_a_month_of_seconds_costs_one_row_of_skips() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task("every 1s", missed="skip", name="second")
-    async def second() -> None: ...
-
+    app.task("every 1s", missed="skip", name="second")(do_nothing)
     with TimeTravel(app, "2026-03-01 12:00") as time:
         time.crash()
         time.travel("30d")
@@ -73,10 +70,7 @@ def test_a_month_of_seconds_costs_one_row_of_skips() -> None:
 def test_after_a_restart_on_the_same_file_the_schedule_goes_on(tmp_path: Path) -> None:
     def app() -> Horae:
         made = Horae(f"sqlite:///{tmp_path}/horae.db", zone="UTC")
-
-        @made.task("0 * * * *", name="hourly")
-        async def work() -> None: ...
-
+        made.task("0 * * * *", name="hourly")(do_nothing)
         return made
 
     with TimeTravel(app(), "2026-03-01 12:00", store="own") as time:

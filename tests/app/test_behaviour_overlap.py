@@ -10,6 +10,10 @@ from horae.testing import TimeTravel
 from tests.app.behaving import hourly, ledger
 
 
+async def retry_in_90_minutes() -> None:
+    raise Retry(after="90m")
+
+
 def four_hours(overlap: Overlap) -> list[str]:
     with hourly(minutes=90, overlap=overlap) as (time, task):
         time.travel("4h10m")
@@ -67,11 +71,7 @@ def test_run_now_while_it_runs_waits_under_queue() -> None:
 
 def test_a_retry_that_waits_makes_way_for_a_newer_occurrence() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task("0 * * * *", name="hourly")
-    async def work() -> None:
-        raise Retry(after="90m")
-
+    app.task("0 * * * *", name="hourly")(retry_in_90_minutes)
     with TimeTravel(app, "2026-03-01 12:00") as time:
         time.travel("2h10m")
         assert ledger(time) == ["13:00 failed target_failed", "13:00 skipped superseded", "14:00 failed target_failed"]

@@ -17,6 +17,44 @@ async def work_for(minutes: float) -> None:
     await asyncio.sleep(minutes * MINUTE)  # noqa: TID251 - virtual time passes where a function sleeps
 
 
+async def work_with_heartbeats(ctx: Context) -> str:
+    for _ in range(10):
+        await work_for(4)
+        ctx.heartbeat()
+    return "done"
+
+
+async def work_without_end(ctx: Context) -> None:
+    while True:
+        await work_for(4)
+        ctx.heartbeat()
+
+
+async def return_ten_megabytes() -> list[str]:
+    return ["x" * 1_000] * 10_000
+
+
+async def log_five_times_the_limit(ctx: Context) -> None:
+    for number in range(5 * LOG_LINES):
+        ctx.log.info("line %d", number)
+        if number % LOG_LINES == 0:
+            await work_for(0.1)
+
+
+class Calls:
+    """Task functions that record their argument."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.owners: list[str] = []
+
+    async def record_number(self, number: int) -> None:
+        self.numbers.append(number)
+
+    async def record_owner(self, whose: str) -> None:
+        self.owners.append(whose)
+
+
 def test_silence_is_a_timeout_and_tried_again() -> None:
     with hourly(minutes=10, timeout="5m", retries=1) as (time, task):
         time.travel("1h59m")
@@ -29,14 +67,7 @@ def test_silence_is_a_timeout_and_tried_again() -> None:
 
 def test_a_heartbeat_keeps_a_slow_run_alive() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task(name="slow", timeout="5m")
-    async def slow(ctx: Context) -> str:
-        for _ in range(10):
-            await work_for(4)
-            ctx.heartbeat()
-        return "done"
-
+    app.task(name="slow", timeout="5m")(work_with_heartbeats)
     with TimeTravel(app, NOON) as time:
         task = time.run(app.schedule("slow", "now"))
         time.travel("1h")
@@ -45,13 +76,7 @@ def test_a_heartbeat_keeps_a_slow_run_alive() -> None:
 
 def test_a_whole_run_may_be_bounded_whatever_it_says() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task(name="slow", timeout="5m", max_duration="30m", retries=0)
-    async def slow(ctx: Context) -> None:
-        while True:
-            await work_for(4)
-            ctx.heartbeat()
-
+    app.task(name="slow", timeout="5m", max_duration="30m", retries=0)(work_without_end)
     with TimeTravel(app, NOON) as time:
         task = time.run(app.schedule("slow", "now"))
         time.travel("2h")
@@ -62,11 +87,7 @@ def test_a_whole_run_may_be_bounded_whatever_it_says() -> None:
 
 def test_a_huge_result_is_cut_and_the_run_has_succeeded() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task(name="huge")
-    async def huge() -> list[str]:
-        return ["x" * 1_000] * 10_000
-
+    app.task(name="huge")(return_ten_megabytes)
     with TimeTravel(app, NOON) as time:
         task = time.run(app.schedule("huge", "now"))
         time.travel("1s")
@@ -79,14 +100,7 @@ def test_a_huge_result_is_cut_and_the_run_has_succeeded() -> None:
 
 def test_a_flood_of_log_lines_is_cut_and_says_so() -> None:
     app = Horae("memory://", zone="UTC")
-
-    @app.task(name="loud")
-    async def loud(ctx: Context) -> None:
-        for number in range(5 * LOG_LINES):
-            ctx.log.info("line %d", number)
-            if number % LOG_LINES == 0:
-                await work_for(0.1)
-
+    app.task(name="loud")(log_five_times_the_limit)
     with TimeTravel(app, NOON) as time:
         task = time.run(app.schedule("loud", "now"))
         time.travel("1h")
@@ -99,29 +113,21 @@ def test_a_flood_of_log_lines_is_cut_and_says_so() -> None:
 
 def test_many_at_one_instant_all_run_once_and_none_early() -> None:
     app = Horae("memory://", zone="UTC")
-    seen: list[int] = []
-
-    @app.task(name="one")
-    async def one(number: int) -> None:
-        seen.append(number)
-
+    calls = Calls()
+    app.task(name="one")(calls.record_number)
     with TimeTravel(app, NOON) as time:
         time.run(app.schedule_many(("one", "in 1h", {"number": number}) for number in range(3_000)))
         time.travel("59m59s")
-        assert seen == []
+        assert calls.numbers == []
         time.travel("1s")
-        assert sorted(seen) == list(range(3_000))
+        assert sorted(calls.numbers) == list(range(3_000))
 
 
 def test_owners_take_turns_when_there_is_a_backlog() -> None:
     """One who has a thousand things due does not keep another one waiting behind all of them."""
     app = Horae("memory://", zone="UTC")
-    order: list[str] = []
-
-    @app.task(name="note")
-    async def note(whose: str) -> None:
-        order.append(whose)
-
+    calls = Calls()
+    app.task(name="note")(calls.record_owner)
     with TimeTravel(app, NOON) as time:
         time.run(app.schedule_many((("note", "in 1h", {"whose": "many"}) for _ in range(1_000)), owner="many"))
         time.run(app.schedule("note", "in 61m", {"whose": "few"}, owner="few"))
@@ -129,5 +135,5 @@ def test_owners_take_turns_when_there_is_a_backlog() -> None:
         time.travel("2h")
         time.restart()
         time.travel("1m")
-        assert len(order) == 1_001
-        assert order.index("few") < 300
+        assert len(calls.owners) == 1_001
+        assert calls.owners.index("few") < 300

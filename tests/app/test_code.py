@@ -26,6 +26,14 @@ def an_app(path: Path, *names: str) -> Horae:
 async def _work() -> None: ...
 
 
+class Reminders:
+    def __init__(self) -> None:
+        self.heard: list[tuple[int, str]] = []
+
+    async def remind(self, user: int, text: str = "hi") -> None:
+        self.heard.append((user, text))
+
+
 async def states(app: Horae) -> dict[str, tuple[TaskState, PauseCause | None]]:
     found = {}
     async for task in app.tasks():
@@ -78,16 +86,12 @@ def test_to_declare_a_task_twice_and_not_alike_is_refused_with_the_difference() 
 
 def test_functions_are_scheduled_with_plain_arguments() -> None:
     app = Horae("memory://", zone="UTC")
-    heard: list[tuple[int, str]] = []
-
-    @app.task
-    async def remind(user: int, text: str = "hi") -> None:
-        heard.append((user, text))
-
+    reminders = Reminders()
+    remind = app.task(reminders.remind)
     with TimeTravel(app, START) as time:
         time.run(remind.later("in 20m", 7, text="stretch"))
         time.run(remind.now(8))
         time.travel(timedelta(minutes=30))
         with pytest.raises(InvalidTask):
             time.run(remind.later("in 1m", 1, "a", "too many"))
-    assert heard == [(8, "hi"), (7, "stretch")]
+    assert reminders.heard == [(8, "hi"), (7, "stretch")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from pathlib import Path
 
@@ -22,9 +21,9 @@ async def _known(app: Horae, name: str = "mail") -> KnownFunction | None:
     return (await app.service.functions.load(fresh=True)).functions.get(name)
 
 
-def test_function_of_another_process_is_scheduled_by_name(tmp_path: Path) -> None:
-    register(a_url(tmp_path))
-    asyncio.run(_by_name(a_url(tmp_path)))
+async def test_function_of_another_process_is_scheduled_by_name(tmp_path: Path) -> None:
+    await register(a_url(tmp_path))
+    await _by_name(a_url(tmp_path))
 
 
 async def _by_name(url: str) -> None:
@@ -45,8 +44,8 @@ async def _by_name(url: str) -> None:
         assert (unknown.value.code, unknown.value.hint) == ("unknown_function", "Did you mean 'mail'?")
 
 
-def test_declared_labels_are_those_of_tasks_of_the_same_app(tmp_path: Path) -> None:
-    asyncio.run(_own_labels(a_url(tmp_path)))
+async def test_declared_labels_are_those_of_tasks_of_the_same_app(tmp_path: Path) -> None:
+    await _own_labels(a_url(tmp_path))
 
 
 async def _own_labels(url: str) -> None:
@@ -57,8 +56,8 @@ async def _own_labels(url: str) -> None:
         assert dict((await other.facts()).task.labels) == {"a": "b"}
 
 
-def test_node_is_counted_while_it_runs(tmp_path: Path) -> None:
-    asyncio.run(_counted(a_url(tmp_path)))
+async def test_node_is_counted_while_it_runs(tmp_path: Path) -> None:
+    await _counted(a_url(tmp_path))
 
 
 async def _counted(url: str) -> None:
@@ -74,11 +73,11 @@ async def _counted(url: str) -> None:
         assert known.nodes == 0
 
 
-def test_newest_registration_counts_and_the_difference_is_logged(
+async def test_newest_registration_counts_and_the_difference_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "horae"):
-        asyncio.run(_redeclared(a_url(tmp_path)))
+        await _redeclared(a_url(tmp_path))
     assert "running nodes declare the function mail differently" in caplog.text
 
 
@@ -104,8 +103,8 @@ async def _redeclared(url: str) -> None:
         assert refused.value.code == "missing_argument"
 
 
-def test_function_that_its_module_no_longer_declares_is_forgotten(tmp_path: Path) -> None:
-    asyncio.run(_forgotten(a_url(tmp_path)))
+async def test_function_that_its_module_no_longer_declares_is_forgotten(tmp_path: Path) -> None:
+    await _forgotten(a_url(tmp_path))
 
 
 async def _forgotten(url: str) -> None:

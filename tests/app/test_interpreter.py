@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import sys
 from collections.abc import Iterator
@@ -28,79 +27,63 @@ def _usual_numbers() -> Iterator[None]:
     sys.setswitchinterval(switch)
 
 
-def test_seldom_while_any_app_is_open() -> None:
-    async def two() -> None:
+async def test_seldom_while_any_app_is_open() -> None:
+    async with Horae("memory://"):
+        assert gc.get_threshold()[0] > USUAL[0]
         async with Horae("memory://"):
             assert gc.get_threshold()[0] > USUAL[0]
-            async with Horae("memory://"):
-                assert gc.get_threshold()[0] > USUAL[0]
-            assert gc.get_threshold()[0] > USUAL[0]
-            assert sys.getswitchinterval() < USUAL_SWITCH
-
-    asyncio.run(two())
+        assert gc.get_threshold()[0] > USUAL[0]
+        assert sys.getswitchinterval() < USUAL_SWITCH
     assert gc.get_threshold() == USUAL
     assert sys.getswitchinterval() == pytest.approx(USUAL_SWITCH)
 
 
 @pytest.mark.parametrize("chosen", [(100_000, 5, 5), (0, 10, 10)])
-def test_who_has_chosen_keeps_their_numbers(chosen: tuple[int, int, int]) -> None:
+async def test_who_has_chosen_keeps_their_numbers(chosen: tuple[int, int, int]) -> None:
     gc.set_threshold(*chosen)
     sys.setswitchinterval(0.0001)
 
-    async def one() -> None:
-        async with Horae("memory://"):
-            assert gc.get_threshold() == chosen
-            assert sys.getswitchinterval() == pytest.approx(0.0001)
-
-    asyncio.run(one())
+    async with Horae("memory://"):
+        assert gc.get_threshold() == chosen
+        assert sys.getswitchinterval() == pytest.approx(0.0001)
     assert gc.get_threshold() == chosen
 
 
-def test_numbers_chosen_meanwhile_stay() -> None:
-    async def one() -> None:
-        async with Horae("memory://"):
-            gc.set_threshold(5_000, 10, 10)
-            sys.setswitchinterval(0.002)
-
-    asyncio.run(one())
+async def test_numbers_chosen_meanwhile_stay() -> None:
+    async with Horae("memory://"):
+        gc.set_threshold(5_000, 10, 10)
+        sys.setswitchinterval(0.002)
     assert gc.get_threshold() == (5_000, 10, 10)
     assert sys.getswitchinterval() == pytest.approx(0.002)
 
 
-def test_an_app_that_could_not_open_leaves_no_trace() -> None:
-    async def one() -> None:
+async def test_an_app_that_could_not_open_leaves_no_trace() -> None:
+    with pytest.raises(Exception, match="cannot be"):
         async with Horae("sqlite:////dev/null/no.db"):
             raise AssertionError
-
-    with pytest.raises(Exception, match="cannot be"):
-        asyncio.run(one())
     assert gc.get_threshold() == USUAL
 
 
-def test_many_tasks_are_added_without_a_look_for_garbage() -> None:
+async def test_many_tasks_are_added_without_a_look_for_garbage() -> None:
     seen: list[bool] = []
+    async with Horae("memory://", engine=False) as app:
 
-    async def scene() -> None:
-        async with Horae("memory://", engine=False) as app:
+        @app.task
+        async def work() -> None: ...
 
-            @app.task
-            async def work() -> None: ...
-
-            def wanted() -> Iterator[Item]:
-                seen.append(gc.isenabled())
-                yield work, "in 1h", None
-
-            await app.schedule_many(wanted())
+        def wanted() -> Iterator[Item]:
             seen.append(gc.isenabled())
-            with pytest.raises(InvalidSchedule):
-                await app.schedule_many([(work, "whenever", None)])
-            seen.append(gc.isenabled())
-            gc.disable()
-            await app.schedule_many(wanted())
-            seen.append(gc.isenabled())
-            gc.enable()
+            yield work, "in 1h", None
 
-    asyncio.run(scene())
+        await app.schedule_many(wanted())
+        seen.append(gc.isenabled())
+        with pytest.raises(InvalidSchedule):
+            await app.schedule_many([(work, "whenever", None)])
+        seen.append(gc.isenabled())
+        gc.disable()
+        await app.schedule_many(wanted())
+        seen.append(gc.isenabled())
+        gc.enable()
     assert seen == [False, True, True, False, False]
 
 

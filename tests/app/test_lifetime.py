@@ -16,129 +16,113 @@ from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.ports.store import RunFilter
 from horae.simulation.virtual import VirtualClock
-from tests.app.stage import with_app
+from tests.app.stage import an_app
 
 
-def test_open_and_close_may_be_repeated() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        ran: list[int] = []
+async def test_open_and_close_may_be_repeated(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    ran: list[int] = []
 
-        @app.task
-        async def work(number: int) -> None:
-            ran.append(number)
+    @app.task
+    async def work(number: int) -> None:
+        ran.append(number)
 
-        for number in range(3):
-            async with app:
-                await (await app.schedule(work, "now", {"number": number})).wait()
-            assert app.engine is None
-        assert ran == [0, 1, 2]
-
-    with_app(scene)
-
-
-def test_to_open_what_is_open_is_no_news_and_the_last_one_closes() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        @app.task
-        async def work() -> str:
-            return "done"
-
+    for number in range(3):
         async with app:
-            engine = app.engine
-            async with app:
-                assert app.engine is engine
+            await (await app.schedule(work, "now", {"number": number})).wait()
+        assert app.engine is None
+    assert ran == [0, 1, 2]
+
+
+async def test_to_open_what_is_open_is_no_news_and_the_last_one_closes(clock: VirtualClock) -> None:
+    app = an_app(clock)
+
+    @app.task
+    async def work() -> str:
+        return "done"
+
+    async with app:
+        engine = app.engine
+        async with app:
             assert app.engine is engine
-            assert (await (await app.schedule(work, "now")).wait()).result == "done"
+        assert app.engine is engine
+        assert (await (await app.schedule(work, "now")).wait()).result == "done"
+    with pytest.raises(Conflict):
+        app.store  # noqa: B018 - asking is enough
+    await app.__aexit__(None, None, None)
+    await app.end()
+
+
+async def test_an_app_that_cannot_open_is_closed_again(clock: VirtualClock) -> None:
+    app = an_app(clock)
+
+    def work(parcel: int) -> None: ...
+
+    app.task("every 1h", name="work")(work)
+    for _attempt in range(2):
+        with pytest.raises(ValueError, match="parcel"):
+            await app.__aenter__()
         with pytest.raises(Conflict):
             app.store  # noqa: B018 - asking is enough
-        await app.__aexit__(None, None, None)
-        await app.end()
-
-    with_app(scene)
+        assert app.engine is None
 
 
-def test_an_app_that_cannot_open_is_closed_again() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        def work(parcel: int) -> None: ...
-
-        app.task("every 1h", name="work")(work)
-        for _attempt in range(2):
-            with pytest.raises(ValueError, match="parcel"):
-                await app.__aenter__()
-            with pytest.raises(Conflict):
-                app.store  # noqa: B018 - asking is enough
-            assert app.engine is None
-
-    with_app(scene)
-
-
-def test_a_store_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+async def test_a_store_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
     (tmp_path / "horae.db").write_text("this is no database, and long enough to be sure of it" * 50)
 
-    async def scene() -> None:
-        app = Horae(f"sqlite:///{tmp_path}/horae.db")
-        with pytest.raises(StoreError):
-            await app.__aenter__()
-
-    asyncio.run(scene())
+    app = Horae(f"sqlite:///{tmp_path}/horae.db")
+    with pytest.raises(StoreError):
+        await app.__aenter__()
     for thread in threading.enumerate():
         if thread.name.startswith("horae"):
             thread.join(60)
             assert not thread.is_alive()
 
 
-def test_a_store_that_nobody_knows_is_refused() -> None:
-    async def scene() -> None:
+async def test_a_store_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(UnknownStore) as refusal:
         async with Horae("mongodb://here"):
             pass
-
-    with pytest.raises(UnknownStore) as refusal:
-        asyncio.run(scene())
     assert refusal.value.code == "unknown_store"
 
 
-def test_closing_hands_back_what_does_not_end(tmp_path: Path) -> None:
+async def test_closing_hands_back_what_does_not_end(tmp_path: Path) -> None:
     """On a real file and in real time: the second app goes on where the first one stopped."""
     url = f"sqlite:///{tmp_path}/horae.db"
 
-    async def scene() -> None:
-        begun, attempts = asyncio.Event(), list[int]()
+    begun, attempts = asyncio.Event(), list[int]()
 
-        async def work() -> str:
-            attempts.append(1)
-            begun.set()
-            if len(attempts) == 1:
-                await asyncio.get_running_loop().create_future()
-            return "in the end"
+    async def work() -> str:
+        attempts.append(1)
+        begun.set()
+        if len(attempts) == 1:
+            await asyncio.get_running_loop().create_future()
+        return "in the end"
 
-        def app() -> Horae:
-            made = Horae(url)
-            made.settings = replace(made.settings, grace=timedelta(0))
-            made.task(name="work")(work)
-            return made
+    def app() -> Horae:
+        made = Horae(url)
+        made.settings = replace(made.settings, grace=timedelta(0))
+        made.task(name="work")(work)
+        return made
 
-        async with (first := app()):
-            handle = await first.schedule("work", "now")
-            await begun.wait()
-        async with (second := app()):
-            run = await second.wait_for(handle.id, timeout=60)
-            lost = (await second.service.runs.page(second.who, RunFilter(task_id=handle.id))).items[-1]
-        assert (run.state, run.attempt, run.result) == (RunState.SUCCEEDED, 2, "in the end")
-        assert (lost.state, lost.reason) == (RunState.LOST, Reason.RELEASED)
-
-    asyncio.run(scene())
+    async with (first := app()):
+        handle = await first.schedule("work", "now")
+        await begun.wait()
+    async with (second := app()):
+        run = await second.wait_for(handle.id, timeout=60)
+        lost = (await second.service.runs.page(second.who, RunFilter(task_id=handle.id))).items[-1]
+    assert (run.state, run.attempt, run.result) == (RunState.SUCCEEDED, 2, "in the end")
+    assert (lost.state, lost.reason) == (RunState.LOST, Reason.RELEASED)
 
 
-def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    async def scene() -> None:
-        app = Horae(f"sqlite:///{tmp_path}/horae.db")
+async def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    app = Horae(f"sqlite:///{tmp_path}/horae.db")
 
-        @app.task
-        def work() -> int:
-            return 1
+    @app.task
+    def work() -> int:
+        return 1
 
-        async with app:
-            await (await app.schedule(work, "now")).wait(timeout=60)
-
-    asyncio.run(scene())
+    async with app:
+        await (await app.schedule(work, "now")).wait(timeout=60)
     assert [path.name for path in tmp_path.iterdir()] == ["horae.db"]
     assert [each.name for each in threading.enumerate() if each.name.startswith(("horae-keeper", "horae-sqlite"))] == []

@@ -13,49 +13,46 @@ from horae import Happening, Horae, InvalidTask
 from horae.app.listeners import Listeners
 from horae.runtime import Keeping
 from horae.simulation.virtual import VirtualClock
-from tests.app.stage import with_app
-from tests.unit.engine.stage import Door, add, virtually
+from tests.app.stage import an_app
+from tests.unit.engine.stage import Door, add
 
 PATIENCE = 60
 
 
-def test_events_are_told_in_order_while_the_app_is_open() -> None:
+async def test_events_are_told_in_order_while_the_app_is_open(clock: VirtualClock) -> None:
     heard: list[str] = []
 
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        @app.task
-        async def work() -> None: ...
+    app = an_app(clock)
 
-        @app.on("task.*")
-        def note(happening: Happening) -> None:
-            heard.append(happening.kind)
+    @app.task
+    async def work() -> None: ...
 
-        @app.on("run.succeeded")
-        async def later(happening: Happening) -> None:
-            await clock.pause(0)
-            assert happening.run_id is not None
-            assert happening.number is not None
-            heard.append(happening.kind)
+    @app.on("task.*")
+    def note(happening: Happening) -> None:
+        heard.append(happening.kind)
 
-        async with app:
-            task = await app.schedule(work, "in 1m")
-            await task.wait()
+    @app.on("run.succeeded")
+    async def later(happening: Happening) -> None:
+        await clock.pause(0)
+        assert happening.run_id is not None
+        assert happening.number is not None
+        heard.append(happening.kind)
 
-    with_app(scene)
+    async with app:
+        task = await app.schedule(work, "in 1m")
+        await task.wait()
     assert heard[0] == "task.created"
     assert set(heard) == {"task.created", "run.succeeded", "task.completed"}
 
 
-def test_what_a_target_publishes_is_told_with_what_it_brought() -> None:
+async def test_what_a_target_publishes_is_told_with_what_it_brought(clock: VirtualClock) -> None:
     heard: list[Happening] = []
 
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        app.on("task.triggered")(heard.append)
-        async with app:
-            task = await app.schedule({"say": "tick"}, "in 1m", {"sourceType": "reminder"}, name="clock")
-            await task.wait()
-
-    with_app(scene)
+    app = an_app(clock)
+    app.on("task.triggered")(heard.append)
+    async with app:
+        task = await app.schedule({"say": "tick"}, "in 1m", {"sourceType": "reminder"}, name="clock")
+        await task.wait()
     (happening,) = heard
     assert happening.data is not None
     assert (happening.data["text"], happening.data["sourceType"], happening.data["title"]) == (
@@ -66,10 +63,14 @@ def test_what_a_target_publishes_is_told_with_what_it_brought() -> None:
     assert happening.task_id == happening.data["taskUuid"]
 
 
-def test_a_listener_that_fails_keeps_nobody_from_hearing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_listener_that_fails_keeps_nobody_from_hearing(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     heard: list[str] = []
 
-    async def scene(app: Horae, _: VirtualClock) -> None:
+    with caplog.at_level(logging.ERROR, logger="horae"):
+        app = an_app(clock, engine=False)
+
         def fail(_happening: Happening) -> None:
             raise OSError("no line to the mail server")
 
@@ -77,18 +78,17 @@ def test_a_listener_that_fails_keeps_nobody_from_hearing(caplog: pytest.LogCaptu
         app.on("*")(lambda happening: heard.append(happening.kind))
         async with app:
             await app.schedule({"say": "tick"}, "in 1h")
-
-    with caplog.at_level(logging.ERROR, logger="horae"):
-        with_app(scene, engine=False)
     assert heard == ["task.created"]
     assert "no line to the mail server" in caplog.text
 
 
-def test_listeners_tell_once_that_the_store_does_not_answer(caplog: pytest.LogCaptureFixture) -> None:
+async def test_listeners_tell_once_that_the_store_does_not_answer(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     """And hear what they have missed when it does."""
     heard: list[str] = []
 
-    async def scene(clock: VirtualClock) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
         door = Door()
         listeners = Listeners(lambda: cast(Keeping, door), clock)
         listeners.add("task.created", lambda told: heard.append(told.kind), None)
@@ -102,14 +102,11 @@ def test_listeners_tell_once_that_the_store_does_not_answer(caplog: pytest.LogCa
         await clock.pause(60)
         assert heard == ["task.created"]
         listeners.stop()
-
-    with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(scene)
     assert caplog.text.count("telling of listeners is paused") == 1
     assert caplog.text.count("telling of listeners goes on") == 1
 
 
-def test_with_a_name_nothing_is_missed_between_two_lives(tmp_path: Path) -> None:
+async def test_with_a_name_nothing_is_missed_between_two_lives(tmp_path: Path) -> None:
     heard: list[str] = []
 
     def an_app() -> Horae:
@@ -117,17 +114,14 @@ def test_with_a_name_nothing_is_missed_between_two_lives(tmp_path: Path) -> None
         app.on("task.created", resume="mailer")(lambda happening: heard.append(happening.task_id))
         return app
 
-    async def scene() -> list[str]:
+    async with asyncio.timeout(PATIENCE):
         async with an_app() as first:
             one = await first.schedule({"say": "1"}, "in 1h")
         async with Horae(f"sqlite:///{tmp_path}/horae.db", engine=False) as nobody_listens:
             two = await nobody_listens.schedule({"say": "2"}, "in 1h")
         async with an_app() as again:
             three = await again.schedule({"say": "3"}, "in 1h")
-        return [one.id, two.id, three.id]
-
-    made = asyncio.run(asyncio.wait_for(scene(), PATIENCE))
-    assert heard == made
+    assert heard == [one.id, two.id, three.id]
 
 
 def test_an_event_that_there_is_not_is_refused() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -46,13 +45,6 @@ asyncio.run(cancel())
 """
 
 
-def played(scene: Callable[[], Awaitable[None]]) -> None:
-    async def play() -> None:
-        await asyncio.wait_for(scene(), PATIENCE)
-
-    asyncio.run(play())
-
-
 async def another_process(script: str, *arguments: str) -> str:
     command = [sys.executable, "-c", script, *arguments]
     done = await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True, text=True)
@@ -71,8 +63,8 @@ def an_app(url: str, settings: EngineSettings) -> tuple[Horae, asyncio.Event]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no ring there, and polling finds it")
-def test_what_another_process_adds_starts_without_waiting_for_a_poll(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_what_another_process_adds_starts_without_waiting_for_a_poll(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         url = f"sqlite:///{tmp_path}/horae.db"
         app, ran = an_app(url, DEAF)
         async with app:
@@ -81,12 +73,10 @@ def test_what_another_process_adds_starts_without_waiting_for_a_poll(tmp_path: P
             run = await app.wait_for(task_id)
             assert run.state is RunState.SUCCEEDED
 
-    played(scene)
-
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no ring there, and polling finds it")
-def test_what_another_process_cancels_ends_without_waiting_for_a_renewal(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_what_another_process_cancels_ends_without_waiting_for_a_renewal(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         url = f"sqlite:///{tmp_path}/horae.db"
         app, begun = Horae(url, settings=DEAF), asyncio.Event()
 
@@ -101,13 +91,11 @@ def test_what_another_process_cancels_ends_without_waiting_for_a_renewal(tmp_pat
             await another_process(_CANCELS, url, handle.id)
             assert (await handle.wait()).state is RunState.CANCELLED
 
-    played(scene)
 
-
-def test_polling_works_without_any_ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_polling_works_without_any_ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HORAE_WAKE", "poll")
 
-    async def scene() -> None:
+    async with asyncio.timeout(PATIENCE):
         url = f"sqlite:///{tmp_path}/horae.db"
         often = replace(DEAF, terms=DEAF.terms._replace(poll_ceiling=timedelta(seconds=0.5)))
         app, ran = an_app(url, often)
@@ -119,11 +107,9 @@ def test_polling_works_without_any_ring(tmp_path: Path, monkeypatch: pytest.Monk
             await app.schedule("work", "now")
             await ran.wait()
 
-    played(scene)
 
-
-def test_two_apps_on_one_file_run_each_occurrence_once(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_two_apps_on_one_file_run_each_occurrence_once(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         url = f"sqlite:///{tmp_path}/horae.db"
         ran: list[str] = []
 
@@ -144,5 +130,3 @@ def test_two_apps_on_one_file_run_each_occurrence_once(tmp_path: Path) -> None:
         assert sorted(int(each.partition("/")[2]) for each in ran) == list(range(300))
         assert {run.state for run in rows} == {RunState.SUCCEEDED}
         assert len(rows) == 300
-
-    played(scene)

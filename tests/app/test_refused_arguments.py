@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -20,22 +19,22 @@ async def scheduled(payload: Any = None, **options: Any) -> None:
         await app.schedule("greet", "in 1h", payload, **options)
 
 
-def refusal_of(payload: Any = None, **options: Any) -> Refusal:
+async def refusal_of(payload: Any = None, **options: Any) -> Refusal:
     with pytest.raises(Refusal) as refused:
-        asyncio.run(scheduled(payload, **options))
+        await scheduled(payload, **options)
     return refused.value
 
 
 @pytest.mark.parametrize("payload", [[3], 3, "ada", ("ada",)])
-def test_a_payload_without_names_is_told_that_names_are_missing(payload: Any) -> None:
-    refused = refusal_of(payload)
+async def test_a_payload_without_names_is_told_that_names_are_missing(payload: Any) -> None:
+    refused = await refusal_of(payload)
     assert refused.code == "payload_not_named"
     assert "JSON" not in str(refused)
     assert "{'who': ...}" in refused.hint
 
 
-def test_an_unknown_argument_is_named_with_those_that_there_are() -> None:
-    refused = refusal_of({"whom": "ada"})
+async def test_an_unknown_argument_is_named_with_those_that_there_are() -> None:
+    refused = await refusal_of({"whom": "ada"})
     assert (refused.code, refused.message) == ("unknown_argument", "greet has no argument 'whom'.")
     assert refused.hint == "Its arguments are: who, times."
     assert "who, times" in refused.in_language("zh").hint
@@ -51,9 +50,9 @@ async def called_with_too_many() -> None:
         await greet.now("ada", "bob")
 
 
-def test_too_many_arguments_are_counted() -> None:
+async def test_too_many_arguments_are_counted() -> None:
     with pytest.raises(InvalidTask) as refused:
-        asyncio.run(called_with_too_many())
+        await called_with_too_many()
     assert refused.value.message == "greet takes 1 arguments, and 2 were given."
 
 
@@ -62,21 +61,21 @@ async def scheduled_many(items: list[Any]) -> None:
         await app.schedule_many(items)
 
 
-def test_an_item_of_many_that_is_no_pair_is_told_so() -> None:
+async def test_an_item_of_many_that_is_no_pair_is_told_so() -> None:
     with pytest.raises(InvalidTask) as refused:
-        asyncio.run(scheduled_many(["greet"]))
+        await scheduled_many(["greet"])
     assert refused.value.code == "bad_item"
 
 
 @pytest.mark.parametrize("field", ["name", "key", "owner", "lane"])
 @pytest.mark.parametrize("text", ["", " ", "\u3000"])
-def test_blank_texts_are_refused(field: str, text: str) -> None:
-    assert refusal_of(**{field: text}).code == "bad_text"
+async def test_blank_texts_are_refused(field: str, text: str) -> None:
+    assert (await refusal_of(**{field: text})).code == "bad_text"
 
 
 @pytest.mark.parametrize("zone", ["", " "])
-def test_an_empty_zone_is_refused(zone: str) -> None:
-    assert refusal_of(zone=zone).code == "unknown_zone"
+async def test_an_empty_zone_is_refused(zone: str) -> None:
+    assert (await refusal_of(zone=zone)).code == "unknown_zone"
     with pytest.raises(InvalidSchedule):
         Horae("memory://", zone=zone)
     app = Horae("memory://")

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import asyncio
 
-from horae import Horae
 from horae.simulation.virtual import VirtualClock
+from tests.app.stage import an_app
 
-from .stage import with_app
 
+async def test_the_older_run_ends_when_the_newer_comes_due(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    lengths: list[float] = []
+    enough = asyncio.Event()
 
-def test_the_older_run_ends_when_the_newer_comes_due() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        lengths: list[float] = []
-        enough = asyncio.Event()
+    @app.task("every 300ms", overlap="replace")
+    async def endless() -> None:
+        began = clock.steady()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            lengths.append(round(clock.steady() - began, 3))
+            if len(lengths) == 3:
+                enough.set()
 
-        @app.task("every 300ms", overlap="replace")
-        async def endless() -> None:
-            began = clock.steady()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                lengths.append(round(clock.steady() - began, 3))
-                if len(lengths) == 3:
-                    enough.set()
-
-        async with app:
-            await enough.wait()
-        assert lengths[:3] == [0.3, 0.3, 0.3]
-
-    with_app(scene)
+    async with app:
+        await enough.wait()
+    assert lengths[:3] == [0.3, 0.3, 0.3]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
@@ -132,8 +131,8 @@ def test_task_that_never_gives_up_stays_active() -> None:
         assert time.run(task.facts()).task.policies.give_up_after is None
 
 
-def test_never_is_accepted_where_a_number_has_no_limit() -> None:
-    asyncio.run(_never())
+async def test_never_is_accepted_where_a_number_has_no_limit() -> None:
+    await _never()
 
 
 async def _never() -> None:

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from horae.stores.sqlite.ring import SUFFIX, SocketRing
 
 PATIENCE = 60
-
-
-def played(scene: Callable[[], Awaitable[None]]) -> None:
-    async def play() -> None:
-        await asyncio.wait_for(scene(), PATIENCE)
-
-    asyncio.run(play())
 
 
 class Listener:
@@ -35,8 +27,8 @@ def names(path: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir()) if folder.exists() else []
 
 
-def test_everybody_else_hears_it(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_everybody_else_hears_it(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         path = tmp_path / "horae.db"
         one, two = Listener(path), Listener(path)
         mute = SocketRing(str(path))
@@ -48,13 +40,11 @@ def test_everybody_else_hears_it(tmp_path: Path) -> None:
         assert not one.heard.is_set(), "who rings knows already"
         for each in (one.ring, two.ring, mute):
             each.close()
-
-    played(scene)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_path_that_is_too_long_for_a_socket_still_rings(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_a_path_that_is_too_long_for_a_socket_still_rings(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         deep = tmp_path / ("a" * 100) / ("b" * 100)
         deep.mkdir(parents=True)
         path = deep / "horae.db"
@@ -67,11 +57,9 @@ def test_a_path_that_is_too_long_for_a_socket_still_rings(tmp_path: Path) -> Non
         two.ring.close()
         assert list(deep.iterdir()) == []
 
-    played(scene)
 
-
-def test_sockets_of_the_dead_are_swept_away_and_the_living_still_hear(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_sockets_of_the_dead_are_swept_away_and_the_living_still_hear(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         path = tmp_path / "horae.db"
         one = Listener(path)
         for name in ("0-dead", "zzz-dead"):
@@ -85,11 +73,9 @@ def test_sockets_of_the_dead_are_swept_away_and_the_living_still_hear(tmp_path: 
         one.ring.close()
         other.close()
 
-    played(scene)
 
-
-def test_somebody_who_cannot_be_called_does_not_keep_the_others_from_hearing(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_somebody_who_cannot_be_called_does_not_keep_the_others_from_hearing(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         path = tmp_path / "horae.db"
         one = Listener(path)
         # Neither a socket nor something that could be swept away.
@@ -101,11 +87,9 @@ def test_somebody_who_cannot_be_called_does_not_keep_the_others_from_hearing(tmp
         one.ring.close()
         other.close()
 
-    played(scene)
 
-
-def test_rings_that_nobody_has_heard_yet_cost_nothing(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_rings_that_nobody_has_heard_yet_cost_nothing(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         path = tmp_path / "horae.db"
         one = Listener(path)
         other = SocketRing(str(path))
@@ -127,8 +111,6 @@ def test_rings_that_nobody_has_heard_yet_cost_nothing(tmp_path: Path) -> None:
         one.ring.close()
         other.close()
 
-    played(scene)
-
 
 def test_where_nobody_ever_listened_a_ring_goes_nowhere(tmp_path: Path) -> None:
     ring = SocketRing(str(tmp_path / "horae.db"))
@@ -138,18 +120,15 @@ def test_where_nobody_ever_listened_a_ring_goes_nowhere(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_no_socket_can_be_made_polling_carries_alone(tmp_path: Path) -> None:
-    async def scene() -> None:
-        ring = SocketRing(str(tmp_path / "missing" / "horae.db"))
-        ring.listen(lambda: None)
-        ring.ring()
-        ring.close()
-
-    played(scene)
+async def test_where_no_socket_can_be_made_polling_carries_alone(tmp_path: Path) -> None:
+    ring = SocketRing(str(tmp_path / "missing" / "horae.db"))
+    ring.listen(lambda: None)
+    ring.ring()
+    ring.close()
 
 
-def test_the_same_ring_listens_again_after_its_close(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_the_same_ring_listens_again_after_its_close(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         path = tmp_path / "horae.db"
         one, other = Listener(path), SocketRing(str(path))
         one.ring.close()
@@ -162,13 +141,11 @@ def test_the_same_ring_listens_again_after_its_close(tmp_path: Path) -> None:
         one.ring.close()
         other.close()
 
-    played(scene)
 
-
-def test_the_folder_may_come_and_go_between_two_rings(tmp_path: Path) -> None:
+async def test_the_folder_may_come_and_go_between_two_rings(tmp_path: Path) -> None:
     """Somebody who keeps an old folder in hand would sweep away the sockets of the living."""
 
-    async def scene() -> None:
+    async with asyncio.timeout(PATIENCE):
         path = tmp_path / ("a" * 120) / "horae.db"
         path.parent.mkdir()
         first, speaker = Listener(path), SocketRing(str(path))
@@ -181,5 +158,3 @@ def test_the_folder_may_come_and_go_between_two_rings(tmp_path: Path) -> None:
         assert len(names(path)) == 1
         speaker.close()
         second.ring.close()
-
-    played(scene)

@@ -31,10 +31,14 @@ asyncio.run(main())
 """
 
 
-def test_a_node_without_the_function_leaves_it_to_the_one_that_has_it(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/horae.db"
+def start_other(url: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", OTHER, url]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    async def scene() -> None:
+
+async def test_a_node_without_the_function_leaves_it_to_the_one_that_has_it(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/horae.db"
+    async with asyncio.timeout(PATIENCE):
         here = Horae(url)
         here.task(name="ours")(lambda: "from here")
         async with here:
@@ -48,25 +52,19 @@ def test_a_node_without_the_function_leaves_it_to_the_one_that_has_it(tmp_path: 
             told = await here.why(early.id)
             assert told.verdict is Verdict.WAITING
             assert "theirs" in told.english
-            await there_runs(here, early.id)
-
-    async def there_runs(here: Horae, early: str) -> None:
-        command = [sys.executable, "-c", OTHER, url]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:  # noqa: ASYNC220 - it is waited for elsewhere
-            assert other.stdin is not None
-            assert other.stdout is not None
-            assert await asyncio.to_thread(other.stdout.readline) == "ready\n"
-            first = await here.wait_for(early, "60s")
-            with_both = Horae(url, engine=False)
-            with_both.task(name="theirs")(lambda: None)
-            async with with_both:
-                many = [await with_both.schedule("theirs", "in 1s") for _ in range(5)]
-                ran = [first, *[await task.wait("60s") for task in many]]
-            mine = await (await here.schedule("ours", "now")).wait("60s")
-            other.stdin.close()
-        assert [(run.state, run.attempt, run.value) for run in ran] == [
-            (RunState.SUCCEEDED, 1, "from the other process")
-        ] * 6
-        assert mine.value == "from here"
-
-    asyncio.run(asyncio.wait_for(scene(), PATIENCE))
+            with start_other(url) as other:
+                assert other.stdin is not None
+                assert other.stdout is not None
+                assert await asyncio.to_thread(other.stdout.readline) == "ready\n"
+                first = await here.wait_for(early.id, "60s")
+                with_both = Horae(url, engine=False)
+                with_both.task(name="theirs")(lambda: None)
+                async with with_both:
+                    many = [await with_both.schedule("theirs", "in 1s") for _ in range(5)]
+                    ran = [first, *[await task.wait("60s") for task in many]]
+                mine = await (await here.schedule("ours", "now")).wait("60s")
+                other.stdin.close()
+            assert [(run.state, run.attempt, run.value) for run in ran] == [
+                (RunState.SUCCEEDED, 1, "from the other process")
+            ] * 6
+            assert mine.value == "from here"

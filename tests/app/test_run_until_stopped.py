@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import subprocess
 import sys
@@ -32,25 +31,27 @@ app.run()
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_good_order(tmp_path: Path, how: signal.Signals) -> None:
-    url = f"sqlite:///{tmp_path}/horae.db"
+def start(script: str, url: str, first: str) -> subprocess.Popen[str]:
+    """Start the app of this script and wait for its first line."""
     process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", script, url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "going\n"
+    assert process.stdout.readline() == first
+    return process
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_it_in_good_order(tmp_path: Path, how: signal.Signals) -> None:
+    url = f"sqlite:///{tmp_path}/horae.db"
+    process = start(SCRIPT, url, "going\n")
     process.send_signal(how)
     _, complaints = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "Traceback" not in complaints
-
-    async def look() -> list[Reason | None]:
-        async with Horae(url, engine=False) as app:
-            assert await app.store.nodes() == ()
-            return [run.reason for run in (await app.store.runs(RunFilter())).items]
-
-    assert Reason.RELEASED in asyncio.run(look())
+    async with Horae(url, engine=False) as app:
+        assert await app.store.nodes() == ()
+        assert Reason.RELEASED in [run.reason for run in (await app.store.runs(RunFilter())).items]
 
 
 DRAINED = """
@@ -67,23 +68,14 @@ app.run()
 """
 
 
-def test_a_node_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
+async def test_a_node_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/horae.db"
-    process = subprocess.Popen([sys.executable, "-c", DRAINED, url], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "beat\n"
-
-    async def drain() -> None:
-        async with Horae(url, engine=False) as app:
-            (node,) = await app.service.nodes.all(app.who)
-            await app.service.nodes.drain(app.who, node.node.id)
-
-    async def look() -> None:
-        async with Horae(url, engine=False) as app:
-            assert await app.store.nodes() == ()
-            assert {run.reason for run in (await app.store.runs(RunFilter())).items} == {None}
-
-    asyncio.run(drain())
+    process = start(DRAINED, url, "beat\n")
+    async with Horae(url, engine=False) as app:
+        (node,) = await app.service.nodes.all(app.who)
+        await app.service.nodes.drain(app.who, node.node.id)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    asyncio.run(look())
+    async with Horae(url, engine=False) as app:
+        assert await app.store.nodes() == ()
+        assert {run.reason for run in (await app.store.runs(RunFilter())).items} == {None}

@@ -18,7 +18,7 @@ from horae.model.task import TaskState
 from horae.schedule import Once
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
-from tests.app.stage import with_app
+from tests.app.stage import an_app
 
 
 @dataclass
@@ -39,73 +39,67 @@ def a_function(app: Horae, **options: Any) -> tuple[Any, list[Any]]:
     return send, calls
 
 
-def test_a_payload_arrives_as_it_was_meant() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, calls = a_function(app)
-        async with app:
-            handle = await app.schedule(send, "in 20m", {"parcel": Parcel("ada"), "on": NOON})
-            run = await handle.wait()
-        assert calls == [(Parcel("ada"), NOON)]
-        assert (run.state, run.result) == (RunState.SUCCEEDED, "sent to ada")
-        assert run.started == NOON + 20 * MINUTE
-
-    with_app(scene)
+async def test_a_payload_arrives_as_it_was_meant(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    send, calls = a_function(app)
+    async with app:
+        handle = await app.schedule(send, "in 20m", {"parcel": Parcel("ada"), "on": NOON})
+        run = await handle.wait()
+    assert calls == [(Parcel("ada"), NOON)]
+    assert (run.state, run.result) == (RunState.SUCCEEDED, "sent to ada")
+    assert run.started == NOON + 20 * MINUTE
 
 
 @pytest.mark.parametrize(
     "payload", [None, {}, {"parcel": 5}, {"parcel": {"to": "ada"}, "extra": 1}, {"parcel": {"grams": 5}}]
 )
-def test_a_payload_that_does_not_fit_is_refused_when_it_is_scheduled(payload: dict[str, Any] | None) -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, _calls = a_function(app)
-        async with app:
-            with pytest.raises(InvalidTask) as refusal:
-                await app.schedule(send, "now", payload)
-            assert refusal.value.code == ("unknown_argument" if payload and "extra" in payload else "bad_arguments")
-            assert refusal.value.hint
-
-    with_app(scene, engine=False)
-
-
-def test_a_function_may_be_named_by_its_name() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        _send, calls = a_function(app)
-        async with app:
-            await (await app.schedule("send", "now", {"parcel": {"to": "bob"}})).wait()
-            with pytest.raises(InvalidTask) as refusal:
-                await app.schedule("sent", "now")
-            assert refusal.value.code == "unknown_function"
-        assert calls == [(Parcel("bob"), None)]
-
-    with_app(scene)
+async def test_a_payload_that_does_not_fit_is_refused_when_it_is_scheduled(
+    clock: VirtualClock, payload: dict[str, Any] | None
+) -> None:
+    app = an_app(clock, engine=False)
+    send, _calls = a_function(app)
+    async with app:
+        with pytest.raises(InvalidTask) as refusal:
+            await app.schedule(send, "now", payload)
+        assert refusal.value.code == ("unknown_argument" if payload and "extra" in payload else "bad_arguments")
+        assert refusal.value.hint
 
 
-def test_the_call_has_the_last_word_over_the_decorator() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, _calls = a_function(app, retries=5, priority=7, lane="post", zone="Asia/Tokyo")
-        async with app:
-            plain = await app.schedule(send, "0 9 * * *", {"parcel": {"to": "ada"}})
-            chosen = await app.schedule(
-                send,
-                "0 9 * * *",
-                {"parcel": {"to": "ada"}},
-                retries=1,
-                lane="express",
-                zone="Europe/Berlin",
-                name="gift",
-                labels={"for": "ada"},
-                owner="bob",
-            )
-            usual = (await app.service.tasks.get(app.who, plain.id)).task
-            task = (await app.service.tasks.get(app.who, chosen.id)).task
-        assert (usual.policies.retry, usual.policies.priority) == (Retry(attempts=6), 7)
-        assert (usual.lane, usual.schedule.zone, plain.name) == ("post", "Asia/Tokyo", "send")
-        assert (task.policies.retry, task.policies.priority) == (Retry(attempts=2), 7)
-        assert (task.lane, task.schedule.zone, task.name, task.owner) == ("express", "Europe/Berlin", "gift", "bob")
-        assert task.labels == (("for", "ada"),)
-        assert "gift" in repr(chosen)
+async def test_a_function_may_be_named_by_its_name(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    _send, calls = a_function(app)
+    async with app:
+        await (await app.schedule("send", "now", {"parcel": {"to": "bob"}})).wait()
+        with pytest.raises(InvalidTask) as refusal:
+            await app.schedule("sent", "now")
+        assert refusal.value.code == "unknown_function"
+    assert calls == [(Parcel("bob"), None)]
 
-    with_app(scene, engine=False)
+
+async def test_the_call_has_the_last_word_over_the_decorator(clock: VirtualClock) -> None:
+    app = an_app(clock, engine=False)
+    send, _calls = a_function(app, retries=5, priority=7, lane="post", zone="Asia/Tokyo")
+    async with app:
+        plain = await app.schedule(send, "0 9 * * *", {"parcel": {"to": "ada"}})
+        chosen = await app.schedule(
+            send,
+            "0 9 * * *",
+            {"parcel": {"to": "ada"}},
+            retries=1,
+            lane="express",
+            zone="Europe/Berlin",
+            name="gift",
+            labels={"for": "ada"},
+            owner="bob",
+        )
+        usual = (await app.service.tasks.get(app.who, plain.id)).task
+        task = (await app.service.tasks.get(app.who, chosen.id)).task
+    assert (usual.policies.retry, usual.policies.priority) == (Retry(attempts=6), 7)
+    assert (usual.lane, usual.schedule.zone, plain.name) == ("post", "Asia/Tokyo", "send")
+    assert (task.policies.retry, task.policies.priority) == (Retry(attempts=2), 7)
+    assert (task.lane, task.schedule.zone, task.name, task.owner) == ("express", "Europe/Berlin", "gift", "bob")
+    assert task.labels == (("for", "ada"),)
+    assert "gift" in repr(chosen)
 
 
 @pytest.mark.parametrize(
@@ -118,252 +112,220 @@ def test_the_call_has_the_last_word_over_the_decorator() -> None:
         ("every 1s until 2020-01-01", ValueError),
     ],
 )
-def test_a_time_that_cannot_be_is_refused(when: Any, error: type[Exception]) -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, _calls = a_function(app)
-        async with app:
-            with pytest.raises(error):
-                await app.schedule(send, when, {"parcel": {"to": "ada"}})
-
-    with_app(scene, engine=False)
+async def test_a_time_that_cannot_be_is_refused(clock: VirtualClock, when: Any, error: type[Exception]) -> None:
+    app = an_app(clock, engine=False)
+    send, _calls = a_function(app)
+    async with app:
+        with pytest.raises(error):
+            await app.schedule(send, when, {"parcel": {"to": "ada"}})
 
 
-def test_a_zone_that_is_not_known_is_refused() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, _calls = a_function(app)
-        async with app:
-            for when in ("0 9 * * *", Once(at=datetime(2026, 4, 1, 9)), datetime(2026, 4, 1, 9)):
-                with pytest.raises(InvalidSchedule):
-                    await app.schedule(send, when, {"parcel": {"to": "ada"}}, zone="Mars/Olympus")
-
-    with_app(scene, engine=False)
+async def test_a_zone_that_is_not_known_is_refused(clock: VirtualClock) -> None:
+    app = an_app(clock, engine=False)
+    send, _calls = a_function(app)
+    async with app:
+        for when in ("0 9 * * *", Once(at=datetime(2026, 4, 1, 9)), datetime(2026, 4, 1, 9)):
+            with pytest.raises(InvalidSchedule):
+                await app.schedule(send, when, {"parcel": {"to": "ada"}}, zone="Mars/Olympus")
 
 
-def test_a_key_makes_it_once() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, _calls = a_function(app)
-        async with app:
-            first = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}}, key="daily")
-            same = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}}, key="daily")
-            other = await app.schedule(send, "every 1h", {"parcel": {"to": "bob"}}, key="daily")
-            task = (await app.service.tasks.get(app.who, first.id)).task
-        assert first.id == same.id == other.id
-        assert (task.version, json.loads(task.payload)) == (2, {"parcel": {"to": "bob"}})
-
-    with_app(scene, engine=False)
+async def test_a_key_makes_it_once(clock: VirtualClock) -> None:
+    app = an_app(clock, engine=False)
+    send, _calls = a_function(app)
+    async with app:
+        first = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}}, key="daily")
+        same = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}}, key="daily")
+        other = await app.schedule(send, "every 1h", {"parcel": {"to": "bob"}}, key="daily")
+        task = (await app.service.tasks.get(app.who, first.id)).task
+    assert first.id == same.id == other.id
+    assert (task.version, json.loads(task.payload)) == (2, {"parcel": {"to": "bob"}})
 
 
-def test_many_at_once_and_none_when_one_is_bad() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        send, calls = a_function(app)
-        async with app:
-            items = [(send, NOON + n * SECOND, {"parcel": {"to": str(n)}}) for n in range(50)]
-            handles = await app.schedule_many(items, owner="ada")
-            assert {handle.owner for handle in handles} == {"ada"}
-            with pytest.raises(InvalidTask):
-                await app.schedule_many([*items, (send, "now", {"parcel": 5})])
-            await clock.pause(120)
-        assert [parcel.to for parcel, _ in calls] == [str(n) for n in range(50)]
-
-    with_app(scene)
+async def test_many_at_once_and_none_when_one_is_bad(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    send, calls = a_function(app)
+    async with app:
+        items = [(send, NOON + n * SECOND, {"parcel": {"to": str(n)}}) for n in range(50)]
+        handles = await app.schedule_many(items, owner="ada")
+        assert {handle.owner for handle in handles} == {"ada"}
+        with pytest.raises(InvalidTask):
+            await app.schedule_many([*items, (send, "now", {"parcel": 5})])
+        await clock.pause(120)
+    assert [parcel.to for parcel, _ in calls] == [str(n) for n in range(50)]
 
 
-def test_a_closed_app_says_so() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, _calls = a_function(app)
-        with pytest.raises(Conflict) as refusal:
-            await app.schedule(send, "now", {"parcel": {"to": "ada"}})
-        assert refusal.value.code == "not_open"
-
-    with_app(scene)
+async def test_a_closed_app_says_so(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    send, _calls = a_function(app)
+    with pytest.raises(Conflict) as refusal:
+        await app.schedule(send, "now", {"parcel": {"to": "ada"}})
+    assert refusal.value.code == "not_open"
 
 
 # --- by hand -------------------------------------------------------------------------------------------------------------
 
 
-def test_pause_and_resume() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        send, calls = a_function(app)
-        async with app:
-            handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
-            await clock.pause(3_601)
-            await handle.pause("holidays")
-            assert (await handle.state(), await handle.next_due()) == (TaskState.PAUSED, None)
-            await clock.pause(3 * 3_600)
-            assert len(calls) == 1
-            why = await handle.why(NOON + 2 * HOUR)
-            assert (why.verdict, why.reason) == (Verdict.PAUSED, Reason.PAUSED)
-            assert "holidays" in why.english
-            await handle.resume()
-            assert await handle.next_due() == NOON + 5 * HOUR
-            await clock.pause(3_600)
-            assert len(calls) == 2
-            assert (await handle.why((NOON + 3 * HOUR).isoformat())).reason is Reason.PAUSED
-
-    with_app(scene)
+async def test_pause_and_resume(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    send, calls = a_function(app)
+    async with app:
+        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        await clock.pause(3_601)
+        await handle.pause("holidays")
+        assert (await handle.state(), await handle.next_due()) == (TaskState.PAUSED, None)
+        await clock.pause(3 * 3_600)
+        assert len(calls) == 1
+        why = await handle.why(NOON + 2 * HOUR)
+        assert (why.verdict, why.reason) == (Verdict.PAUSED, Reason.PAUSED)
+        assert "holidays" in why.english
+        await handle.resume()
+        assert await handle.next_due() == NOON + 5 * HOUR
+        await clock.pause(3_600)
+        assert len(calls) == 2
+        assert (await handle.why((NOON + 3 * HOUR).isoformat())).reason is Reason.PAUSED
 
 
-def test_a_pause_that_ends_by_itself() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        send, calls = a_function(app)
-        async with app:
-            handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
-            await handle.pause(until=NOON + timedelta(hours=2, minutes=30))
-            await clock.pause(3 * 3_600 + 1)
-            assert await handle.state() is TaskState.ACTIVE
-            assert len(calls) == 1
-
-    with_app(scene)
+async def test_a_pause_that_ends_by_itself(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    send, calls = a_function(app)
+    async with app:
+        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        await handle.pause(until=NOON + timedelta(hours=2, minutes=30))
+        await clock.pause(3 * 3_600 + 1)
+        assert await handle.state() is TaskState.ACTIVE
+        assert len(calls) == 1
 
 
-def test_run_now_is_extra_and_at_once() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        send, calls = a_function(app)
-        async with app:
-            handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
-            await clock.pause(60)
+async def test_run_now_is_extra_and_at_once(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    send, calls = a_function(app)
+    async with app:
+        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        await clock.pause(60)
+        await handle.run_now()
+        run = await handle.wait(timeout="1s")
+        assert (run.origin, run.started) == (Origin.MANUAL, NOON + MINUTE)
+        assert await handle.next_due() == NOON + HOUR
+    assert len(calls) == 1
+
+
+async def test_skip_next_leaves_a_row(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    send, calls = a_function(app)
+    async with app:
+        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        await handle.skip()
+        await clock.pause(2 * 3_600 + 1)
+        newest, oldest = await handle.runs()
+    assert (oldest.state, oldest.reason) == (RunState.SKIPPED, Reason.SKIP_REQUESTED)
+    assert newest.state is RunState.SUCCEEDED
+    assert len(calls) == 1
+
+
+async def test_cancel_is_for_good(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    send, calls = a_function(app)
+    async with app:
+        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        await handle.cancel()
+        await handle.cancel()
+        await clock.pause(2 * 3_600)
+        assert await handle.state() is TaskState.CANCELLED
+        with pytest.raises(Conflict):
             await handle.run_now()
-            run = await handle.wait(timeout="1s")
-            assert (run.origin, run.started) == (Origin.MANUAL, NOON + MINUTE)
-            assert await handle.next_due() == NOON + HOUR
-        assert len(calls) == 1
-
-    with_app(scene)
+    assert calls == []
 
 
-def test_skip_next_leaves_a_row() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        send, calls = a_function(app)
-        async with app:
-            handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
-            await handle.skip()
-            await clock.pause(2 * 3_600 + 1)
-            newest, oldest = await handle.runs()
-        assert (oldest.state, oldest.reason) == (RunState.SKIPPED, Reason.SKIP_REQUESTED)
-        assert newest.state is RunState.SUCCEEDED
-        assert len(calls) == 1
+async def test_a_lane_that_grows_lets_the_next_ones_in_at_once(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    going = 0
 
-    with_app(scene)
+    @app.task(lane="press")
+    async def press() -> None:
+        nonlocal going
+        going += 1
+        await clock.pause(100)
+        going -= 1
 
-
-def test_cancel_is_for_good() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        send, calls = a_function(app)
-        async with app:
-            handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
-            await handle.cancel()
-            await handle.cancel()
-            await clock.pause(2 * 3_600)
-            assert await handle.state() is TaskState.CANCELLED
-            with pytest.raises(Conflict):
-                await handle.run_now()
-        assert calls == []
-
-    with_app(scene)
-
-
-def test_a_lane_that_grows_lets_the_next_ones_in_at_once() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        going = 0
-
-        @app.task(lane="press")
-        async def press() -> None:
-            nonlocal going
-            going += 1
-            await clock.pause(100)
-            going -= 1
-
-        async with app:
-            await app.lane("press", 2)
-            await app.schedule_many([(press, "now", None)] * 5)
-            await clock.pause(50)
-            assert going == 2
-            await app.lane("press", 4)
-            await clock.pause(0.5)
-            assert going == 4
-            for limit in (-1, 1.5, True, "3"):
-                with pytest.raises(InvalidTask) as refusal:
-                    await app.lane("press", limit)  # type: ignore[arg-type]
-                assert refusal.value.code == "bad_number"
-            await clock.pause(300)
-            assert going == 0
-
-    with_app(scene)
+    async with app:
+        await app.lane("press", 2)
+        await app.schedule_many([(press, "now", None)] * 5)
+        await clock.pause(50)
+        assert going == 2
+        await app.lane("press", 4)
+        await clock.pause(0.5)
+        assert going == 4
+        for limit in (-1, 1.5, True, "3"):
+            with pytest.raises(InvalidTask) as refusal:
+                await app.lane("press", limit)  # type: ignore[arg-type]
+            assert refusal.value.code == "bad_number"
+        await clock.pause(300)
+        assert going == 0
 
 
 @pytest.mark.parametrize(
     ("at", "code"),
     [("", "unclear_moment"), ("some day", "unclear_moment"), (datetime(2026, 3, 1, 13), "naive_instant")],
 )
-def test_why_wants_a_moment(at: Any, code: str) -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, _calls = a_function(app)
-        async with app:
-            handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
-            with pytest.raises(InvalidTask) as refusal:
-                await app.why(handle, at)
-            assert refusal.value.code == code
-            for moment in ("2026-03-01T13:00:00+00:00", "2026-03-01T13:00", "13:00", "today 13:00", "2026-03-01", None):
-                assert (await app.why(handle.id, moment)).verdict is Verdict.PENDING, moment
-            assert (await app.why(handle, datetime(2026, 3, 1, 13, tzinfo=UTC))).verdict is Verdict.PENDING
-            assert (await app.why(handle, "yesterday")).verdict is Verdict.NOT_CREATED
-            with pytest.raises(NotFound):
-                await app.why("tsk_nobody", NOON)
-
-    with_app(scene, engine=False)
+async def test_why_wants_a_moment(clock: VirtualClock, at: Any, code: str) -> None:
+    app = an_app(clock, engine=False)
+    send, _calls = a_function(app)
+    async with app:
+        handle = await app.schedule(send, "every 1h", {"parcel": {"to": "ada"}})
+        with pytest.raises(InvalidTask) as refusal:
+            await app.why(handle, at)
+        assert refusal.value.code == code
+        for moment in ("2026-03-01T13:00:00+00:00", "2026-03-01T13:00", "13:00", "today 13:00", "2026-03-01", None):
+            assert (await app.why(handle.id, moment)).verdict is Verdict.PENDING, moment
+        assert (await app.why(handle, datetime(2026, 3, 1, 13, tzinfo=UTC))).verdict is Verdict.PENDING
+        assert (await app.why(handle, "yesterday")).verdict is Verdict.NOT_CREATED
+        with pytest.raises(NotFound):
+            await app.why("tsk_nobody", NOON)
 
 
-def test_what_was_not_decorated_is_refused_by_name() -> None:
+async def test_what_was_not_decorated_is_refused_by_name(clock: VirtualClock) -> None:
     async def plain() -> None: ...
 
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        async with app:
-            with pytest.raises(InvalidTask, match="plain") as refusal:
-                await app.schedule(plain, "now")  # type: ignore[arg-type]
-            assert refusal.value.code == "unknown_function"
-
-    with_app(scene, engine=False)
+    app = an_app(clock, engine=False)
+    async with app:
+        with pytest.raises(InvalidTask, match="plain") as refusal:
+            await app.schedule(plain, "now")  # type: ignore[arg-type]
+        assert refusal.value.code == "unknown_function"
 
 
-def test_a_payload_is_a_dictionary() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, _calls = a_function(app)
-        async with app:
-            with pytest.raises(InvalidTask) as refusal:
-                await app.schedule(send, "now", 3)  # type: ignore[arg-type]
-            assert refusal.value.code == "payload_not_named"
-
-    with_app(scene, engine=False)
+async def test_a_payload_is_a_dictionary(clock: VirtualClock) -> None:
+    app = an_app(clock, engine=False)
+    send, _calls = a_function(app)
+    async with app:
+        with pytest.raises(InvalidTask) as refusal:
+            await app.schedule(send, "now", 3)  # type: ignore[arg-type]
+        assert refusal.value.code == "payload_not_named"
 
 
-def test_a_task_that_waits_can_be_told_to_run_now() -> None:
+async def test_a_task_that_waits_can_be_told_to_run_now(clock: VirtualClock) -> None:
     """And what was made by saying so is not made again by saying it twice."""
 
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, calls = a_function(app)
-        async with app:
-            payload = {"parcel": {"to": "ada"}}
-            await app.schedule(send, "in 2h", payload, key="parcel")
-            task = await app.schedule(send, "now", payload, key="parcel")
-            await task.wait()
-            assert len(calls) == 1
-            first = await app.schedule(send, "now", payload, key="other")
-            await first.wait()
-            again = await app.schedule(send, "now", payload, key="other")
-            assert again.id == first.id
-            assert await again.next_due() is None
-
-    with_app(scene)
+    app = an_app(clock)
+    send, calls = a_function(app)
+    async with app:
+        payload = {"parcel": {"to": "ada"}}
+        await app.schedule(send, "in 2h", payload, key="parcel")
+        task = await app.schedule(send, "now", payload, key="parcel")
+        await task.wait()
+        assert len(calls) == 1
+        first = await app.schedule(send, "now", payload, key="other")
+        await first.wait()
+        again = await app.schedule(send, "now", payload, key="other")
+        assert again.id == first.id
+        assert await again.next_due() is None
 
 
-def test_a_name_of_nothing_is_refused_and_not_replaced() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        send, _calls = a_function(app)
-        async with app:
-            with pytest.raises(InvalidTask, match="name cannot be ''"):
-                await app.schedule(send, "in 20m", {"parcel": Parcel("ada")}, name="")
-
-    with_app(scene)
+async def test_a_name_of_nothing_is_refused_and_not_replaced(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    send, _calls = a_function(app)
+    async with app:
+        with pytest.raises(InvalidTask, match="name cannot be ''"):
+            await app.schedule(send, "in 20m", {"parcel": Parcel("ada")}, name="")
 
 
 def test_a_function_of_no_name_is_refused_and_not_named_after_itself() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from horae import Horae
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def test_a_month_of_declared_and_stored_tasks_is_foreseen_and_nothing_is_called(tmp_path: Path) -> None:
+async def test_a_month_of_declared_and_stored_tasks_is_foreseen_and_nothing_is_called(tmp_path: Path) -> None:
     app = Horae(f"sqlite:///{tmp_path}/horae.db", zone="Europe/Berlin", engine=False)
     called: list[str] = []
 
@@ -23,16 +22,13 @@ def test_a_month_of_declared_and_stored_tasks_is_foreseen_and_nothing_is_called(
     def slow() -> None:
         called.append("slow")
 
-    async def scene() -> None:
-        async with app:
-            await app.schedule({"say": "x"}, "every day at 9:00", name="stored")
-            before = await app.store.last_event()
-            report = await app.simulate("31d", start=MARCH, takes={"slow": "15m"})
-            assert await app.store.last_event() == before
-        told = {task.name: task for task in report.tasks}
-        assert told.keys() == {"night", "slow", "stored"}
-        assert told["night"].ran == 31
-        assert {finding.code for finding in report.findings} >= {"clock_gap", "overlaps"}
-
-    asyncio.run(scene())
+    async with app:
+        await app.schedule({"say": "x"}, "every day at 9:00", name="stored")
+        before = await app.store.last_event()
+        report = await app.simulate("31d", start=MARCH, takes={"slow": "15m"})
+        assert await app.store.last_event() == before
+    told = {task.name: task for task in report.tasks}
+    assert told.keys() == {"night", "slow", "stored"}
+    assert told["night"].ran == 31
+    assert {finding.code for finding in report.findings} >= {"clock_gap", "overlaps"}
     assert called == []

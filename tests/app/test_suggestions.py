@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import re
 from datetime import datetime
@@ -59,17 +58,17 @@ def hint_of(refusal: pytest.ExceptionInfo[Refusal]) -> str:
         ({"Priorty": 3}, "priority=…"),
     ],
 )
-def test_option_of_another_scheduler_is_answered_with_the_horae_word(options: dict[str, Any], hint: str) -> None:
+async def test_option_of_another_scheduler_is_answered_with_the_horae_word(options: dict[str, Any], hint: str) -> None:
     app = Horae("memory://", zone="UTC")
     with pytest.raises(InvalidTask) as declared:
         app.task("every 5m", name="work", **options)(_work)
     assert declared.value.code == "unknown_option"
     assert hint in hint_of(declared)
     with pytest.raises(InvalidTask) as scheduled:
-        asyncio.run(_schedule(app, options))
+        await _schedule(app, options)
     assert hint in hint_of(scheduled)
     with pytest.raises(InvalidTask) as edited:
-        asyncio.run(_edit(app, options))
+        await _edit(app, options)
     assert hint in hint_of(edited)
 
 
@@ -97,11 +96,11 @@ async def _edit(app: Horae, options: dict[str, Any]) -> None:
         (("in 1h",), {"usr": 7}, "user"),
     ],
 )
-def test_option_among_the_arguments_of_a_delayed_call_is_answered(
+async def test_option_among_the_arguments_of_a_delayed_call_is_answered(
     arguments: tuple[Any, ...], options: dict[str, Any], hint: str
 ) -> None:
     with pytest.raises(InvalidTask) as refusal:
-        asyncio.run(_later(arguments, options))
+        await _later(arguments, options)
     assert hint in hint_of(refusal)
 
 
@@ -123,15 +122,15 @@ async def _later_with_any() -> Any:
         return (await (await work.later("in 1ms", eta=5, retries=2)).wait("10s")).result
 
 
-def test_function_that_takes_any_argument_gets_those_names_too() -> None:
-    assert asyncio.run(_later_with_any()) == {"eta": 5, "retries": 2}
+async def test_function_that_takes_any_argument_gets_those_names_too() -> None:
+    assert (await _later_with_any()) == {"eta": 5, "retries": 2}
 
 
-def test_schedule_without_a_moment_but_with_a_cron_option_is_answered() -> None:
+async def test_schedule_without_a_moment_but_with_a_cron_option_is_answered() -> None:
     app = Horae("memory://", zone="UTC")
     call: Any = app.schedule
     with pytest.raises(InvalidTask) as refusal:
-        asyncio.run(call("work", cron="0 9 * * *"))
+        await call("work", cron="0 9 * * *")
     assert 'app.schedule(f, "0 9 * * *")' in hint_of(refusal)
 
 
@@ -187,8 +186,8 @@ async def _handles() -> tuple[TaskHandle, RunHandle]:
         return task, await task.run_now()
 
 
-def test_attributes_of_other_handles_are_answered() -> None:
-    task, run = asyncio.run(_handles())
+async def test_attributes_of_other_handles_are_answered() -> None:
+    task, run = await _handles()
     with pytest.raises(AttributeError, match=r"await task\.cancel\(\)"):
         _ = task.revoke  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"await run\.wait\(\)\)\.result"):

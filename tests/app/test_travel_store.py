@@ -44,16 +44,16 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
+async def schedule_new_year(app: Horae) -> str:
+    async with app:
+        return (await app.schedule("mail", "2100-01-01 09:00", {"address": "ada"}, name="new year")).id
+
+
 def create_store(app: Horae) -> str:
     """Open the app in real time without running anything of it; the id of its task for a year ahead."""
-
-    async def create() -> str:
-        async with app:
-            return (await app.schedule("mail", "2100-01-01 09:00", {"address": "ada"}, name="new year")).id
-
     app.configure(engine=False)
     try:
-        return asyncio.run(create())
+        return asyncio.run(schedule_new_year(app))
     finally:
         app.configure(engine=True)
 
@@ -81,14 +81,15 @@ def test_app_uses_its_own_store_and_the_real_clock_afterwards(tmp_path: Path) ->
         time.travel("3h")
         assert [task.name for task in time.run(_tasks(app))] == ["sync"]
     assert isinstance(app.clock, SystemClock)
+    assert asyncio.run(send_mail(app, "bob")) == (["new year", "sync"], "bob")
 
-    async def afterwards() -> tuple[list[str], str]:
-        async with app:
-            names = sorted(task.name for task in await app.tasks())
-            run = await (await app.schedule("mail", "now", {"address": "bob"})).wait("30s")
-            return names, run.value
 
-    assert asyncio.run(afterwards()) == (["new year", "sync"], "bob")
+async def send_mail(app: Horae, address: str) -> tuple[list[str], str]:
+    """The names of the tasks, and the result of one that runs at once."""
+    async with app:
+        names = sorted(task.name for task in await app.tasks())
+        run = await (await app.schedule("mail", "now", {"address": address})).wait("30s")
+        return names, run.value
 
 
 async def _tasks(app: Horae) -> list[TaskHandle]:

@@ -6,7 +6,7 @@ import asyncio
 import random
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -24,10 +24,6 @@ from horae.ports.store import Terms
 PATIENCE = 120
 DEAF = EngineSettings(terms=Terms(lease=timedelta(hours=1), poll_ceiling=timedelta(hours=1)))
 """An engine with these settings does not look again before an hour has passed, unless it is told to."""
-
-
-def played(scene: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(asyncio.wait_for(scene(), PATIENCE))
 
 
 def an_app(folder: Path, **options: Any) -> tuple[Horae, asyncio.Queue[int]]:
@@ -56,8 +52,8 @@ def orders(shop: apsw.Connection) -> list[int]:
     return [number for (number,) in shop.execute("SELECT number FROM orders ORDER BY number")]
 
 
-def test_it_starts_after_the_commit_and_not_before(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_it_starts_after_the_commit_and_not_before(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         app, shipped = an_app(tmp_path)
         async with app:
             with a_shop(tmp_path) as shop:
@@ -74,11 +70,9 @@ def test_it_starts_after_the_commit_and_not_before(tmp_path: Path) -> None:
                 assert await shipped.get() == 7
                 assert (await task.wait(PATIENCE)).value == "shipped 7"
 
-    played(scene)
 
-
-def test_what_is_due_later_is_expected_as_all_else(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_what_is_due_later_is_expected_as_all_else(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         app, shipped = an_app(tmp_path)
         async with app:
             with a_shop(tmp_path) as shop, shop:
@@ -88,11 +82,9 @@ def test_what_is_due_later_is_expected_as_all_else(tmp_path: Path) -> None:
             assert run.started is not None
             assert run.started >= run.due
 
-    played(scene)
 
-
-def test_what_is_rolled_back_never_runs(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_what_is_rolled_back_never_runs(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         app, shipped = an_app(tmp_path)
         async with app:
             with a_shop(tmp_path) as shop:
@@ -109,13 +101,11 @@ def test_what_is_rolled_back_never_runs(tmp_path: Path) -> None:
                 await lost.wait(PATIENCE)
             assert refusal.value.code == "no_such_task"
 
-    played(scene)
 
-
-def test_another_process_is_told_as_well(tmp_path: Path) -> None:
+async def test_another_process_is_told_as_well(tmp_path: Path) -> None:
     """Here: another app, which hears of it by the ring alone."""
 
-    async def scene() -> None:
+    async with asyncio.timeout(PATIENCE):
         app, shipped = an_app(tmp_path)
         adder, _ = an_app(tmp_path, engine=False)
         async with app, adder:
@@ -123,11 +113,9 @@ def test_another_process_is_told_as_well(tmp_path: Path) -> None:
                 await adder.schedule("ship", "now", {"order": 7}, using=shop)
             assert await shipped.get() == 7
 
-    played(scene)
 
-
-def test_a_key_that_is_taken_is_refused_and_nothing_is_edited(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_a_key_that_is_taken_is_refused_and_nothing_is_edited(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         app, _ = an_app(tmp_path, engine=False)
         async with app:
             before = await app.schedule("ship", "in 1h", {"order": 1}, key="order 1")
@@ -144,11 +132,9 @@ def test_a_key_that_is_taken_is_refused_and_nothing_is_edited(tmp_path: Path) ->
             assert (await before.facts()).task.version == 1
             assert (await app.get("order 2")).id == after.id
 
-    played(scene)
 
-
-def test_all_that_is_refused_otherwise_is_refused_here_too(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_all_that_is_refused_otherwise_is_refused_here_too(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE):
         app, _ = an_app(tmp_path, engine=False)
         async with app:
             with a_shop(tmp_path) as shop:
@@ -169,18 +155,14 @@ def test_all_that_is_refused_otherwise_is_refused_here_too(tmp_path: Path) -> No
             facts = await task.facts()
             assert (facts.task.owner, facts.task.labels, facts.task.lane) == ("bob", (("a", "b"),), "x")
 
-    played(scene)
 
-
-def test_a_store_in_memory_says_at_once_that_it_cannot() -> None:
-    async def scene() -> None:
+async def test_a_store_in_memory_says_at_once_that_it_cannot() -> None:
+    async with asyncio.timeout(PATIENCE):
         async with Horae("memory://", engine=False) as app:
             assert not app.store.shares_transactions
             with pytest.raises(Refusal) as refusal:
                 await app.schedule("nothing of ours", "never", using=object())
             assert refusal.value.code == "no_shared_transaction"
-
-    played(scene)
 
 
 def test_without_await(tmp_path: Path) -> None:
@@ -248,17 +230,17 @@ async def found(folder: Path) -> tuple[list[int], list[str | None]]:
             return orders(shop), keys
 
 
-def test_killed_between_the_write_and_the_commit_nothing_is_there(tmp_path: Path) -> None:
+async def test_killed_between_the_write_and_the_commit_nothing_is_there(tmp_path: Path) -> None:
     assert killed(tmp_path, "hesitates", 0) == ["sold 0\n"]
-    assert asyncio.run(found(tmp_path)) == ([], [])
+    assert (await found(tmp_path)) == ([], [])
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_killed_at_any_moment_there_is_a_task_for_each_order_and_an_order_for_each_task(
+async def test_killed_at_any_moment_there_is_a_task_for_each_order_and_an_order_for_each_task(
     tmp_path: Path, seed: int
 ) -> None:
     said = killed(tmp_path, "goes on", random.Random(seed).random() * 0.3)
-    numbers, keys = asyncio.run(found(tmp_path))
+    numbers, keys = await found(tmp_path)
     assert keys == [f"order {number}" for number in numbers]
     assert numbers == list(range(len(numbers)))
     # What was said of last may or may not have been committed; all before it was.

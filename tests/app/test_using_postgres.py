@@ -69,21 +69,23 @@ async def _takes_a_key_twice(app: Horae, shop: Any) -> None:
     assert (await app.get("order 10")).name == "ship"
 
 
-def test_an_order_and_its_shipping_are_one() -> None:
+async def test_an_order_and_its_shipping_are_one() -> None:
     with PostgresServer() as server:
-        asyncio.run(asyncio.wait_for(sell(server.new_database()), PATIENCE))
+        await asyncio.wait_for(sell(server.new_database()), PATIENCE)
 
 
-def test_a_database_of_the_same_name_on_another_server_is_another_one() -> None:
-    async def scene(ours: str, theirs: str) -> None:
-        async with Horae(ours, zone="UTC", engine=False) as app, Horae(theirs, zone="UTC", engine=False):
+async def test_a_database_of_the_same_name_on_another_server_is_another_one() -> None:
+    with PostgresServer() as one, PostgresServer() as other:
+        ours, theirs = one.url_of("postgres"), other.url_of("postgres")
+        assert ours != theirs
+        async with (
+            asyncio.timeout(PATIENCE),
+            Horae(ours, zone="UTC", engine=False) as app,
+            Horae(theirs, zone="UTC", engine=False),
+        ):
             shop = await asyncpg.connect(theirs)
             async with shop.transaction():
                 with pytest.raises(Refusal) as refusal:
                     await app.schedule({"say": "hello"}, "now", using=shop)
             assert refusal.value.code == "another_database"
             await shop.close()
-
-    with PostgresServer() as one, PostgresServer() as other:
-        assert one.url_of("postgres") != other.url_of("postgres")
-        asyncio.run(asyncio.wait_for(scene(one.url_of("postgres"), other.url_of("postgres")), PATIENCE))

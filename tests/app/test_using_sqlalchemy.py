@@ -93,8 +93,8 @@ async def _session_commits_and_rolls_back(server: PostgresServer) -> None:
             assert list(await connection.scalars(text("SELECT number FROM orders ORDER BY 1"))) == [7, 8]
 
 
-def test_task_and_rows_of_an_async_session_are_one_transaction(server: PostgresServer) -> None:
-    asyncio.run(asyncio.wait_for(_session_commits_and_rolls_back(server), PATIENCE))
+async def test_task_and_rows_of_an_async_session_are_one_transaction(server: PostgresServer) -> None:
+    await asyncio.wait_for(_session_commits_and_rolls_back(server), PATIENCE)
 
 
 async def _connection_and_savepoint(server: PostgresServer) -> None:
@@ -111,8 +111,8 @@ async def _connection_and_savepoint(server: PostgresServer) -> None:
         assert await names(app) == ["one"]
 
 
-def test_async_connection_takes_part_with_its_savepoints(server: PostgresServer) -> None:
-    asyncio.run(asyncio.wait_for(_connection_and_savepoint(server), PATIENCE))
+async def test_async_connection_takes_part_with_its_savepoints(server: PostgresServer) -> None:
+    await asyncio.wait_for(_connection_and_savepoint(server), PATIENCE)
 
 
 async def _refused(server: PostgresServer) -> dict[str, tuple[str, str]]:
@@ -140,8 +140,8 @@ async def _refused(server: PostgresServer) -> dict[str, tuple[str, str]]:
     return found
 
 
-def test_what_cannot_share_the_transaction_is_refused_by_its_name(server: PostgresServer) -> None:
-    found = asyncio.run(asyncio.wait_for(_refused(server), PATIENCE))
+async def test_what_cannot_share_the_transaction_is_refused_by_its_name(server: PostgresServer) -> None:
+    found = await asyncio.wait_for(_refused(server), PATIENCE)
     codes = {case: code for case, (code, _) in found.items()}
     assert codes == {
         "engine": "wrong_connection",
@@ -166,14 +166,14 @@ async def _documented(module: Any) -> None:
     await module.engine.dispose()
 
 
-def test_documented_fastapi_app_schedules_in_its_own_transaction(
+async def test_documented_fastapi_app_schedules_in_its_own_transaction(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (shown,) = [section for section in sections("python.md") if "orders_api.py" in section.files]
     (tmp_path / "orders_api.py").write_text(shown.files["orders_api.py"], encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("DATABASE", server.new_database())
-    asyncio.run(asyncio.wait_for(_documented(importlib.import_module("orders_api")), PATIENCE))
+    await asyncio.wait_for(_documented(importlib.import_module("orders_api")), PATIENCE)
 
 
 # --- SQLite, apsw underneath -------------------------------------------------------------------------------------------------
@@ -210,9 +210,9 @@ async def _in_a_file(url: str, engine: Engine) -> None:
             assert [order.number for order in session.query(Order)] == [7]
 
 
-def test_task_and_rows_of_a_session_over_apsw_are_one_transaction(tmp_path: Path) -> None:
+async def test_task_and_rows_of_a_session_over_apsw_are_one_transaction(tmp_path: Path) -> None:
     with shop_file(tmp_path) as (url, engine):
-        asyncio.run(asyncio.wait_for(_in_a_file(url, engine), PATIENCE))
+        await asyncio.wait_for(_in_a_file(url, engine), PATIENCE)
 
 
 async def _over_sqlite3(url: str) -> str:
@@ -227,8 +227,8 @@ async def _over_sqlite3(url: str) -> str:
 
 
 @pytest.mark.skipif(one_library(), reason="sqlite3 and apsw share one SQLite here, so the session is accepted")
-def test_session_over_another_copy_of_sqlite_is_refused(tmp_path: Path) -> None:
-    assert asyncio.run(_over_sqlite3(f"sqlite:///{tmp_path}/shop.db")) == "another_library"
+async def test_session_over_another_copy_of_sqlite_is_refused(tmp_path: Path) -> None:
+    assert (await _over_sqlite3(f"sqlite:///{tmp_path}/shop.db")) == "another_library"
     assert sqlite3.sqlite_version
 
 

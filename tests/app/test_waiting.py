@@ -13,228 +13,212 @@ from horae.app.waiting import Waiting
 from horae.model.run import RunState
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
-from tests.app.stage import with_app
+from tests.app.stage import an_app
 from tests.unit.engine.stage import Door, as_store
 
 
-def test_a_one_shot_before_and_after_its_end() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        @app.task
-        async def once() -> int:
-            return 7
+async def test_a_one_shot_before_and_after_its_end(clock: VirtualClock) -> None:
+    app = an_app(clock)
 
-        async with app:
-            handle = await app.schedule(once, "in 20m")
-            first = await handle.wait()
-            assert (first.state, first.result, first.planned) == (RunState.SUCCEEDED, 7, NOON + 20 * MINUTE)
-            assert await handle.wait() == first
-            assert await handle.wait(timeout=0) == first
+    @app.task
+    async def once() -> int:
+        return 7
 
-    with_app(scene)
-
-
-def test_a_recurring_one_gives_one_occurrence_after_the_other() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        @app.task
-        async def again() -> None: ...
-
-        async with app:
-            handle = await app.schedule(again, "every 1h")
-            planned = [(await handle.wait()).planned for _ in range(3)]
-            assert planned == [NOON + n * HOUR for n in (1, 2, 3)]
-            await clock.pause(3_601)
-            assert (await handle.wait()).planned == NOON + 5 * HOUR
-
-    with_app(scene)
+    async with app:
+        handle = await app.schedule(once, "in 20m")
+        first = await handle.wait()
+        assert (first.state, first.result, first.planned) == (RunState.SUCCEEDED, 7, NOON + 20 * MINUTE)
+        assert await handle.wait() == first
+        assert await handle.wait(timeout=0) == first
 
 
-def test_an_occurrence_that_is_going_on_is_the_one_that_is_waited_for() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        @app.task
-        async def slow() -> None:
-            await clock.pause(120)
+async def test_a_recurring_one_gives_one_occurrence_after_the_other(clock: VirtualClock) -> None:
+    app = an_app(clock)
 
-        async with app:
-            handle = await app.schedule(slow, "every 1h")
-            await clock.pause(3_600 + 60)
-            run = await handle.wait()
-            assert (run.planned, run.ended) == (NOON + HOUR, NOON + HOUR + 2 * MINUTE)
+    @app.task
+    async def again() -> None: ...
 
-    with_app(scene)
-
-
-def test_a_failed_attempt_is_not_the_end_while_it_is_tried_again() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        tries = 0
-
-        @app.task
-        async def shaky() -> int:
-            nonlocal tries
-            tries += 1
-            if tries < 3:
-                raise ConnectionError
-            return tries
-
-        async with app:
-            run = await (await app.schedule(shaky, "now")).wait()
-            assert (run.state, run.attempt, run.result) == (RunState.SUCCEEDED, 3, 3)
-
-    with_app(scene)
+    async with app:
+        handle = await app.schedule(again, "every 1h")
+        planned = [(await handle.wait()).planned for _ in range(3)]
+        assert planned == [NOON + n * HOUR for n in (1, 2, 3)]
+        await clock.pause(3_601)
+        assert (await handle.wait()).planned == NOON + 5 * HOUR
 
 
-def test_a_failure_is_an_answer_too() -> None:
-    async def scene(app: Horae, _: VirtualClock) -> None:
-        @app.task
-        async def broken() -> None:
-            raise Fail("no paper")
+async def test_an_occurrence_that_is_going_on_is_the_one_that_is_waited_for(clock: VirtualClock) -> None:
+    app = an_app(clock)
 
-        async with app:
-            handle = await app.schedule(broken, "now")
-            run = await handle.wait()
-            assert run.state is RunState.FAILED
-            assert "no paper" in (run.error or "")
-            assert await handle.wait() == run
+    @app.task
+    async def slow() -> None:
+        await clock.pause(120)
 
-    with_app(scene)
+    async with app:
+        handle = await app.schedule(slow, "every 1h")
+        await clock.pause(3_600 + 60)
+        run = await handle.wait()
+        assert (run.planned, run.ended) == (NOON + HOUR, NOON + HOUR + 2 * MINUTE)
 
 
-def test_a_cancelled_run_is_an_answer_too() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        @app.task
-        async def slow() -> None:
-            await clock.pause(1_000)
+async def test_a_failed_attempt_is_not_the_end_while_it_is_tried_again(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    tries = 0
 
-        async with app:
-            handle = await app.schedule(slow, "now")
-            waiting = asyncio.ensure_future(handle.wait())
-            await clock.pause(10)
-            await handle.cancel()
-            assert (await waiting).state is RunState.CANCELLED
-            assert clock.now() < NOON + 11 * SECOND
+    @app.task
+    async def shaky() -> int:
+        nonlocal tries
+        tries += 1
+        if tries < 3:
+            raise ConnectionError
+        return tries
 
-    with_app(scene)
-
-
-def test_a_task_that_was_cancelled_before_it_ran_will_never_end() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        @app.task
-        async def never() -> None: ...
-
-        async with app:
-            handle = await app.schedule(never, "in 1h")
-            waiting = asyncio.ensure_future(handle.wait())
-            await clock.pause(10)
-            await handle.cancel()
-            with pytest.raises(Conflict) as refusal:
-                await waiting
-            assert refusal.value.code == "task_over"
-            with pytest.raises(Conflict):
-                await handle.wait()
-
-    with_app(scene)
+    async with app:
+        run = await (await app.schedule(shaky, "now")).wait()
+        assert (run.state, run.attempt, run.result) == (RunState.SUCCEEDED, 3, 3)
 
 
-def test_a_task_that_is_deleted_meanwhile_is_gone() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        @app.task
-        async def never() -> None: ...
+async def test_a_failure_is_an_answer_too(clock: VirtualClock) -> None:
+    app = an_app(clock)
 
-        async with app:
-            handle = await app.schedule(never, "in 1h")
-            waiting = asyncio.ensure_future(handle.wait())
-            await clock.pause(10)
-            await app.service.tasks.delete(app.who, handle.id)
-            with pytest.raises(NotFound):
-                await waiting
+    @app.task
+    async def broken() -> None:
+        raise Fail("no paper")
 
-    with_app(scene)
-
-
-@pytest.mark.parametrize("timeout", ["2s", 2, 2.0, timedelta(seconds=2)])
-def test_a_timeout_ends_the_wait_and_not_the_run(timeout: Any) -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        @app.task
-        async def slow() -> str:
-            await clock.pause(10)
-            return "done"
-
-        async with app:
-            handle = await app.schedule(slow, "now")
-            with pytest.raises(TimeoutError):
-                await handle.wait(timeout=timeout)
-            assert clock.now() == NOON + 2 * SECOND
-            assert (await handle.wait()).result == "done"
-            assert app._waiting._bells == {}
-
-    with_app(scene)
+    async with app:
+        handle = await app.schedule(broken, "now")
+        run = await handle.wait()
+        assert run.state is RunState.FAILED
+        assert "no paper" in (run.error or "")
+        assert await handle.wait() == run
 
 
-def test_it_waits_for_what_another_process_does_as_well() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        @app.task
-        async def elsewhere() -> None: ...
+async def test_a_cancelled_run_is_an_answer_too(clock: VirtualClock) -> None:
+    app = an_app(clock)
 
-        async with app:
-            idle = Horae("memory://", engine=False, clock=clock, zone="UTC")
-            idle._store = app.store
-            handle = await app.schedule(elsewhere, "in 1h")
-            run = await idle.wait_for(handle.id)
-            assert run.state is RunState.SUCCEEDED
-            assert clock.now() - NOON - HOUR <= 2 * SECOND
+    @app.task
+    async def slow() -> None:
+        await clock.pause(1_000)
 
-    with_app(scene)
+    async with app:
+        handle = await app.schedule(slow, "now")
+        waiting = asyncio.ensure_future(handle.wait())
+        await clock.pause(10)
+        await handle.cancel()
+        assert (await waiting).state is RunState.CANCELLED
+        assert clock.now() < NOON + 11 * SECOND
 
 
-def test_who_still_waits_when_the_app_is_closed_is_told() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        app.task(name="later")(lambda: None)
-        async with app:
-            handle = await app.schedule("later", "in 1h")
-            waiting = asyncio.ensure_future(handle.wait())
-            await clock.pause(10)
+async def test_a_task_that_was_cancelled_before_it_ran_will_never_end(clock: VirtualClock) -> None:
+    app = an_app(clock)
+
+    @app.task
+    async def never() -> None: ...
+
+    async with app:
+        handle = await app.schedule(never, "in 1h")
+        waiting = asyncio.ensure_future(handle.wait())
+        await clock.pause(10)
+        await handle.cancel()
         with pytest.raises(Conflict) as refusal:
             await waiting
-        assert refusal.value.code == "not_open"
-
-    with_app(scene)
-
-
-def test_an_occurrence_that_ends_during_the_first_look_is_not_missed() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        @app.task
-        async def quick() -> None: ...
-
-        async with app:
-            handle = await app.schedule(quick, "every 1h")
-            await clock.pause(3_590)
-            door = Door(app.store)
-            door.shut("facts")
-            waiting = asyncio.ensure_future(Waiting().ended(lambda: as_store(door), handle.id, None))
-            await clock.pause(20)
-            door.open_again()
-            assert (await waiting).planned == NOON + HOUR
-
-    with_app(scene)
+        assert refusal.value.code == "task_over"
+        with pytest.raises(Conflict):
+            await handle.wait()
 
 
-def test_those_who_wait_for_others_do_not_look_when_one_has_ended() -> None:
-    async def scene(app: Horae, clock: VirtualClock) -> None:
-        app.task(name="quick")(lambda: None)
-        async with app:
-            handles = await app.schedule_many([("quick", NOON + HOUR, None)] * 20)
-            door, waiting = Door(app.store), Waiting()
-            waiters = [asyncio.ensure_future(waiting.ended(lambda: as_store(door), each.id, None)) for each in handles]
-            await clock.pause(0.01)
-            assert door.count("facts") == 20
-            waiting.ended_of({handles[3].id, "tsk_nobody"})
-            await clock.pause(0.01)
-            assert door.arguments("facts")[20:] == [(handles[3].id, None)]
-            waiting.look()
-            await clock.pause(0.01)
-            assert door.count("facts") == 41
-            for waiter in waiters:
-                waiter.cancel()
-            await asyncio.wait(waiters)
-            assert waiting._bells == {}
+async def test_a_task_that_is_deleted_meanwhile_is_gone(clock: VirtualClock) -> None:
+    app = an_app(clock)
 
-    with_app(scene, engine=False)
+    @app.task
+    async def never() -> None: ...
+
+    async with app:
+        handle = await app.schedule(never, "in 1h")
+        waiting = asyncio.ensure_future(handle.wait())
+        await clock.pause(10)
+        await app.service.tasks.delete(app.who, handle.id)
+        with pytest.raises(NotFound):
+            await waiting
+
+
+@pytest.mark.parametrize("seconds", ["2s", 2, 2.0, timedelta(seconds=2)])
+async def test_a_timeout_ends_the_wait_and_not_the_run(clock: VirtualClock, seconds: Any) -> None:
+    app = an_app(clock)
+
+    @app.task
+    async def slow() -> str:
+        await clock.pause(10)
+        return "done"
+
+    async with app:
+        handle = await app.schedule(slow, "now")
+        with pytest.raises(TimeoutError):
+            await handle.wait(timeout=seconds)
+        assert clock.now() == NOON + 2 * SECOND
+        assert (await handle.wait()).result == "done"
+        assert app._waiting._bells == {}
+
+
+async def test_it_waits_for_what_another_process_does_as_well(clock: VirtualClock) -> None:
+    app = an_app(clock)
+
+    @app.task
+    async def elsewhere() -> None: ...
+
+    async with app:
+        idle = Horae("memory://", engine=False, clock=clock, zone="UTC")
+        idle._store = app.store
+        handle = await app.schedule(elsewhere, "in 1h")
+        run = await idle.wait_for(handle.id)
+        assert run.state is RunState.SUCCEEDED
+        assert clock.now() - NOON - HOUR <= 2 * SECOND
+
+
+async def test_who_still_waits_when_the_app_is_closed_is_told(clock: VirtualClock) -> None:
+    app = an_app(clock)
+    app.task(name="later")(lambda: None)
+    async with app:
+        handle = await app.schedule("later", "in 1h")
+        waiting = asyncio.ensure_future(handle.wait())
+        await clock.pause(10)
+    with pytest.raises(Conflict) as refusal:
+        await waiting
+    assert refusal.value.code == "not_open"
+
+
+async def test_an_occurrence_that_ends_during_the_first_look_is_not_missed(clock: VirtualClock) -> None:
+    app = an_app(clock)
+
+    @app.task
+    async def quick() -> None: ...
+
+    async with app:
+        handle = await app.schedule(quick, "every 1h")
+        await clock.pause(3_590)
+        door = Door(app.store)
+        door.shut("facts")
+        waiting = asyncio.ensure_future(Waiting().ended(lambda: as_store(door), handle.id, None))
+        await clock.pause(20)
+        door.open_again()
+        assert (await waiting).planned == NOON + HOUR
+
+
+async def test_those_who_wait_for_others_do_not_look_when_one_has_ended(clock: VirtualClock) -> None:
+    app = an_app(clock, engine=False)
+    app.task(name="quick")(lambda: None)
+    async with app:
+        handles = await app.schedule_many([("quick", NOON + HOUR, None)] * 20)
+        door, waiting = Door(app.store), Waiting()
+        waiters = [asyncio.ensure_future(waiting.ended(lambda: as_store(door), each.id, None)) for each in handles]
+        await clock.pause(0.01)
+        assert door.count("facts") == 20
+        waiting.ended_of({handles[3].id, "tsk_nobody"})
+        await clock.pause(0.01)
+        assert door.arguments("facts")[20:] == [(handles[3].id, None)]
+        waiting.look()
+        await clock.pause(0.01)
+        assert door.count("facts") == 41
+        for waiter in waiters:
+            waiter.cancel()
+        await asyncio.wait(waiters)
+        assert waiting._bells == {}

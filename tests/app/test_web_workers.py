@@ -30,28 +30,28 @@ site = Starlette(lifespan=horae.lifespan)
 """
 
 
-def test_several_web_workers_run_every_occurrence_once(tmp_path: Path) -> None:
+def start_server(folder: Path, url: str, port: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "uvicorn", "site_under_test:site", "--workers", "2", "--port", str(port)]
+    return subprocess.Popen(command, cwd=folder, env={**os.environ, "SITE_STORE": url}, start_new_session=True)
+
+
+async def test_several_web_workers_run_every_occurrence_once(tmp_path: Path) -> None:
     (tmp_path / "site_under_test.py").write_text(SITE)
     url = f"sqlite:///{tmp_path}/horae.db"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "uvicorn", "site_under_test:site", "--workers", "2", "--port", str(port)]
-    environment = {**os.environ, "SITE_STORE": url}
-    server = subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True)
-
-    async def watch() -> list[tuple[str, int]]:
-        async with Horae(url, engine=False) as app:
+    server = start_server(tmp_path, url, port)
+    try:
+        async with asyncio.timeout(PATIENCE), Horae(url, engine=False) as app:
             while not (tasks := await app.tasks(name="beat")) or len(await app.store.nodes()) < 2:
                 await app.clock.pause(0.05)
             for _ in range(3):
                 await tasks[0].wait("60s")
-            return [(str(run.planned), run.attempt) for run in await tasks[0].runs() if run.state is RunState.SUCCEEDED]
-
-    try:
-        ran = asyncio.run(asyncio.wait_for(watch(), PATIENCE))
+            runs = await tasks[0].runs()
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(PATIENCE)
+    ran = [(str(run.planned), run.attempt) for run in runs if run.state is RunState.SUCCEEDED]
     assert len(ran) >= 3
     assert max(Counter(ran).values()) == 1

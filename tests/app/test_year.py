@@ -47,12 +47,12 @@ ONE_OF_EACH: dict[str, str | dict[str, Any]] = {
 }
 
 
+async def do_nothing() -> None: ...
+
+
 def test_nothing_is_forgotten_on_the_way() -> None:
     app = Horae("memory://")
-
-    @app.task("0 * * * *", zone="UTC")
-    async def hourly() -> None: ...
-
+    hourly = app.task("0 * * * *", zone="UTC")(do_nothing)
     with TimeTravel(app, "2026-01-01 00:00", zone="UTC") as time:
         time.travel("90d")
         assert len(time.ran(hourly)) == 90 * 24

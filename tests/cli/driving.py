@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,6 +57,23 @@ def surroundings(directory: Path, arguments: tuple[str, ...], environment: dict[
         os.chdir(before)
 
 
+def exit_code() -> int:
+    """Run the command that `sys.argv` says."""
+    try:
+        main()
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else 1
+    return 0
+
+
+def has_running_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 class Cli:
     """`cli("ls", "--json")` in a private folder with a private store."""
 
@@ -70,15 +89,16 @@ class Cli:
 
     def __call__(self, *arguments: str, stdin: str = "", **environment: str) -> Done:
         out, err = io.StringIO(), io.StringIO()
-        code = 0
         with (
             surroundings(self.directory, arguments, self.environment(**environment)),
             patch.multiple(sys, stdin=io.StringIO(stdin), stdout=out, stderr=err),
         ):
-            try:
-                main()
-            except SystemExit as ending:
-                code = ending.code if isinstance(ending.code, int) else 1
+            if has_running_loop():
+                # A command has an event loop of its own, and a thread has room for one.
+                with ThreadPoolExecutor(max_workers=1) as thread:
+                    code = thread.submit(exit_code).result()
+            else:
+                code = exit_code()
         return Done(code, out.getvalue(), err.getvalue())
 
     def process(self, *arguments: str, **environment: str) -> Done:

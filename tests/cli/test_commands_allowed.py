@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import sqlite3
@@ -82,9 +81,9 @@ async def schedule_with_the_library(store: str) -> None:
         await app.schedule(AGENT, "every day at 9am", {"prompt": "look"}, name="look")
 
 
-def test_a_kind_that_nothing_runs_is_refused_by_the_library(tmp_path: Path) -> None:
+async def test_a_kind_that_nothing_runs_is_refused_by_the_library(tmp_path: Path) -> None:
     with pytest.raises(InvalidTask) as refused:
-        asyncio.run(schedule_with_the_library(f"sqlite:///{tmp_path}/h.db"))
+        await schedule_with_the_library(f"sqlite:///{tmp_path}/h.db")
     assert refused.value.code == "target_not_carried"
     assert "horae.targets" in refused.value.hint
 

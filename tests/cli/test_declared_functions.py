@@ -21,8 +21,8 @@ def codes(warnings: list[dict[str, str]]) -> list[str]:
     return [each["code"] for each in warnings]
 
 
-def test_task_starts_from_the_declaration_of_its_function(cli: Cli) -> None:
-    register(cli.url, labels=False)
+async def test_task_starts_from_the_declaration_of_its_function(cli: Cli) -> None:
+    await register(cli.url, labels=False)
     made = cli.process("add", "every day at 09:00", *MAIL, "--json").json
     task, policies = made["task"], made["task"]["policies"]
     assert (task["lane"], task["zone"], task["labels"]) == ("mailer", "Asia/Tokyo", {})
@@ -35,15 +35,15 @@ def test_task_starts_from_the_declaration_of_its_function(cli: Cli) -> None:
     assert "no_zone" not in codes(made["warnings"])
 
 
-def test_task_has_the_labels_of_the_declaration(cli: Cli) -> None:
-    register(cli.url)
+async def test_task_has_the_labels_of_the_declaration(cli: Cli) -> None:
+    await register(cli.url)
     made = cli("add", "every day at 09:00", *MAIL, "--json").json
     assert made["task"]["labels"] == {"team": "ops"}
     assert "labels" in made["declared"]
 
 
-def test_option_of_the_caller_wins_over_the_declaration(cli: Cli) -> None:
-    register(cli.url, labels=False)
+async def test_option_of_the_caller_wins_over_the_declaration(cli: Cli) -> None:
+    await register(cli.url, labels=False)
     made = cli(
         *("add", "every day at 09:00", *MAIL, "--retries", "5", "--lane", "bulk", "--zone", "Europe/Berlin", "--json")
     ).json
@@ -54,8 +54,8 @@ def test_option_of_the_caller_wins_over_the_declaration(cli: Cli) -> None:
     assert not {"lane", "zone", "policies.retry"} & set(made["declared"])
 
 
-def test_receipt_names_what_the_function_declared(cli: Cli) -> None:
-    register(cli.url, labels=False)
+async def test_receipt_names_what_the_function_declared(cli: Cli) -> None:
+    await register(cli.url, labels=False)
     done = cli("add", "now", *MAIL)
     (line,) = [each for each in done.out.splitlines() if "declared by mail" in each]
     assert "lane mailer" in line
@@ -64,8 +64,8 @@ def test_receipt_names_what_the_function_declared(cli: Cli) -> None:
     assert "由 mail 声明" in cli("--lang", "zh", "add", "now", *MAIL).out
 
 
-def test_zone_in_the_schedule_itself_is_not_reported_as_declared(cli: Cli) -> None:
-    register(cli.url, labels=False)
+async def test_zone_in_the_schedule_itself_is_not_reported_as_declared(cli: Cli) -> None:
+    await register(cli.url, labels=False)
     made = cli("add", "every day at 09:00 America/New_York", *MAIL, "--json").json
     assert made["task"]["zone"] == "America/New_York"
     assert "zone" not in made["declared"]
@@ -81,8 +81,8 @@ def test_zone_in_the_schedule_itself_is_not_reported_as_declared(cli: Cli) -> No
         ("[7]", "arguments_not_object", "by name"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(cli: Cli, payload: str, code: str, hint: str) -> None:
-    register(cli.url, labels=False)
+async def test_arguments_that_do_not_fit_are_refused(cli: Cli, payload: str, code: str, hint: str) -> None:
+    await register(cli.url, labels=False)
     done = cli("add", "now", "--function", "mail", "--payload", payload, "--json")
     assert done.code == 6, done.out
     assert done.problem["code"] == code
@@ -90,8 +90,8 @@ def test_arguments_that_do_not_fit_are_refused(cli: Cli, payload: str, code: str
     assert cli("ls", "--json").out.strip() in ("", "[]")
 
 
-def test_edit_with_arguments_that_do_not_fit_is_refused(cli: Cli) -> None:
-    register(cli.url, labels=False)
+async def test_edit_with_arguments_that_do_not_fit_is_refused(cli: Cli) -> None:
+    await register(cli.url, labels=False)
     cli("add", "every day at 09:00", *MAIL, "--name", "letters")
     done = cli("edit", "letters", "--payload", '{"user": null}', "--json")
     assert done.code == 6, done.out
@@ -102,8 +102,8 @@ def test_edit_with_arguments_that_do_not_fit_is_refused(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("said", "meant"), [("mial", "mail"), ("jobs.report", "report")])
-def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str, meant: str) -> None:
-    register(cli.url, labels=False)
+async def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str, meant: str) -> None:
+    await register(cli.url, labels=False)
     done = cli("add", "now", "--function", said)
     assert done.code == 0
     assert f"No node has registered a function '{said}'. Did you mean '{meant}'?" in done.err
@@ -111,10 +111,10 @@ def test_unknown_function_is_accepted_with_the_nearest_name(cli: Cli, said: str,
     assert f"是不是“{meant}”" in chinese.err
 
 
-def test_function_that_no_running_node_has_is_warned_about(cli: Cli) -> None:
-    register(cli.url, labels=False)
+async def test_function_that_no_running_node_has_is_warned_about(cli: Cli) -> None:
+    await register(cli.url, labels=False)
     assert codes(cli("add", "every 1h", *MAIL, "--json").json["warnings"])[0] == "function_not_running"
-    asyncio.run(_added_while_running(cli))
+    await _added_while_running(cli)
     assert codes(cli("add", "every 1h", *MAIL, "--json").json["warnings"])[0] == "function_not_running"
 
 
@@ -124,8 +124,8 @@ async def _added_while_running(cli: Cli) -> None:
     assert not {"function_not_running", "function_unknown"} & set(codes(done.json["warnings"]))
 
 
-def test_tasks_file_starts_from_the_declaration(cli: Cli, tmp_path: Path) -> None:
-    register(cli.url, labels=False)
+async def test_tasks_file_starts_from_the_declaration(cli: Cli, tmp_path: Path) -> None:
+    await register(cli.url, labels=False)
     file = tmp_path / "tasks.json"
     tasks = [
         {"name": "letters", "when": "every day at 09:00", "function": "mail", "payload": {"user": 1}},
@@ -153,14 +153,16 @@ def exported(cli: Cli, tmp_path: Path, **fields: Any) -> str:
 
 
 @pytest.mark.parametrize("registered", ["before the import", "while the task exists"])
-def test_import_of_an_export_keeps_what_a_declaration_says_otherwise(cli: Cli, tmp_path: Path, registered: str) -> None:
+async def test_import_of_an_export_keeps_what_a_declaration_says_otherwise(
+    cli: Cli, tmp_path: Path, registered: str
+) -> None:
     cli("add", "every day at 09:00", *MAIL, "--name", "letters", "--retries", "2", "--key", "letters")
     before = cli("show", "letters", "--json").json["task"]
     file = exported(cli, tmp_path)
     is_new = registered == "before the import"
     if is_new:
         cli("rm", "letters", "--yes")
-    register(cli.url, labels=False)
+    await register(cli.url, labels=False)
     imported = cli("import", file, "--json").json
     assert [imported["new"], imported["same"]] == ([1, 0] if is_new else [0, 1])
     after = cli("show", "letters", "--json").json["task"]
@@ -174,14 +176,14 @@ def test_import_of_an_export_keeps_what_a_declaration_says_otherwise(cli: Cli, t
     [(None, 1), ({"retry": {"attempts": 6}}, 6)],
     ids=["no policies in the file", "one policy in the file"],
 )
-def test_import_starts_from_the_declaration(
+async def test_import_starts_from_the_declaration(
     cli: Cli, tmp_path: Path, policies: dict[str, Any] | None, attempts: int
 ) -> None:
     cli("add", "every day at 09:00", *MAIL, "--name", "letters", "--key", "letters")
     when = {"kind": "calendar", "unit": "day", "every": 1, "at": ["09:00"]}
     file = exported(cli, tmp_path, policies=policies, lane=None, zone=None, when=when)
     cli("rm", "letters", "--yes")
-    register(cli.url, labels=False)
+    await register(cli.url, labels=False)
     imported = cli("import", file, "--json")
     assert (imported.code, imported.json["new"]) == (0, 1)
     task = cli("show", "letters", "--json").json["task"]
@@ -190,21 +192,21 @@ def test_import_starts_from_the_declaration(
     assert (task["lane"], task["zone"]) == ("mailer", "Asia/Tokyo")
 
 
-def test_import_with_arguments_that_do_not_fit_is_refused(cli: Cli, tmp_path: Path) -> None:
+async def test_import_with_arguments_that_do_not_fit_is_refused(cli: Cli, tmp_path: Path) -> None:
     cli("add", "every day at 09:00", *MAIL, "--name", "letters", "--key", "letters")
     file = exported(cli, tmp_path, payload={"usr": 7})
     cli("rm", "letters", "--yes")
-    register(cli.url, labels=False)
+    await register(cli.url, labels=False)
     done = cli("import", file, "--json")
     assert done.code == 6, done.out
     assert done.problem["code"] == "unknown_argument"
     assert cli("ls", "--json").json == []
 
 
-def test_declaration_counts_through_a_server_too(tmp_path: Path) -> None:
+async def test_declaration_counts_through_a_server_too(tmp_path: Path) -> None:
     cli = ServedCli(tmp_path, members=("bob",))
     try:
-        register(cli.url, labels=False)
+        await register(cli.url, labels=False)
         made = cli("add", "every day at 09:00", *MAIL, "--json").json
         task = made["task"]
         assert (task["lane"], task["zone"], task["policies"]["retry"]["attempts"]) == ("mailer", "Asia/Tokyo", 1)

@@ -34,16 +34,16 @@ async def _declare_once(url: str) -> None:
         pass
 
 
-def test_declared_retries_of_at_most_once_are_not_shown(cli: Cli) -> None:
-    asyncio.run(_declare_once(cli.url))
+async def test_declared_retries_of_at_most_once_are_not_shown(cli: Cli) -> None:
+    await _declare_once(cli.url)
     done = cli("add", "in 1h", "--function", "pay")
     assert "retries 4" not in done.out
     assert "guarantee at_most_once" in done.out
 
 
 @pytest.mark.parametrize("when", ["now", "in 1h"])
-def test_why_names_the_nearest_function(cli: Cli, when: str) -> None:
-    register(cli.url)
+async def test_why_names_the_nearest_function(cli: Cli, when: str) -> None:
+    await register(cli.url)
     cli("add", when, "--function", "reprot", "--name", "letters")
     why = cli("why", "letters")
     assert "No node has registered a function 'reprot'. Did you mean 'report'?" in why.out
@@ -55,8 +55,8 @@ def test_why_names_the_nearest_function(cli: Cli, when: str) -> None:
     assert "No running node has the function 'report'." in mended["sentence"]
 
 
-def test_why_of_a_function_that_a_node_has_says_nothing_of_it(cli: Cli) -> None:
-    asyncio.run(_asked_while_running(cli))
+async def test_why_of_a_function_that_a_node_has_says_nothing_of_it(cli: Cli) -> None:
+    await _asked_while_running(cli)
 
 
 async def _asked_while_running(cli: Cli) -> None:
@@ -89,8 +89,8 @@ MAIL = (1, "at_most_once", "PT1M30S", "mailer", {"team": "ops"})
 USUAL: tuple[Any, ...] = (4, "at_least_once", "PT5M", None, {})
 
 
-def test_edit_takes_what_the_new_function_declares(cli: Cli) -> None:
-    register(cli.url)
+async def test_edit_takes_what_the_new_function_declares(cli: Cli) -> None:
+    await register(cli.url)
     made = cli("add", "every day at 09:00", "--function", "report", "--name", "letters", "--json").json["task"]
     assert policies(made) == USUAL
     mail = ("--function", "mail", "--payload", '{"user": 7}')
@@ -102,8 +102,8 @@ def test_edit_takes_what_the_new_function_declares(cli: Cli) -> None:
     assert policies(back) == USUAL
 
 
-def test_edit_keeps_what_was_chosen_for_the_task(cli: Cli) -> None:
-    register(cli.url)
+async def test_edit_keeps_what_was_chosen_for_the_task(cli: Cli) -> None:
+    await register(cli.url)
     chosen = ("--retries", "9", "--lane", "bulk", "--label", "team=web")
     cli("add", "every day at 09:00", "--function", "report", "--name", "letters", *chosen)
     mail = ("--function", "mail", "--payload", '{"user": 7}', "--timeout", "7s")
@@ -111,10 +111,10 @@ def test_edit_keeps_what_was_chosen_for_the_task(cli: Cli) -> None:
     assert policies(edited) == (10, "at_most_once", "PT7S", "bulk", {"team": "web"})
 
 
-def test_functions_at_a_server(tmp_path: Path) -> None:
+async def test_functions_at_a_server(tmp_path: Path) -> None:
     cli = ServedCli(tmp_path)
     try:
-        register(cli.url)
+        await register(cli.url)
         cli("add", "every day at 09:00", "--function", "reprot", "--name", "letters")
         assert "Did you mean 'report'?" in cli("why", "letters").out
         cli("edit", "letters", "--function", "mail", "--payload", '{"user": 7}')

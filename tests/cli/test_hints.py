@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shlex
 
@@ -146,8 +145,8 @@ async def pause_without_a_reason(cli: Cli) -> str:
     return str(paused["task"]["state"])
 
 
-def test_mcp_pauses_a_task_without_a_reason(cli: Cli) -> None:
-    assert asyncio.run(pause_without_a_reason(cli)) == "paused"
+async def test_mcp_pauses_a_task_without_a_reason(cli: Cli) -> None:
+    assert (await pause_without_a_reason(cli)) == "paused"
 
 
 async def schedule_again_after_cancelling(cli: Cli, *, name: str | None) -> tuple[str, str]:
@@ -164,8 +163,8 @@ async def schedule_again_after_cancelling(cli: Cli, *, name: str | None) -> tupl
 
 
 @pytest.mark.parametrize("name", [None, "another name"], ids=["same", "changed"])
-def test_mcp_schedules_again_with_another_key_after_cancelling(cli: Cli, name: str | None) -> None:
-    refused, state = asyncio.run(schedule_again_after_cancelling(cli, name=name))
+async def test_mcp_schedules_again_with_another_key_after_cancelling(cli: Cli, name: str | None) -> None:
+    refused, state = await schedule_again_after_cancelling(cli, name=name)
     assert refused.startswith("key_of_cancelled")
     assert state == "active"
 
@@ -190,8 +189,8 @@ async def schedule_with_retry(value: object) -> None:
         await app.schedule("job", "in 1h", retry=value)  # type: ignore[arg-type]
 
 
-def test_a_number_as_retry_recommends_the_class_of_policies() -> None:
+async def test_a_number_as_retry_recommends_the_class_of_policies() -> None:
     with pytest.raises(InvalidTask) as refused:
-        asyncio.run(schedule_with_retry(3))
+        await schedule_with_retry(3)
     (recommended,) = re.findall(r"(RetryPolicy\([^)]*\))", refused.value.hint)
-    asyncio.run(schedule_with_retry(eval(recommended, {"RetryPolicy": RetryPolicy})))  # noqa: S307 - from our own hint
+    (await schedule_with_retry(eval(recommended, {"RetryPolicy": RetryPolicy})))  # noqa: S307 - from our own hint

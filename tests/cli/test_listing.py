@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from horae import Horae
-from horae.model.run import Run
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter
 from tests.cli.driving import Cli
@@ -129,9 +128,9 @@ def test_colour_only_where_it_was_asked_for(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("missed", ["skip", "latest"])
-def test_three_missed_while_stopped_are_seen_wherever_one_looks(cli: Cli, missed: str) -> None:
-    last = missed_three(cli.path, missed)
-    asyncio.run(an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5)))
+async def test_three_missed_while_stopped_are_seen_wherever_one_looks(cli: Cli, missed: str) -> None:
+    last = await asyncio.to_thread(missed_three, cli.path, missed)
+    await an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
     rows = [run for run in cli("runs", "report", "--json").json if run["state"] == "skipped"]
     assert sum(run["count"] for run in rows) == (3 if missed == "skip" else 2)
     assert {run["reason"] for run in rows} == {"missed_skipped" if missed == "skip" else "merged"}
@@ -201,24 +200,19 @@ def test_runs_are_found_by_state_and_time(cli: Cli) -> None:
     assert cli("runs", "--since", "nonsense").code == 6
 
 
-def test_logs_of_a_run_and_of_the_newest_of_a_task(cli: Cli) -> None:
-    failures(cli.path)
-
-    async def speak() -> Run:
-        async with Horae(cli.url, engine=False) as app:
-            page = await app.store.runs(RunFilter(), limit=1)
-            run = page.items[0]
-            at = run.planned
-            await app.store.write_lines(
-                [
-                    Line(run.id, at, "info", "hello"),
-                    Line(run.id, at, "progress", "0.5000 half"),
-                    Line(run.id, at, "error", "\x1b[31mbad"),
-                ]
-            )
-            return run
-
-    run = asyncio.run(speak())
+async def test_logs_of_a_run_and_of_the_newest_of_a_task(cli: Cli) -> None:
+    await asyncio.to_thread(failures, cli.path)
+    async with Horae(cli.url, engine=False) as app:
+        page = await app.store.runs(RunFilter(), limit=1)
+        run = page.items[0]
+        at = run.planned
+        await app.store.write_lines(
+            [
+                Line(run.id, at, "info", "hello"),
+                Line(run.id, at, "progress", "0.5000 half"),
+                Line(run.id, at, "error", "\x1b[31mbad"),
+            ]
+        )
     shown = cli("logs", run.id)
     assert [line.split(maxsplit=2)[1:] for line in shown.out.splitlines()] == [
         ["INFO", "hello"],
@@ -246,24 +240,22 @@ def test_events_are_read_on_from_a_number(cli: Cli) -> None:
     assert cli("events", "--plain").out.splitlines()[0].split("\t")[2] == "task.created"
 
 
-def test_the_overview_calls_what_is_running_by_its_name(cli: Cli) -> None:
-    async def scene() -> str:
-        app = Horae(f"sqlite:///{cli.path}")
-        going, over = asyncio.Event(), asyncio.Event()
+async def test_the_overview_calls_what_is_running_by_its_name(cli: Cli) -> None:
+    app = Horae(f"sqlite:///{cli.path}")
+    going, over = asyncio.Event(), asyncio.Event()
 
-        @app.task
-        async def embed() -> None:
-            going.set()
-            await over.wait()
+    @app.task
+    async def embed() -> None:
+        going.set()
+        await over.wait()
 
-        async with app:
-            await app.schedule(embed, "now", name="embed-books")
-            await going.wait()
-            told = await asyncio.to_thread(cli.process, "overview")
-            over.set()
-        return told.out
-
-    assert "◐ embed-books" in asyncio.run(scene())
+    async with app:
+        await app.schedule(embed, "now", name="embed-books")
+        await going.wait()
+        told = await asyncio.to_thread(cli.process, "overview")
+        over.set()
+    outcome = told.out
+    assert "◐ embed-books" in outcome
 
 
 def test_the_overview_counts_and_names_what_needs_a_person(cli: Cli) -> None:
@@ -303,12 +295,13 @@ def test_looking_changes_nothing(cli: Cli) -> None:
     assert _digest(cli.path) == before
 
 
-def _digest(path: Path) -> tuple[bytes, int]:
-    async def last() -> int:
-        async with Horae(f"sqlite:///{path}", engine=False) as app:
-            return await app.store.last_event()
+async def _last_event(path: Path) -> int:
+    async with Horae(f"sqlite:///{path}", engine=False) as app:
+        return await app.store.last_event()
 
-    number = asyncio.run(last())
+
+def _digest(path: Path) -> tuple[bytes, int]:
+    number = asyncio.run(_last_event(path))
     return path.read_bytes(), number
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import subprocess
 import sys
@@ -237,11 +236,11 @@ async def deliver(url: str) -> None:
         await store.close()
 
 
-def test_webhook_commands_and_doctor_say_that_the_node_refuses_the_network(cli: Cli) -> None:
+async def test_webhook_commands_and_doctor_say_that_the_node_refuses_the_network(cli: Cli) -> None:
     made = cli("webhook", "add", "http://127.0.0.1:9/hook", "--json", **NODE_REFUSES).json
     assert made["blocked"] is None
     assert cli("add", "in 1h", "--say", "hello").code == 0
-    asyncio.run(deliver(cli.url))
+    await deliver(cli.url)
     ls, show, zh = cli("webhook", "ls"), cli("webhook", "show", made["id"]), cli("webhook", "ls", "--lang", "zh")
     for done in (ls, show):
         assert "not allowed by the node" in done.out

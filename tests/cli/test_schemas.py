@@ -106,9 +106,9 @@ def test_nothing_is_an_empty_list(cli: Cli, command: str) -> None:
     check({"ls": "tasks"}.get(command, command), cli(command, "--json").json)
 
 
-def test_a_ledger_with_missed_stretches_and_an_outage(cli: Cli) -> None:
-    last = missed_three(cli.path, "skip")
-    asyncio.run(an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5)))
+async def test_a_ledger_with_missed_stretches_and_an_outage(cli: Cli) -> None:
+    last = await asyncio.to_thread(missed_three, cli.path, "skip")
+    await an_outage(cli.url, last - timedelta(minutes=29), last + timedelta(minutes=5))
     why = cli("why", "report", "--at", f"{last:%Y-%m-%dT%H:%M:%SZ}", "--json").json
     check("why", why)
     assert why["outage"] is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import re
 import subprocess
@@ -83,7 +82,7 @@ def test_the_overview_speaks_chinese(cli: Cli) -> None:
     assert "active" not in out
 
 
-def test_what_is_long_overdue_is_told_by_who_runs(tmp_path: Path) -> None:
+async def test_what_is_long_overdue_is_told_by_who_runs(tmp_path: Path) -> None:
     url, start = f"sqlite:///{tmp_path / 'horae.db'}", hour_before(1)
 
     async def heard_after(length: timedelta) -> str:
@@ -99,6 +98,6 @@ def test_what_is_long_overdue_is_told_by_who_runs(tmp_path: Path) -> None:
         async with Horae(url, engine=False, zone="UTC", clock=At(start)) as app:
             await app.service.tasks.create(app.who, read_task({"name": "a", "when": "in 1s", "say": "x"}))
 
-    asyncio.run(made())
-    assert asyncio.run(heard_after(timedelta(seconds=20))) == ""
-    assert "1 entry is overdue by more than 30 s" in asyncio.run(heard_after(timedelta(minutes=1)))
+    await made()
+    assert (await heard_after(timedelta(seconds=20))) == ""
+    assert "1 entry is overdue by more than 30 s" in (await heard_after(timedelta(minutes=1)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, get_args
@@ -186,21 +185,18 @@ def test_lines_events_lanes_and_nodes_come_back() -> None:
     assert read_node(travelled(node_json(node))) == node
 
 
-def test_an_overview_comes_back_as_it_is_shown() -> None:
-    async def play() -> None:
-        house = House()
-        await house.add(options=Options(retries=0, give_up_after=1), lane="press")
-        await house.add("every 30m", name="next", zone="Asia/Tokyo")
-        house.later(31 * MINUTE)
-        await house.claim()
-        await house.ran(29 * MINUTE, Failed("no"))
-        found = await house.service.overview.now(ROOT)
-        assert found.upcoming
-        assert found.needs
-        told = overview_json(found)
-        assert overview_json(read_overview(travelled(told))) == told
-
-    asyncio.run(play())
+async def test_an_overview_comes_back_as_it_is_shown() -> None:
+    house = House()
+    await house.add(options=Options(retries=0, give_up_after=1), lane="press")
+    await house.add("every 30m", name="next", zone="Asia/Tokyo")
+    house.later(31 * MINUTE)
+    await house.claim()
+    await house.ran(29 * MINUTE, Failed("no"))
+    found = await house.service.overview.now(ROOT)
+    assert found.upcoming
+    assert found.needs
+    told = overview_json(found)
+    assert overview_json(read_overview(travelled(told))) == told
 
 
 @PATIENT

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -34,27 +34,24 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
     server.stop()
 
 
-def through(opened: Opened, work: Callable[[RemoteService, Cutting], Awaitable[None]]) -> None:
-    """The work, with a door between it and the server."""
-
-    async def play() -> None:
-        door = Cutting(opened.url)
-        connection = Connection(await door.open(), opened.tokens["local"], SystemClock())
-        try:
-            await work(RemoteService(connection, SystemClock(), "UTC"), door)
-        finally:
-            await connection.close()
-            await door.close()
-
-    asyncio.run(play())
+@asynccontextmanager
+async def cut_connection(opened: Opened) -> AsyncIterator[tuple[RemoteService, Cutting]]:
+    """A client whose connection to the server can be cut."""
+    door = Cutting(opened.url)
+    connection = Connection(await door.open(), opened.tokens["local"], SystemClock())
+    try:
+        yield RemoteService(connection, SystemClock(), "UTC"), door
+    finally:
+        await connection.close()
+        await door.close()
 
 
 def keys(door: Cutting) -> list[str]:
     return [found[1] for head in door.heads if (found := KEY.search(head))]
 
 
-def test_a_post_whose_answer_was_lost_is_sent_again_with_its_key_and_done_once(opened: Opened) -> None:
-    async def work(service: RemoteService, door: Cutting) -> None:
+async def test_a_post_whose_answer_was_lost_is_sent_again_with_its_key_and_done_once(opened: Opened) -> None:
+    async with cut_connection(opened) as (service, door):
         door.to_lose = 1
         task = await service.tasks.create(LOCAL, WISH)
         assert len(keys(door)) == 2
@@ -64,24 +61,20 @@ def test_a_post_whose_answer_was_lost_is_sent_again_with_its_key_and_done_once(o
         await service.tasks.create(LOCAL, WISH)
         assert len(set(keys(door))) == 2, "another wish has another key"
 
-    through(opened, work)
 
-
-def test_a_second_loss_is_told(opened: Opened) -> None:
-    async def work(service: RemoteService, door: Cutting) -> None:
+async def test_a_second_loss_is_told(opened: Opened) -> None:
+    async with cut_connection(opened) as (service, door):
         door.to_lose = 2
         with pytest.raises(ServerUnreachable) as caught:
             await service.tasks.create(LOCAL, WISH)
         assert caught.value.code == "answer_lost"
         assert len((await service.tasks.page(LOCAL)).items) == 1
 
-    through(opened, work)
 
-
-def test_an_edit_whose_answer_was_lost_is_not_sent_again(opened: Opened) -> None:
+async def test_an_edit_whose_answer_was_lost_is_not_sent_again(opened: Opened) -> None:
     """It carries the version that was seen: a second one could only be refused."""
 
-    async def work(service: RemoteService, door: Cutting) -> None:
+    async with cut_connection(opened) as (service, door):
         task = await service.tasks.create(LOCAL, WISH)
         door.losing, door.to_lose = "PATCH", 1
         with pytest.raises(ServerUnreachable) as caught:
@@ -91,11 +84,9 @@ def test_an_edit_whose_answer_was_lost_is_not_sent_again(opened: Opened) -> None
         assert 'if-match: "1"' in sent.lower()
         assert (await service.tasks.get(LOCAL, task.id)).task.name == "y"
 
-    through(opened, work)
 
-
-def test_what_somebody_else_has_edited_meanwhile_is_not_edited_over(opened: Opened) -> None:
-    async def work(service: RemoteService, door: Cutting) -> None:
+async def test_what_somebody_else_has_edited_meanwhile_is_not_edited_over(opened: Opened) -> None:
+    async with cut_connection(opened) as (service, door):
         del door
         task = await service.tasks.create(LOCAL, WISH)
         await service.tasks.edit(LOCAL, task.id, Edits(name="y"))
@@ -107,11 +98,9 @@ def test_what_somebody_else_has_edited_meanwhile_is_not_edited_over(opened: Open
             await service.connection.ask("PATCH", f"/v1/tasks/{task.id}", (), {"name": "z"}, stale)
         assert refused.value.code == "version_changed"
 
-    through(opened, work)
 
-
-def test_whatever_is_in_a_name_it_is_one_part_of_the_path(opened: Opened) -> None:
-    async def work(service: RemoteService, door: Cutting) -> None:
+async def test_whatever_is_in_a_name_it_is_one_part_of_the_path(opened: Opened) -> None:
+    async with cut_connection(opened) as (service, door):
         del door
         for number, key in enumerate(("a/b", "../x", "a?b=c", "a%2Fb", "键 & space", "#x", "a;b", "tsk_/")):
             wish: Wish = WISH._replace(name=f"name {number} {key}", key=key)
@@ -124,8 +113,6 @@ def test_whatever_is_in_a_name_it_is_one_part_of_the_path(opened: Opened) -> Non
         for name in ("", "/", "//", "."):
             with pytest.raises(NotFound):
                 await service.tasks.named(LOCAL, name)
-
-    through(opened, work)
 
 
 def test_parts_of_a_path_are_spelled_so_that_they_stay_parts() -> None:

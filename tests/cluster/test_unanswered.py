@@ -51,23 +51,20 @@ def test_f16_claims_and_settlements_are_done_and_nobody_hears_of_it(
     assert any(said.startswith("stale ") for said in node.said)
 
 
-def test_f16_whoever_adds_by_key_asks_again(place: Place, forgetful: ForgetfulProxy) -> None:
+async def test_f16_whoever_adds_by_key_asks_again(place: Place, forgetful: ForgetfulProxy) -> None:
     later = soon(3_600)
     wanted: dict[str, Any] = {"key": "one of its kind"}
-
-    async def adding() -> tuple[str, str]:
-        app = Horae(forgetful.through(place.url), engine=False)
-        register(app)
-        async with app:
-            before = await app.schedule("note", later)
-            forgetful.forget(1)
-            with pytest.raises(StoreError):
-                await app.schedule("note", later, **wanted)
-            # It was kept, whatever was reported.
-            assert len(await asyncio.to_thread(query, place, "SELECT id FROM tasks")) == 2
-            return before.id, (await app.schedule("note", later, **wanted)).id
-
-    before, found = asyncio.run(adding())
+    app = Horae(forgetful.through(place.url), engine=False)
+    register(app)
+    async with app:
+        before = await app.schedule("note", later)
+        forgetful.forget(1)
+        with pytest.raises(StoreError):
+            await app.schedule("note", later, **wanted)
+        # It was kept, whatever was reported.
+        assert len(await asyncio.to_thread(query, place, "SELECT id FROM tasks")) == 2
+        found = await app.schedule("note", later, **wanted)
     assert forgetful.lost == 1
-    assert sorted(task for (task,) in query(place, "SELECT id FROM tasks")) == sorted([before, found])
-    assert len(query(place, "SELECT task FROM agenda")) == 2
+    tasks = await asyncio.to_thread(query, place, "SELECT id FROM tasks")
+    assert sorted(task for (task,) in tasks) == sorted([before.id, found.id])
+    assert len(await asyncio.to_thread(query, place, "SELECT task FROM agenda")) == 2

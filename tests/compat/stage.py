@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import cache
@@ -218,11 +218,3 @@ async def stage(orchestrator: str | None = ORCHESTRATOR) -> AsyncIterator[Stage]
         clients = {name: Client(session, base, token) for name, token in tokens.items()}
         yield Stage(service, clock, **clients, nobody=Client(session, base, None))
     await store.close()
-
-
-def played(scene: Callable[[Stage], Awaitable[None]], orchestrator: str | None = ORCHESTRATOR) -> None:
-    async def play() -> None:
-        async with stage(orchestrator) as here:
-            await scene(here)
-
-    asyncio.run(play())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -57,23 +57,21 @@ class Scene(NamedTuple):
         await self.horae.wait_for(task_id, LONGEST_WAIT)
 
 
-def played(tmp_path: Path, scene: Callable[[Scene], Awaitable[None]]) -> None:
-    async def play() -> None:
-        orchestrator = Orchestrator()
-        failed: asyncio.Queue[Any] = asyncio.Queue()
-        horae = Horae(f"sqlite:///{tmp_path / 'horae.db'}", targets={"http": {"allow_networks": ["127.0.0.0/8"]}})
-        horae.on("run.failed")(failed.put_nowait)
-        async with asyncio.timeout(LONGEST_WAIT), orchestrator.standing() as url, horae:
-            tokens = await users(horae.service, ada=Role.MEMBER)
-            app = make_app(horae.service, horae.clock, WebSettings(orchestrator=url))
-            async with served(app) as base, aiohttp.ClientSession() as session:
-                await scene(Scene(horae, Client(session, base, tokens["ada"]), orchestrator, failed))
-
-    asyncio.run(play())
+@asynccontextmanager
+async def orchestrated(tmp_path: Path) -> AsyncIterator[Scene]:
+    orchestrator = Orchestrator()
+    failed: asyncio.Queue[Any] = asyncio.Queue()
+    horae = Horae(f"sqlite:///{tmp_path / 'horae.db'}", targets={"http": {"allow_networks": ["127.0.0.0/8"]}})
+    horae.on("run.failed")(failed.put_nowait)
+    async with asyncio.timeout(LONGEST_WAIT), orchestrator.standing() as url, horae:
+        tokens = await users(horae.service, ada=Role.MEMBER)
+        app = make_app(horae.service, horae.clock, WebSettings(orchestrator=url))
+        async with served(app) as base, aiohttp.ClientSession() as session:
+            yield Scene(horae, Client(session, base, tokens["ada"]), orchestrator, failed)
 
 
-def test_the_orchestrator_is_called_as_the_document_says(tmp_path: Path) -> None:
-    async def scene(here: Scene) -> None:
+async def test_the_orchestrator_is_called_as_the_document_says(tmp_path: Path) -> None:
+    async with orchestrated(tmp_path) as here:
         task = (await here.ada.post("/scheduled-tasks", ONCE)).body
         headers, body = await here.orchestrator.asked.get()
         assert body == {
@@ -95,11 +93,9 @@ def test_the_orchestrator_is_called_as_the_document_says(tmp_path: Path) -> None
         assert run["result"] == {"reply": "hi"}
         assert headers["x-trace-id"] == run["trace_id"]
 
-    played(tmp_path, scene)
 
-
-def test_an_answer_of_nothing_is_a_failure_and_is_tried_again(tmp_path: Path) -> None:
-    async def scene(here: Scene) -> None:
+async def test_an_answer_of_nothing_is_a_failure_and_is_tried_again(tmp_path: Path) -> None:
+    async with orchestrated(tmp_path) as here:
         task = (await here.ada.post("/scheduled-tasks", ONCE)).body
         here.orchestrator.answers.put_nowait((200, "{}"))
         path = f"/scheduled-tasks/{task['id']}"
@@ -109,11 +105,9 @@ def test_an_answer_of_nothing_is_a_failure_and_is_tried_again(tmp_path: Path) ->
         (run,) = (await here.ada.get(f"{path}/runs")).body
         assert "nothing that can be used" in run["error"]
 
-    played(tmp_path, scene)
 
-
-def test_those_who_listen_hear_of_a_schedule_with_the_fields_of_the_document(tmp_path: Path) -> None:
-    async def scene(here: Scene) -> None:
+async def test_those_who_listen_hear_of_a_schedule_with_the_fields_of_the_document(tmp_path: Path) -> None:
+    async with orchestrated(tmp_path) as here:
         heard: asyncio.Queue[Any] = asyncio.Queue()
         here.horae.on("task.triggered")(lambda told: heard.put_nowait(told.data))
         body = {
@@ -148,5 +142,3 @@ def test_those_who_listen_hear_of_a_schedule_with_the_fields_of_the_document(tmp
                 "waitingForLane": 0,
             },
         }
-
-    played(tmp_path, scene)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from horae.model.outcome import Failed, Succeeded
+from tests.compat.stage import stage
 
-from .stage import Stage, played
+from .stage import Stage
 from .test_schedules import PATH, REMINDER, STANDUP, looked_at, made
 
 
@@ -16,8 +17,8 @@ async def act(here: Stage, task: Any, action: str, body: object = None) -> Any:
     return answer.data
 
 
-def test_execute_runs_it_now_and_its_times_stay() -> None:
-    async def scene(here: Stage) -> None:
+async def test_execute_runs_it_now_and_its_times_stay() -> None:
+    async with stage() as here:
         task = await made(here, STANDUP)
         data = await act(here, task, "execute", {"force": True})
         result = data["executionResult"]
@@ -34,11 +35,9 @@ def test_execute_runs_it_now_and_its_times_stay() -> None:
         assert (line["status"], line["success"], line["result"]) == ("COMPLETED", True, {"delivered": ["process"]})
         assert (line["taskUuid"], line["accountUuid"], line["retryCount"]) == (task["uuid"], "ada", 0)
 
-    played(scene)
 
-
-def test_disabled_and_paused_are_told_apart_and_neither_runs() -> None:
-    async def scene(here: Stage) -> None:
+async def test_disabled_and_paused_are_told_apart_and_neither_runs() -> None:
+    async with stage() as here:
         task = await made(here)
         seen = {}
         for action in ("disable", "pause", "resume", "disable", "enable"):
@@ -54,11 +53,9 @@ def test_disabled_and_paused_are_told_apart_and_neither_runs() -> None:
         here.later(minutes=10)
         assert await here.claim() == []
 
-    played(scene)
 
-
-def test_what_was_missed_in_a_pause_stays_missed() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_was_missed_in_a_pause_stays_missed() -> None:
+    async with stage() as here:
         task = await made(here, STANDUP)
         await act(here, task, "pause")
         here.later(days=3)
@@ -68,11 +65,9 @@ def test_what_was_missed_in_a_pause_stays_missed() -> None:
         (line,) = (await here.ada.get(f"{PATH}/{task['uuid']}/history")).data["history"]
         assert (line["status"], line["reason"]) == ("CANCELLED", "paused")
 
-    played(scene)
 
-
-def test_a_reminder_that_was_shown_is_snoozed() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_reminder_that_was_shown_is_snoozed() -> None:
+    async with stage() as here:
         task = await made(here)
         here.later(minutes=5)
         await here.ran()
@@ -82,11 +77,9 @@ def test_a_reminder_that_was_shown_is_snoozed() -> None:
         here.later(minutes=10)
         assert len(await here.claim()) == 1
 
-    played(scene)
 
-
-def test_what_recurs_keeps_its_times_when_it_is_snoozed() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_recurs_keeps_its_times_when_it_is_snoozed() -> None:
+    async with stage() as here:
         task = await made(here, STANDUP, sourceType="goal", sourceId="g-1")
         data = await act(here, task, "snooze", {"snoozeMinutes": 15})
         assert data["task"]["nextScheduledAt"] == task["nextScheduledAt"]
@@ -96,21 +89,17 @@ def test_what_recurs_keeps_its_times_when_it_is_snoozed() -> None:
         # It belongs to the same thing, and goes with it.
         assert (await here.ada.delete(f"{PATH}?sourceId=g-1")).data["removed"] == 2
 
-    played(scene)
 
-
-def test_a_paused_reminder_that_is_snoozed_is_awake_again() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_paused_reminder_that_is_snoozed_is_awake_again() -> None:
+    async with stage() as here:
         task = await made(here)
         await act(here, task, "pause")
         snoozed = (await act(here, task, "snooze", {"snoozeMinutes": 30}))["task"]
         assert (snoozed["status"], snoozed["nextScheduledAt"]) == ("PENDING", "2026-03-01T12:30:00.000Z")
 
-    played(scene)
 
-
-def test_a_reminder_that_failed_is_tried_again_when_it_is_snoozed() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_reminder_that_failed_is_tried_again_when_it_is_snoozed() -> None:
+    async with stage() as here:
         task = await made(here, maxRetries=0)
         here.later(minutes=5)
         await here.ran(Failed("nobody listens"))
@@ -121,11 +110,9 @@ def test_a_reminder_that_failed_is_tried_again_when_it_is_snoozed() -> None:
         await here.ran()
         assert (await looked_at(here, task))["status"] == "COMPLETED"
 
-    played(scene)
 
-
-def test_what_does_not_allow_it_is_not_snoozed() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_does_not_allow_it_is_not_snoozed() -> None:
+    async with stage() as here:
         quiet = await made(here, alertConfig={"methods": ["POPUP"], "allowSnooze": False})
         answer = await here.ada.post(f"{PATH}/{quiet['uuid']}/snooze", {"snoozeMinutes": 5})
         assert (answer.status, answer.body["code"]) == (409, "compat_no_snooze")
@@ -135,11 +122,9 @@ def test_what_does_not_allow_it_is_not_snoozed() -> None:
             assert answer.status == 422, minutes
         assert (await looked_at(here, task))["nextScheduledAt"] == task["nextScheduledAt"]
 
-    played(scene)
 
-
-def test_many_at_once_each_for_itself() -> None:
-    async def scene(here: Stage) -> None:
+async def test_many_at_once_each_for_itself() -> None:
+    async with stage() as here:
         tasks = [await made(here, title=f"number {number}") for number in range(3)]
         uuids = [each["uuid"] for each in tasks]
         absent = f"tsk_{'0' * 32}"
@@ -164,11 +149,9 @@ def test_many_at_once_each_for_itself() -> None:
         assert gone.data["success"] == uuids
         assert (await here.ada.get(PATH)).data["total"] == 0
 
-    played(scene)
 
-
-def test_a_batch_that_makes_no_sense_is_refused() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_batch_that_makes_no_sense_is_refused() -> None:
+    async with stage() as here:
         for body in (
             {"taskUuids": [], "operation": "explode"},
             {"taskUuids": "all", "operation": "delete"},
@@ -180,11 +163,9 @@ def test_a_batch_that_makes_no_sense_is_refused() -> None:
         odd = await here.ada.post(f"{PATH}/batch", {"taskUuids": [1, None, {}, "\ud800"], "operation": "delete"})
         assert odd.data["summary"] == {"total": 4, "success": 0, "failed": 4}
 
-    played(scene)
 
-
-def test_the_newest_executions_of_all_schedules() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_newest_executions_of_all_schedules() -> None:
+    async with stage() as here:
         await made(here, maxRetries=0)
         await made(here, STANDUP)
         here.later(minutes=5)
@@ -197,14 +178,12 @@ def test_the_newest_executions_of_all_schedules() -> None:
         one = (await here.ada.get(f"{PATH}/execution-history?limit=1")).data
         assert (one["total"], one["hasMore"]) == (1, True)
 
-    played(scene)
-
 
 REPEATED: Final = REMINDER | {"title": "once only"}
 
 
-def test_the_same_request_with_the_same_key_makes_one_schedule() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_same_request_with_the_same_key_makes_one_schedule() -> None:
+    async with stage() as here:
         first = await here.ada.post(PATH, REPEATED, Idempotency_Key="k-1")
         second = await here.ada.post(PATH, REPEATED, Idempotency_Key="k-1")
         assert (second.status, second.body) == (first.status, first.body)
@@ -212,5 +191,3 @@ def test_the_same_request_with_the_same_key_makes_one_schedule() -> None:
         assert (await here.ada.get(PATH)).data["total"] == 1
         other = await here.ada.post(PATH, REMINDER, Idempotency_Key="k-1")
         assert (other.status, other.body["code"], other.body["success"]) == (422, "idempotency_key_reused", False)
-
-    played(scene)

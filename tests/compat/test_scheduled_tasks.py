@@ -15,8 +15,9 @@ from horae.model.principal import Principal
 from horae.model.task import Target
 from horae.service.wishes import Wish
 from horae.settings import read_settings
+from tests.compat.stage import stage
 
-from .stage import NOW, Answer, Stage, played
+from .stage import NOW, Answer, Stage
 
 PATH: Final = "/scheduled-tasks"
 FIELDS: Final = {
@@ -75,8 +76,8 @@ async def made(here: Stage, **fields: Any) -> Any:
 # --- POST ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_interval_of_the_document() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_interval_of_the_document() -> None:
+    async with stage() as here:
         answer = await here.ada.post(PATH, INTERVAL)
         assert answer.status == 200
         task = answer.body
@@ -90,18 +91,14 @@ def test_the_interval_of_the_document() -> None:
         assert task["created_at"] == task["updated_at"] == "2026-03-01T12:00:00+00:00"
         assert task["last_run_at"] is task["locked_by"] is task["locked_until"] is None
 
-    played(scene)
 
-
-def test_the_once_of_the_document_has_passed_and_is_due_at_once() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_once_of_the_document_has_passed_and_is_due_at_once() -> None:
+    async with stage() as here:
         answer = await here.ada.post(PATH, ONCE)
         assert answer.status == 200
         assert answer.body["next_run_at"] == "2026-03-01T12:00:00+00:00"
         assert answer.body["payload"] == {"text": "hello", "mode": "hybrid"}
         assert warned(answer) == ["compat_naive_is_utc", "compat_past_runs_at_once"]
-
-    played(scene)
 
 
 async def _past_times(here: Stage) -> None:
@@ -120,8 +117,9 @@ async def _past_times(here: Stage) -> None:
                 assert ("compat_past_runs_at_once" in warned(answer)) is due
 
 
-def test_post_and_put_agree_that_a_past_time_is_due_at_once() -> None:
-    played(_past_times)
+async def test_post_and_put_agree_that_a_past_time_is_due_at_once() -> None:
+    async with stage() as here:
+        await _past_times(here)
 
 
 async def _past_time_runs(here: Stage) -> None:
@@ -133,21 +131,20 @@ async def _past_time_runs(here: Stage) -> None:
     assert (await here.ada.get(f"{PATH}/{task['id']}")).body["enabled"] is False
 
 
-def test_a_task_moved_into_the_past_runs_within_a_second() -> None:
-    played(_past_time_runs)
+async def test_a_task_moved_into_the_past_runs_within_a_second() -> None:
+    async with stage() as here:
+        await _past_time_runs(here)
 
 
-def test_the_time_of_once_is_utc_and_an_offset_is_honoured() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_time_of_once_is_utc_and_an_offset_is_honoured() -> None:
+    async with stage() as here:
         for said in ("2026-03-05T01:30:00", "2026-03-05T01:30:00Z", "2026-03-05T09:30:00+08:00"):
             body = json.loads(ONCE) | {"next_run_at": said, "timezone": "Asia/Shanghai"}
             assert (await here.ada.post(PATH, body)).body["next_run_at"] == "2026-03-05T01:30:00+00:00"
 
-    played(scene)
 
-
-def test_cron_is_read_in_its_zone_and_next_run_at_is_told_in_utc() -> None:
-    async def scene(here: Stage) -> None:
+async def test_cron_is_read_in_its_zone_and_next_run_at_is_told_in_utc() -> None:
+    async with stage() as here:
         task = await made(here)
         assert task["next_run_at"] == "2026-03-02T01:00:00+00:00"
         # It is the type by default, and UTC the zone.
@@ -155,21 +152,17 @@ def test_cron_is_read_in_its_zone_and_next_run_at_is_told_in_utc() -> None:
         assert answer.body["schedule_type"] == "cron"
         assert answer.body["next_run_at"] == "2026-03-02T09:00:00+00:00"
 
-    played(scene)
 
-
-def test_a_first_time_that_the_client_chose_is_the_first() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_first_time_that_the_client_chose_is_the_first() -> None:
+    async with stage() as here:
         body = json.loads(INTERVAL) | {"next_run_at": "2026-03-01T20:00:00+08:00"}
         assert (await here.ada.post(PATH, body)).body["next_run_at"] == "2026-03-01T12:00:00+00:00"
         body |= {"next_run_at": "2026-03-01T15:00:00"}
         assert (await here.ada.post(PATH, body)).body["next_run_at"] == "2026-03-01T15:00:00+00:00"
 
-    played(scene)
 
-
-def test_what_falls_back_says_so() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_falls_back_says_so() -> None:
+    async with stage() as here:
         for seconds in ("0", "-5", -1):
             answer = await here.ada.post(PATH, json.loads(INTERVAL) | {"schedule_expr": seconds})
             assert answer.body["schedule_expr"] == "60"
@@ -178,26 +171,20 @@ def test_what_falls_back_says_so() -> None:
         assert empty.body["schedule_expr"] == "* * * * *"
         assert empty.body["warnings"][0]["message"] == "cron 表达式为空；将每分钟执行一次。"
 
-    played(scene)
 
-
-def test_a_name_of_nothing_is_the_usual_one_and_none_is_refused() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_name_of_nothing_is_the_usual_one_and_none_is_refused() -> None:
+    async with stage() as here:
         assert (await made(here, name="  "))["name"] == "Scheduled Task"
         answer = await here.ada.post(PATH, {"schedule_expr": "0 9 * * *", "payload": {"text": "x"}})
         assert (answer.status, answer.body["code"]) == (422, "missing_field")
 
-    played(scene)
 
-
-def test_a_payload_cannot_choose_the_agent_or_the_items() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_payload_cannot_choose_the_agent_or_the_items() -> None:
+    async with stage() as here:
         payload = {"text": "x", "agent": "root", "forced_agent": "root", "items": [1], "default_agent": "general"}
         answer = await here.ada.post(PATH, CRON | {"payload": payload})
         assert answer.body["payload"] == {"text": "x", "default_agent": "general"}
         assert warned(answer) == ["compat_keys_dropped"]
-
-    played(scene)
 
 
 REFUSED: Final[tuple[tuple[dict[str, Any], int, str], ...]] = (
@@ -221,8 +208,8 @@ REFUSED: Final[tuple[tuple[dict[str, Any], int, str], ...]] = (
 )
 
 
-def test_what_cannot_be_is_refused_and_nothing_is_kept() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_cannot_be_is_refused_and_nothing_is_kept() -> None:
+    async with stage() as here:
         for fields, status, code in REFUSED:
             answer = await here.ada.post(PATH, CRON | fields)
             assert (answer.status, answer.body["code"]) == (status, code), answer.body
@@ -231,11 +218,9 @@ def test_what_cannot_be_is_refused_and_nothing_is_kept() -> None:
             assert answer.body["detail"]
         assert (await here.ada.get(PATH)).body == []
 
-    played(scene)
 
-
-def test_without_an_orchestrator_it_says_which_line_is_missing(tmp_path: Path) -> None:
-    async def scene(here: Stage) -> None:
+async def test_without_an_orchestrator_it_says_which_line_is_missing(tmp_path: Path) -> None:
+    async with stage(orchestrator=None) as here:
         answer = await here.ada.post(PATH, CRON)
         assert (answer.status, answer.body["code"]) == (422, "compat_no_orchestrator")
         assert "'orchestrator_url' is missing" in answer.body["detail"]
@@ -248,14 +233,12 @@ def test_without_an_orchestrator_it_says_which_line_is_missing(tmp_path: Path) -
             for settings in (read_settings({}, (file,)), read_settings({name: value})):
                 assert settings.value("orchestrator_url") == "https://orchestrator.example"
 
-    played(scene, orchestrator=None)
-
 
 # --- limits ----------------------------------------------------------------------------------------------------------
 
 
-def test_at_most_twenty_are_enabled_at_once() -> None:
-    async def scene(here: Stage) -> None:
+async def test_at_most_twenty_are_enabled_at_once() -> None:
+    async with stage() as here:
         tasks = [await made(here, name=f"number {number}") for number in range(20)]
         answer = await here.ada.post(PATH, CRON)
         assert (answer.status, answer.body["code"]) == (409, "too_many_tasks")
@@ -269,11 +252,9 @@ def test_at_most_twenty_are_enabled_at_once() -> None:
         # Another user has twenty of their own.
         assert (await here.bob.post(PATH, CRON)).status == 200
 
-    played(scene)
 
-
-def test_what_was_over_counts_again_when_it_wakes() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_was_over_counts_again_when_it_wakes() -> None:
+    async with stage() as here:
         once = await made(here, **json.loads(ONCE))
         await here.ran()
         for number in range(20):
@@ -284,11 +265,9 @@ def test_what_was_over_counts_again_when_it_wakes() -> None:
         assert (answer.status, answer.body["code"]) == (409, "too_many_tasks")
         assert (await here.ada.get(path)).body == before
 
-    played(scene)
 
-
-def test_the_limits_are_the_owners_quotas() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_limits_are_the_owners_quotas() -> None:
+    async with stage() as here:
         await here.service.accounts.put(
             Principal("local", admin=True), "bob", quotas={"shortest_interval": timedelta(minutes=5), "active_tasks": 1}
         )
@@ -300,14 +279,12 @@ def test_the_limits_are_the_owners_quotas() -> None:
         assert (await here.bob.post(PATH, CRON)).status == 200
         assert (await here.bob.post(PATH, CRON)).status == 409
 
-    played(scene)
-
 
 # --- GET -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_list_has_the_last_changed_first() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_list_has_the_last_changed_first() -> None:
+    async with stage() as here:
         names = ["first", "second", "third"]
         tasks = []
         for name in names:
@@ -317,11 +294,9 @@ def test_the_list_has_the_last_changed_first() -> None:
         await here.ada.put(f"{PATH}/{tasks[1]['id']}", {"payload": {"text": "other"}})
         assert [each["name"] for each in (await here.ada.get(PATH)).body] == ["second", "third", "first"]
 
-    played(scene)
 
-
-def test_users_see_and_touch_only_what_is_theirs() -> None:
-    async def scene(here: Stage) -> None:
+async def test_users_see_and_touch_only_what_is_theirs() -> None:
+    async with stage() as here:
         task = await made(here)
         mine, absent = f"{PATH}/{task['id']}", f"{PATH}/tsk_{'0' * 32}"
         for who in (here.bob, here.root):
@@ -336,11 +311,9 @@ def test_users_see_and_touch_only_what_is_theirs() -> None:
         assert (await here.nobody.get(PATH)).status == 401
         assert (await here.nobody.post(PATH, INTERVAL)).status == 401
 
-    played(scene)
 
-
-def test_who_may_only_look_changes_nothing() -> None:
-    async def scene(here: Stage) -> None:
+async def test_who_may_only_look_changes_nothing() -> None:
+    async with stage() as here:
         assert (await here.guest.get(PATH)).body == []
         answer = await here.guest.post(PATH, INTERVAL)
         assert (answer.status, answer.body["code"]) == (403, "not_allowed")
@@ -351,11 +324,9 @@ def test_who_may_only_look_changes_nothing() -> None:
             assert refused.status == 403
         assert (await here.guest.get("/schedules")).data["total"] == 0
 
-    played(scene)
 
-
-def test_what_an_agent_makes_waits_for_a_person_and_it_sees_nothing_else() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_an_agent_makes_waits_for_a_person_and_it_sees_nothing_else() -> None:
+    async with stage() as here:
         theirs = await made(here)
         agent = await here.agent_of("ada")
         body = json.loads(ONCE) | {"next_run_at": "2026-03-02T12:00:00"}
@@ -367,11 +338,9 @@ def test_what_an_agent_makes_waits_for_a_person_and_it_sees_nothing_else() -> No
         assert (await agent.get(f"{PATH}/{theirs['id']}")).status == 404
         assert {each["id"] for each in (await here.ada.get(PATH)).body} == {task["id"], theirs["id"]}
 
-    played(scene)
 
-
-def test_tasks_made_elsewhere_are_told_as_far_as_they_can_be() -> None:
-    async def scene(here: Stage) -> None:
+async def test_tasks_made_elsewhere_are_told_as_far_as_they_can_be() -> None:
+    async with stage() as here:
         ada = Principal("ada", actor="test")
         target = Target("event", '{"topic":"task.triggered"}')
         for when in ("every 90s", "every weekday at 9am"):
@@ -388,14 +357,12 @@ def test_tasks_made_elsewhere_are_told_as_far_as_they_can_be() -> None:
         moved = await here.ada.put(f"{PATH}/{weekly['id']}", {"timezone": "UTC"})
         assert moved.body["next_run_at"] == "2026-03-02T09:00:00+00:00"
 
-    played(scene)
-
 
 # --- PUT -------------------------------------------------------------------------------------------------------------
 
 
-def test_only_what_is_given_changes() -> None:
-    async def scene(here: Stage) -> None:
+async def test_only_what_is_given_changes() -> None:
+    async with stage() as here:
         task = await made(here)
         here.later(seconds=30)
         answer = await here.ada.put(f"{PATH}/{task['id']}", {"name": "new", "payload": None, "timezone": None})
@@ -403,11 +370,9 @@ def test_only_what_is_given_changes() -> None:
         # A name of nothing is no name.
         assert (await here.ada.put(f"{PATH}/{task['id']}", {"name": " "})).body["name"] == "new"
 
-    played(scene)
 
-
-def test_a_new_schedule_counts_from_now() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_new_schedule_counts_from_now() -> None:
+    async with stage() as here:
         task = await made(here)
         path = f"{PATH}/{task['id']}"
         assert (await here.ada.put(path, {"schedule_expr": "30 18 * * *"})).body["next_run_at"] == (
@@ -423,11 +388,9 @@ def test_a_new_schedule_counts_from_now() -> None:
         assert bad.status == 422
         assert (await here.ada.get(path)).body == {k: v for k, v in once.body.items() if k != "warnings"}
 
-    played(scene)
 
-
-def test_a_form_that_is_sent_back_whole_changes_nothing() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_form_that_is_sent_back_whole_changes_nothing() -> None:
+    async with stage() as here:
         later: dict[str, Any] = json.loads(ONCE) | {"next_run_at": "2026-03-09T10:00:00"}
         for fields in (CRON, json.loads(INTERVAL), later):
             task = await made(here, **fields)
@@ -436,11 +399,9 @@ def test_a_form_that_is_sent_back_whole_changes_nothing() -> None:
                 answer = await here.ada.put(f"{PATH}/{task['id']}", task | {"next_run_at": shown})
                 assert answer.body == task
 
-    played(scene)
 
-
-def test_disabled_and_enabled_again_it_makes_up_for_nothing() -> None:
-    async def scene(here: Stage) -> None:
+async def test_disabled_and_enabled_again_it_makes_up_for_nothing() -> None:
+    async with stage() as here:
         task = await made(here, **json.loads(INTERVAL))
         path = f"{PATH}/{task['id']}"
         off = await here.ada.put(path, {"enabled": False})
@@ -454,11 +415,9 @@ def test_disabled_and_enabled_again_it_makes_up_for_nothing() -> None:
         assert on.body["next_run_at"] > "2026-03-01T13:00:00+00:00"
         assert await here.claim() == []
 
-    played(scene)
 
-
-def test_once_that_passed_while_it_was_disabled_says_that_it_will_not_run() -> None:
-    async def scene(here: Stage) -> None:
+async def test_once_that_passed_while_it_was_disabled_says_that_it_will_not_run() -> None:
+    async with stage() as here:
         task = await made(here, **json.loads(ONCE) | {"next_run_at": "2026-03-01T13:00:00", "enabled": False})
         assert task["next_run_at"] == "2026-03-01T13:00:00+00:00"
         here.later(hours=2)
@@ -467,14 +426,12 @@ def test_once_that_passed_while_it_was_disabled_says_that_it_will_not_run() -> N
         assert answer.body["enabled"] is False
         assert warned(answer) == ["compat_nothing_left"]
 
-    played(scene)
-
 
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
-def test_once_is_disabled_after_it_succeeded_and_wakes_with_a_new_time() -> None:
-    async def scene(here: Stage) -> None:
+async def test_once_is_disabled_after_it_succeeded_and_wakes_with_a_new_time() -> None:
+    async with stage() as here:
         task = await made(here, **json.loads(ONCE))
         path = f"{PATH}/{task['id']}"
         await here.ran(Succeeded('{"answer": "hi"}'))
@@ -491,12 +448,10 @@ def test_once_is_disabled_after_it_succeeded_and_wakes_with_a_new_time() -> None
         still = await here.ada.put(path, {"next_run_at": "2026-03-01T18:00:00"})
         assert (still.body["enabled"], still.body["next_run_at"]) == (False, "2026-03-01T18:00:00+00:00")
 
-    played(scene)
-
 
 @pytest.mark.parametrize("body", [INTERVAL, ONCE, json.dumps(CRON | {"schedule_expr": "0 0 1 1 *"})])
-def test_what_fails_is_tried_again_after_exactly_a_minute_for_as_long_as_it_takes(body: str) -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_fails_is_tried_again_after_exactly_a_minute_for_as_long_as_it_takes(body: str) -> None:
+    async with stage() as here:
         task = (await here.ada.post(PATH, body)).body
         here.clock.advance((_instant(task["next_run_at"]) - here.clock.now()).total_seconds())
         for _ in range(12):
@@ -512,15 +467,13 @@ def test_what_fails_is_tried_again_after_exactly_a_minute_for_as_long_as_it_take
         await here.ran()
         assert (await here.ada.get(f"{PATH}/{task['id']}/runs")).body[0]["status"] == "success"
 
-    played(scene)
-
 
 def _instant(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def test_runs_are_told_in_the_words_of_the_document() -> None:
-    async def scene(here: Stage) -> None:
+async def test_runs_are_told_in_the_words_of_the_document() -> None:
+    async with stage() as here:
         task = await made(here, **json.loads(INTERVAL))
         path = f"{PATH}/{task['id']}/runs"
         assert (await here.ada.get(path)).body == []
@@ -548,8 +501,6 @@ def test_runs_are_told_in_the_words_of_the_document() -> None:
         assert ended["started_at"] == "2026-03-01T12:01:00+00:00"
         assert ended["finished_at"] == "2026-03-01T12:01:02+00:00"
 
-    played(scene)
-
 
 async def _results(here: Stage) -> None:
     task = await made(here, **json.loads(INTERVAL))
@@ -570,12 +521,13 @@ async def _results(here: Stage) -> None:
     assert (await here.ada.get(path)).body[0]["result"] is None
 
 
-def test_the_result_of_a_run_is_the_json_of_the_orchestrator_itself() -> None:
-    played(_results)
+async def test_the_result_of_a_run_is_the_json_of_the_orchestrator_itself() -> None:
+    async with stage() as here:
+        await _results(here)
 
 
-def test_the_newest_fifty_runs_are_told_newest_first() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_newest_fifty_runs_are_told_newest_first() -> None:
+    async with stage() as here:
         task = await made(here, **json.loads(INTERVAL))
         for _ in range(53):
             here.later(minutes=1)
@@ -586,11 +538,9 @@ def test_the_newest_fifty_runs_are_told_newest_first() -> None:
         assert started == sorted(started, reverse=True)
         assert started[0] == (NOW + timedelta(minutes=53)).isoformat()
 
-    played(scene)
 
-
-def test_a_lock_is_shown_while_a_live_node_holds_it_and_put_clears_only_a_dead_one() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_lock_is_shown_while_a_live_node_holds_it_and_put_clears_only_a_dead_one() -> None:
+    async with stage() as here:
         task = await made(here, **json.loads(INTERVAL))
         path = f"{PATH}/{task['id']}"
         here.later(minutes=1)
@@ -605,14 +555,12 @@ def test_a_lock_is_shown_while_a_live_node_holds_it_and_put_clears_only_a_dead_o
         cleared = (await here.ada.put(path, {"name": "renamed again"})).body
         assert cleared["locked_by"] is cleared["locked_until"] is None
 
-    played(scene)
-
 
 # --- DELETE ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_deleted_task_is_gone_with_its_runs() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_deleted_task_is_gone_with_its_runs() -> None:
+    async with stage() as here:
         task = await made(here, **json.loads(INTERVAL))
         path = f"{PATH}/{task['id']}"
         here.later(minutes=1)
@@ -623,11 +571,9 @@ def test_a_deleted_task_is_gone_with_its_runs() -> None:
             assert (await call).status == 404
         assert await here.service.store.run(run.id, None) is None
 
-    played(scene)
 
-
-def test_what_is_running_can_be_deleted_too() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_is_running_can_be_deleted_too() -> None:
+    async with stage() as here:
         task = await made(here, **json.loads(INTERVAL))
         path = f"{PATH}/{task['id']}"
         here.later(minutes=1)
@@ -638,5 +584,3 @@ def test_what_is_running_can_be_deleted_too() -> None:
             assert (await call).status == 404
         here.later(minutes=5)
         assert await here.claim() == []
-
-    played(scene)

@@ -13,16 +13,17 @@ from horae.model.task import Target
 from horae.ports.store import STANDARD_TERMS
 from horae.service.wishes import Wish
 from horae.testing.factories import NODE
+from tests.compat.stage import stage
 
-from .stage import Stage, played
+from .stage import Stage
 from .test_schedules import made
 
 PATH: Final = "/api/health/scheduler"
 UNTOLD: Final = {"activeTasks": None, "waitingForNode": None, "waitingForLane": None}
 
 
-def test_without_a_token_it_says_only_whether_it_runs() -> None:
-    async def scene(here: Stage) -> None:
+async def test_without_a_token_it_says_only_whether_it_runs() -> None:
+    async with stage() as here:
         await made(here)
         nothing: dict[str, Any] = {"queueSize": None, "nextExecution": None, "tasksInQueue": [], **UNTOLD}
         answer = await here.nobody.get(PATH)
@@ -36,11 +37,9 @@ def test_without_a_token_it_says_only_whether_it_runs() -> None:
         here.later(seconds=16)
         assert (await here.nobody.get(PATH)).body["healthy"] is False
 
-    played(scene)
 
-
-def test_with_a_token_it_tells_of_ones_own_queue() -> None:
-    async def scene(here: Stage) -> None:
+async def test_with_a_token_it_tells_of_ones_own_queue() -> None:
+    async with stage() as here:
         await here.node()
         late = await made(here, scheduledTime="2026-03-01T13:00:00Z")
         soon = await made(here)
@@ -69,11 +68,9 @@ def test_with_a_token_it_tells_of_ones_own_queue() -> None:
         # The operator sees the whole of it.
         assert (await here.root.get(PATH)).body["scheduler"]["queueSize"] == 2
 
-    played(scene)
 
-
-def test_the_list_is_cut_and_the_number_is_not() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_list_is_cut_and_the_number_is_not() -> None:
+    async with stage() as here:
         for number in range(103):
             answer = await here.root.post(
                 "/schedules", {"title": f"n {number}", "scheduledTime": "2026-03-02T01:00:00Z"}
@@ -83,26 +80,20 @@ def test_the_list_is_cut_and_the_number_is_not() -> None:
         assert told["queueSize"] == 103
         assert len(told["tasksInQueue"]) == 100
 
-    played(scene)
 
-
-def test_a_wrong_token_is_not_taken_for_none() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_wrong_token_is_not_taken_for_none() -> None:
+    async with stage() as here:
         answer = await here.nobody.get(PATH, Authorization="Bearer horae_wrong")
         assert answer.status == 401
 
-    played(scene)
 
-
-def test_to_an_agent_it_says_only_whether_it_runs() -> None:
-    async def scene(here: Stage) -> None:
+async def test_to_an_agent_it_says_only_whether_it_runs() -> None:
+    async with stage() as here:
         await here.node()
         await made(here)
         answer = await (await here.agent_of("ada")).get(PATH)
         assert (answer.status, answer.body["healthy"]) == (200, True)
         assert answer.body["scheduler"]["tasksInQueue"] == []
-
-    played(scene)
 
 
 async def _entries_without_a_node(here: Stage) -> None:
@@ -122,8 +113,9 @@ async def _entries_without_a_node(here: Stage) -> None:
     assert (told["activeTasks"], told["waitingForNode"], told["waitingForLane"]) == (3, 2, 0)
 
 
-def test_what_no_node_can_run_is_counted_beside_the_queue() -> None:
-    played(_entries_without_a_node)
+async def test_what_no_node_can_run_is_counted_beside_the_queue() -> None:
+    async with stage() as here:
+        await _entries_without_a_node(here)
 
 
 async def _entries_without_a_seat(here: Stage) -> None:
@@ -137,5 +129,6 @@ async def _entries_without_a_seat(here: Stage) -> None:
     assert (told["activeTasks"], told["waitingForLane"]) == (3, 2)
 
 
-def test_what_waits_for_its_lane_is_counted_beside_the_queue() -> None:
-    played(_entries_without_a_seat)
+async def test_what_waits_for_its_lane_is_counted_beside_the_queue() -> None:
+    async with stage() as here:
+        await _entries_without_a_seat(here)

@@ -8,8 +8,9 @@ from horae.model.outcome import Failed
 from horae.model.principal import Principal
 from horae.model.task import Target
 from horae.service.wishes import Wish
+from tests.compat.stage import stage
 
-from .stage import Answer, Stage, played
+from .stage import Answer, Stage
 
 PATH: Final = "/schedules"
 REMINDER: Final[dict[str, Any]] = {
@@ -65,8 +66,8 @@ def warned(answer: Answer) -> list[str]:
 # --- the scenarios of the document -----------------------------------------------------------------------------------
 
 
-def test_scenario_1_a_reminder_in_five_minutes() -> None:
-    async def scene(here: Stage) -> None:
+async def test_scenario_1_a_reminder_in_five_minutes() -> None:
+    async with stage() as here:
         answer = await here.ada.post(PATH, REMINDER)
         assert answer.status == 201
         assert answer.body["code"] == 200
@@ -88,11 +89,9 @@ def test_scenario_1_a_reminder_in_five_minutes() -> None:
         assert (done["status"], done["executionCount"], done["nextScheduledAt"]) == ("COMPLETED", 1, None)
         assert done["lastExecutedAt"] == "2026-03-01T12:05:00.000Z"
 
-    played(scene)
 
-
-def test_scenario_2_every_day_at_nine_and_the_next_time_is_worked_out() -> None:
-    async def scene(here: Stage) -> None:
+async def test_scenario_2_every_day_at_nine_and_the_next_time_is_worked_out() -> None:
+    async with stage() as here:
         task = await made(here, STANDUP)
         # The owner's zone, which is told.
         assert task["timezone"] == "Asia/Shanghai"
@@ -105,40 +104,32 @@ def test_scenario_2_every_day_at_nine_and_the_next_time_is_worked_out() -> None:
             await here.ran()
         assert (await looked_at(here, task))["scheduledTime"] == "2026-03-02T01:00:00.000Z"
 
-    played(scene)
 
-
-def test_scenario_3_a_cancelled_one_never_runs() -> None:
-    async def scene(here: Stage) -> None:
+async def test_scenario_3_a_cancelled_one_never_runs() -> None:
+    async with stage() as here:
         task = await made(here)
         answer = await here.ada.put(f"{PATH}/{task['uuid']}", {"enabled": False, "status": "cancelled"})
         assert (answer.task["status"], answer.task["enabled"]) == ("CANCELLED", False)
         here.later(hours=1)
         assert await here.claim() == []
 
-    played(scene)
 
-
-def test_a_time_that_has_passed_runs_at_once() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_time_that_has_passed_runs_at_once() -> None:
+    async with stage() as here:
         await made(here, scheduledTime="2026-03-01T11:00:00.000Z")
         assert len(await here.claim()) == 1
 
-    played(scene)
 
-
-def test_a_time_beyond_what_a_timer_can_hold_is_no_trouble() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_time_beyond_what_a_timer_can_hold_is_no_trouble() -> None:
+    async with stage() as here:
         task = await made(here, scheduledTime="2026-05-01T12:00:00.000Z")
         here.later(days=30)
         assert await here.claim() == []
         assert (await looked_at(here, task))["nextScheduledAt"] == "2026-05-01T12:00:00.000Z"
 
-    played(scene)
 
-
-def test_everything_of_a_source_entity_is_removed_at_once() -> None:
-    async def scene(here: Stage) -> None:
+async def test_everything_of_a_source_entity_is_removed_at_once() -> None:
+    async with stage() as here:
         kept = await made(here, metadata={"sourceEntityId": "tpl-2"})
         first = await made(here, sourceModule="reminder", sourceEntityId="tpl-1")
         second = await made(here, STANDUP, payload={"sourceType": "reminder", "sourceId": "tpl-1"})
@@ -155,14 +146,12 @@ def test_everything_of_a_source_entity_is_removed_at_once() -> None:
         nothing = await here.ada.delete(PATH)
         assert (nothing.status, nothing.body["code"]) == (422, "compat_no_source")
 
-    played(scene)
-
 
 # --- failures --------------------------------------------------------------------------------------------------------
 
 
-def test_what_happens_once_is_failed_at_the_third_failure() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_happens_once_is_failed_at_the_third_failure() -> None:
+    async with stage() as here:
         task = await made(here)
         here.later(minutes=5)
         for failures in (1, 2):
@@ -175,11 +164,9 @@ def test_what_happens_once_is_failed_at_the_third_failure() -> None:
         assert (failed["status"], failed["failureCount"], failed["nextScheduledAt"]) == ("FAILED", 3, None)
         assert await here.claim() == []
 
-    played(scene)
 
-
-def test_what_recurs_is_failed_at_the_third_failed_time_and_a_success_forgets_them() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_recurs_is_failed_at_the_third_failed_time_and_a_success_forgets_them() -> None:
+    async with stage() as here:
         task = await made(here, STANDUP, maxRetries=0)
         here.later(hours=13)
         for failures in (1, 2):
@@ -198,14 +185,12 @@ def test_what_recurs_is_failed_at_the_third_failed_time_and_a_success_forgets_th
         again = await here.ada.post(f"{PATH}/{task['uuid']}/resume")
         assert (again.task["status"], again.task["failureCount"]) == ("PENDING", 0)
 
-    played(scene)
-
 
 # --- made ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_least_that_makes_a_schedule() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_least_that_makes_a_schedule() -> None:
+    async with stage() as here:
         answer = await here.bob.post(PATH, {"name": "tea", "scheduledTime": "2026-03-01T16:00:00"})
         task = answer.task
         # Bob has no zone of his own: the deployment's, which is told.
@@ -214,11 +199,9 @@ def test_the_least_that_makes_a_schedule() -> None:
         assert (task["title"], task["taskType"], task["priority"]) == ("tea", "GENERAL_REMINDER", "NORMAL")
         assert (task["payload"], task["alertConfig"], task["tags"], task["description"]) == ({}, None, [], None)
 
-    played(scene)
 
-
-def test_priorities_go_by_name() -> None:
-    async def scene(here: Stage) -> None:
+async def test_priorities_go_by_name() -> None:
+    async with stage() as here:
         for said, number, told in (
             ("LOW", -50, "LOW"),
             ("medium", 0, "NORMAL"),
@@ -230,8 +213,6 @@ def test_priorities_go_by_name() -> None:
             facts = await here.service.tasks.get(Principal("ada"), task["uuid"])
             assert (facts.task.policies.priority, task["priority"]) == (number, told)
 
-    played(scene)
-
 
 RECURRENCES: Final[tuple[tuple[dict[str, Any], str], ...]] = (
     ({"type": "WEEKLY", "interval": 1, "daysOfWeek": [1, 3]}, "2026-03-02T01:00:00.000Z"),
@@ -242,14 +223,12 @@ RECURRENCES: Final[tuple[tuple[dict[str, Any], str], ...]] = (
 )
 
 
-def test_every_recurrence_is_kept_as_it_was_said() -> None:
-    async def scene(here: Stage) -> None:
+async def test_every_recurrence_is_kept_as_it_was_said() -> None:
+    async with stage() as here:
         for recurrence, following in RECURRENCES:
             task = await made(here, STANDUP, recurrence=recurrence)
             assert task["recurrence"] == recurrence
             assert task["nextScheduledAt"] == following
-
-    played(scene)
 
 
 REFUSED: Final[tuple[tuple[dict[str, Any], int, str], ...]] = (
@@ -285,8 +264,8 @@ REFUSED: Final[tuple[tuple[dict[str, Any], int, str], ...]] = (
 )
 
 
-def test_what_cannot_be_is_refused_and_nothing_is_kept() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_cannot_be_is_refused_and_nothing_is_kept() -> None:
+    async with stage() as here:
         for fields, status, code in REFUSED:
             answer = await here.ada.post(PATH, REMINDER | fields)
             assert (answer.status, answer.body["code"]) == (status, code), answer.body
@@ -294,11 +273,9 @@ def test_what_cannot_be_is_refused_and_nothing_is_kept() -> None:
             assert answer.body["message"]
         assert (await here.ada.get(PATH)).data["total"] == 0
 
-    played(scene)
 
-
-def test_limits_are_the_owners_here_too() -> None:
-    async def scene(here: Stage) -> None:
+async def test_limits_are_the_owners_here_too() -> None:
+    async with stage() as here:
         often = {"type": "CUSTOM", "interval": 1, "cronExpression": "*/5 * * * * *"}
         refused = await here.ada.post(PATH, STANDUP | {"recurrence": often})
         assert refused.body["code"] == "interval_too_short"
@@ -306,11 +283,9 @@ def test_limits_are_the_owners_here_too() -> None:
             await made(here)
         assert (await here.ada.post(PATH, REMINDER)).body["code"] == "too_many_tasks"
 
-    played(scene)
 
-
-def test_a_quick_reminder_is_short_for_a_schedule() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_quick_reminder_is_short_for_a_schedule() -> None:
+    async with stage() as here:
         body = {"title": "tea", "message": "it is ready", "reminderTime": "2026-03-01T12:03:00Z", "tags": ["kitchen"]}
         answer = await here.ada.post(f"{PATH}/quick-reminder", body)
         assert answer.status == 201
@@ -320,14 +295,12 @@ def test_a_quick_reminder_is_short_for_a_schedule() -> None:
         assert task["alertConfig"]["methods"] == ["POPUP", "SYSTEM_NOTIFICATION"]
         assert task["nextScheduledAt"] == "2026-03-01T12:03:00.000Z"
 
-    played(scene)
-
 
 # --- listed ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_list_is_by_time_in_numbered_pages_with_filters() -> None:
-    async def scene(here: Stage) -> None:
+async def test_the_list_is_by_time_in_numbered_pages_with_filters() -> None:
+    async with stage() as here:
         late = await made(here, STANDUP, tags=["work", "red"])
         soon = await made(here, tags=["red"])
         off = await made(here, title="off", enabled=False)
@@ -356,11 +329,9 @@ def test_the_list_is_by_time_in_numbered_pages_with_filters() -> None:
         assert (await here.ada.get(f"{PATH}?limit=1000000000")).status == 422
         assert (await here.ada.get(f"{PATH}?colour=red")).status == 400
 
-    played(scene)
 
-
-def test_what_comes_next_is_told_with_its_minutes() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_comes_next_is_told_with_its_minutes() -> None:
+    async with stage() as here:
         await made(here, STANDUP)
         soon = await made(here)
         data = (await here.ada.get(f"{PATH}/upcoming")).data
@@ -373,11 +344,9 @@ def test_what_comes_next_is_told_with_its_minutes() -> None:
         assert (await here.bob.get(f"{PATH}/upcoming?withinMinutes=1440")).data["tasks"] == []
         assert (await here.root.get(f"{PATH}/upcoming?withinMinutes=1440")).data["tasks"] == []
 
-    played(scene)
 
-
-def test_statistics_count_what_there_is() -> None:
-    async def scene(here: Stage) -> None:
+async def test_statistics_count_what_there_is() -> None:
+    async with stage() as here:
         await made(here)
         await made(here, STANDUP, priority="LOW")
         here.later(minutes=5)
@@ -389,11 +358,9 @@ def test_statistics_count_what_there_is() -> None:
         assert data["successRate"] == 1
         assert (await here.bob.get(f"{PATH}/statistics")).data["totalTasks"] == 0
 
-    played(scene)
 
-
-def test_tasks_made_elsewhere_are_told_as_far_as_they_can_be() -> None:
-    async def scene(here: Stage) -> None:
+async def test_tasks_made_elsewhere_are_told_as_far_as_they_can_be() -> None:
+    async with stage() as here:
         ada = Principal("ada", actor="test")
         target = Target("event", '{"topic":"task.triggered"}')
         task = await here.service.tasks.create(ada, Wish("often", "every 90s", target, zone="UTC"))
@@ -408,14 +375,12 @@ def test_tasks_made_elsewhere_are_told_as_far_as_they_can_be() -> None:
         assert dict(facts.task.labels)["compat.surface"] == "schedules"
         assert facts.task.target == Target("event", '{"topic":"task.triggered","say":null}')
 
-    played(scene)
-
 
 # --- changed ---------------------------------------------------------------------------------------------------------
 
 
-def test_only_what_is_given_changes() -> None:
-    async def scene(here: Stage) -> None:
+async def test_only_what_is_given_changes() -> None:
+    async with stage() as here:
         task = await made(here, STANDUP, description="old", tags=["red"], alertConfig={"methods": ["POPUP"]})
         here.later(seconds=1)
         path = f"{PATH}/{task['uuid']}"
@@ -427,11 +392,9 @@ def test_only_what_is_given_changes() -> None:
             "updatedAt": "2026-03-01T12:00:01.000Z",
         }
 
-    played(scene)
 
-
-def test_a_status_can_be_said_where_it_is_the_clients_to_say() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_status_can_be_said_where_it_is_the_clients_to_say() -> None:
+    async with stage() as here:
         path = f"{PATH}/{(await made(here))['uuid']}"
         assert (await here.ada.put(path, {"status": "paused"})).task["status"] == "PAUSED"
         assert (await here.ada.put(path, {"status": "PENDING"})).task["status"] == "PENDING"
@@ -443,11 +406,9 @@ def test_a_status_can_be_said_where_it_is_the_clients_to_say() -> None:
         assert (await here.ada.put(path, {"enabled": False})).task["enabled"] is False
         assert (await here.ada.get(path)).task["title"] == REMINDER["title"]
 
-    played(scene)
 
-
-def test_a_new_time_counts_from_now() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_new_time_counts_from_now() -> None:
+    async with stage() as here:
         task = await made(here, STANDUP)
         path = f"{PATH}/{task['uuid']}"
         moved = await here.ada.put(path, {"scheduledTime": "2026-03-02T02:30:00.000Z"})
@@ -459,25 +420,21 @@ def test_a_new_time_counts_from_now() -> None:
         assert once.task["nextScheduledAt"] == "2026-03-02T02:30:00.000Z"
         assert once.task["maxRetries"] == 2
 
-    played(scene)
 
-
-def test_what_is_sent_back_whole_changes_nothing() -> None:
-    async def scene(here: Stage) -> None:
+async def test_what_is_sent_back_whole_changes_nothing() -> None:
+    async with stage() as here:
         for body in (REMINDER, STANDUP, STANDUP | {"scheduledTime": "2026-03-02T09:00:00"}):
             task = await made(here, body)
             for action in ("pause", "disable", "enable"):
                 before = (await here.ada.post(f"{PATH}/{task['uuid']}/{action}")).task
                 assert (await here.ada.put(f"{PATH}/{task['uuid']}", before)).task == before
 
-    played(scene)
-
 
 # --- removed, and whose it is ----------------------------------------------------------------------------------------
 
 
-def test_a_removed_schedule_is_gone() -> None:
-    async def scene(here: Stage) -> None:
+async def test_a_removed_schedule_is_gone() -> None:
+    async with stage() as here:
         task = await made(here)
         answer = await here.ada.delete(f"{PATH}/{task['uuid']}")
         assert (answer.status, answer.data) == (200, None)
@@ -486,11 +443,9 @@ def test_a_removed_schedule_is_gone() -> None:
         here.later(hours=1)
         assert await here.claim() == []
 
-    played(scene)
 
-
-def test_accounts_see_and_touch_only_what_is_theirs() -> None:
-    async def scene(here: Stage) -> None:
+async def test_accounts_see_and_touch_only_what_is_theirs() -> None:
+    async with stage() as here:
         task = await made(here)
         path = f"{PATH}/{task['uuid']}"
         actions = ("execute", "enable", "disable", "pause", "resume", "snooze")
@@ -513,5 +468,3 @@ def test_accounts_see_and_touch_only_what_is_theirs() -> None:
         assert await looked_at(here, task) == task
         for method, at in (("GET", PATH), ("POST", PATH), ("GET", path), ("POST", f"{path}/execute")):
             assert (await here.nobody.call(method, at)).status == 401
-
-    played(scene)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -52,61 +51,54 @@ async def tell(store: Keeping, number: int) -> None:
     await store.change(task.id, None, saying(Change(events=(an_event(task),) * number)))
 
 
-def test_there_and_back_again(server_url: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with (
-            opened(f"sqlite:///{tmp_path}/one.db") as one,
-            opened(server_url) as server,
-            opened(f"sqlite:///{tmp_path}/two.db") as two,
-        ):
-            await a_busy_day(one)
-            await tell(one, EVENTS)
-            await moved(one, server)
-            assert await all_parcels(server) == await all_parcels(one)
-            assert await everything(server) == await everything(one)
-            await moved(server, two)
-            assert await all_parcels(two) == await all_parcels(one)
-            assert await server.check() == await two.check() == ()
-
-    asyncio.run(scene())
+async def test_there_and_back_again(server_url: str, tmp_path: Path) -> None:
+    async with (
+        opened(f"sqlite:///{tmp_path}/one.db") as one,
+        opened(server_url) as server,
+        opened(f"sqlite:///{tmp_path}/two.db") as two,
+    ):
+        await a_busy_day(one)
+        await tell(one, EVENTS)
+        await moved(one, server)
+        assert await all_parcels(server) == await all_parcels(one)
+        assert await everything(server) == await everything(one)
+        await moved(server, two)
+        assert await all_parcels(two) == await all_parcels(one)
+        assert await server.check() == await two.check() == ()
 
 
-def test_a_log_that_was_moved_is_read_from_any_number_trimmed_and_gone_on_with(server_url: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
-            await a_busy_day(one)
-            await tell(one, EVENTS)
-            await moved(one, server)
-            await tell(server, 3)
-            last = await one.last_event()
-            whole = [told.number for told in await server.events(0, 10_000)]
-            assert whole == list(range(1, last + 4))
-            for after in (0, 1, 1_022, 1_023, 1_024, 1_025, 2_047, 2_048, last - 1, last, last + 1, last + 3):
-                assert [told.number for told in await server.events(after, 10_000)] == whole[after:]
-                assert [told.number for told in await server.events(after, 7)] == whole[after : after + 7]
-            trimmed = await server.trim(NOON + DAY, 100, 1_500)
-            while trimmed.more:
-                trimmed = await server.trim(NOON + DAY, 100, 1_500, trimmed.after)
-            assert await server.events(0) == ()
-            await tell(server, 1)
-            assert [told.number for told in await server.events(0)] == [last + 4]
+async def test_a_log_that_was_moved_is_read_from_any_number_trimmed_and_gone_on_with(
+    server_url: str, tmp_path: Path
+) -> None:
+    async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
+        await a_busy_day(one)
+        await tell(one, EVENTS)
+        await moved(one, server)
+        await tell(server, 3)
+        last = await one.last_event()
+        whole = [told.number for told in await server.events(0, 10_000)]
+        assert whole == list(range(1, last + 4))
+        for after in (0, 1, 1_022, 1_023, 1_024, 1_025, 2_047, 2_048, last - 1, last, last + 1, last + 3):
+            assert [told.number for told in await server.events(after, 10_000)] == whole[after:]
+            assert [told.number for told in await server.events(after, 7)] == whole[after : after + 7]
+        trimmed = await server.trim(NOON + DAY, 100, 1_500)
+        while trimmed.more:
+            trimmed = await server.trim(NOON + DAY, 100, 1_500, trimmed.after)
+        assert await server.events(0) == ()
+        await tell(server, 1)
+        assert [told.number for told in await server.events(0)] == [last + 4]
 
-    asyncio.run(scene())
 
-
-def test_a_character_that_is_none_keeps_nobody_from_moving(server_url: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
-            task = a_task()
-            run = an_ended_run(task, error="before\0after", result_json='"x"')
-            await one.add([a_new_task(task, runs=[run])])
-            await one.write_lines([Line(run.id, NOON, "output", "\0")])
-            await moved(one, server)
-            found = await server.run(run.id, None)
-            assert found == run._replace(error="before\ufffdafter")
-            assert [each.line.text for each in await server.lines(run.id)] == ["\ufffd"]
-
-    asyncio.run(scene())
+async def test_a_character_that_is_none_keeps_nobody_from_moving(server_url: str, tmp_path: Path) -> None:
+    async with opened(f"sqlite:///{tmp_path}/one.db") as one, opened(server_url) as server:
+        task = a_task()
+        run = an_ended_run(task, error="before\0after", result_json='"x"')
+        await one.add([a_new_task(task, runs=[run])])
+        await one.write_lines([Line(run.id, NOON, "output", "\0")])
+        await moved(one, server)
+        found = await server.run(run.id, None)
+        assert found == run._replace(error="before\ufffdafter")
+        assert [each.line.text for each in await server.lines(run.id)] == ["\ufffd"]
 
 
 async def a_large_file(url: str) -> None:
@@ -138,10 +130,10 @@ def command(folder: Path, source: str, target: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("towards", ["server", "file"])
-def test_killed_on_the_way_it_is_taken_up_again(server_url: str, tmp_path: Path, towards: str) -> None:
+async def test_killed_on_the_way_it_is_taken_up_again(server_url: str, tmp_path: Path, towards: str) -> None:
     file, large = f"sqlite:///{tmp_path}/one.db", f"sqlite:///{tmp_path}/large.db"
     source, target = (large, server_url) if towards == "server" else (server_url, file)
-    asyncio.run(a_large_file(large))
+    await a_large_file(large)
     if towards == "file":
         assert _ends(command(tmp_path, large, server_url))["tasks"] == TASKS
     for words in ("copying", "comparing"):
@@ -153,13 +145,10 @@ def test_killed_on_the_way_it_is_taken_up_again(server_url: str, tmp_path: Path,
         assert process.returncode == -signal.SIGKILL
     assert _ends(command(tmp_path, source, target))["tasks"] == TASKS
 
-    async def compare() -> None:
-        async with opened(source) as one, opened(target) as two:
-            assert await all_parcels(one, 1_000) == await all_parcels(two, 1_000)
-            assert len((await all_parcels(two, 1_000))[Part.RUNS]) == 2 * TASKS
-            assert await two.check() == ()
-
-    asyncio.run(compare())
+    async with opened(source) as one, opened(target) as two:
+        assert await all_parcels(one, 1_000) == await all_parcels(two, 1_000)
+        assert len((await all_parcels(two, 1_000))[Part.RUNS]) == 2 * TASKS
+        assert await two.check() == ()
 
 
 def _ends(process: subprocess.Popen[str]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
@@ -22,7 +22,6 @@ from tests.servers.postgres import PostgresServer
 
 PATIENCE = 60
 Connection: TypeAlias = "asyncpg.Connection[Any]"
-Scene: TypeAlias = Callable[[PostgresStore, Connection], Awaitable[None]]
 
 
 class PostgresGuest:
@@ -64,17 +63,16 @@ class TestPostgresUsing(UsingContract):
             yield PostgresGuest(connection)
 
 
-def played(server: PostgresServer, scene: Scene) -> None:
-    async def play(url: str) -> None:
+@asynccontextmanager
+async def store_and_connection(server: PostgresServer) -> AsyncIterator[tuple[PostgresStore, Connection]]:
+    url = server.new_database()
+    async with asyncio.timeout(PATIENCE):
         async with opened(url) as store:
             connection = await asyncpg.connect(store.address.dsn)
             try:
-                await scene(store, connection)
+                yield store, connection
             finally:
                 connection.terminate()
-
-    url = server.new_database()
-    asyncio.run(asyncio.wait_for(play(url), PATIENCE))
     server.drop_database(url)
 
 
@@ -94,8 +92,8 @@ async def kept(store: PostgresStore) -> list[Task]:
     return [facts.task for facts in (await store.tasks(TaskFilter())).items]
 
 
-def test_a_transaction_that_the_driver_has_begun_is_as_good(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore, connection: Connection) -> None:
+async def test_a_transaction_that_the_driver_has_begun_is_as_good(postgres_server: PostgresServer) -> None:
+    async with store_and_connection(postgres_server) as (store, connection):
         first, second = a_task(key="report"), a_task()
         async with connection.transaction():
             await add(store, connection, first)
@@ -104,11 +102,9 @@ def test_a_transaction_that_the_driver_has_begun_is_as_good(postgres_server: Pos
                 await add(store, connection, second)
         assert await kept(store) == [first, second]
 
-    played(postgres_server, scene)
 
-
-def test_a_key_that_another_has_not_committed_yet_is_waited_for(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore, connection: Connection) -> None:
+async def test_a_key_that_another_has_not_committed_yet_is_waited_for(postgres_server: PostgresServer) -> None:
+    async with store_and_connection(postgres_server) as (store, connection):
         other = await asyncpg.connect(store.address.dsn)
         await connection.execute("BEGIN")
         await other.execute("BEGIN")
@@ -122,8 +118,6 @@ def test_a_key_that_another_has_not_committed_yet_is_waited_for(postgres_server:
         assert [task.key for task in await kept(store)] == ["report", "another"]
         other.terminate()
 
-    played(postgres_server, scene)
-
 
 async def waits_for_a_lock(connection: Connection, pid: int) -> None:
     while await connection.fetchval("SELECT cardinality(pg_blocking_pids($1))", pid) == 0:
@@ -131,10 +125,10 @@ async def waits_for_a_lock(connection: Connection, pid: int) -> None:
 
 
 @pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
-def test_a_key_that_was_taken_after_the_instant_that_is_seen_is_refused(
+async def test_a_key_that_was_taken_after_the_instant_that_is_seen_is_refused(
     postgres_server: PostgresServer, level: str
 ) -> None:
-    async def scene(store: PostgresStore, connection: Connection) -> None:
+    async with store_and_connection(postgres_server) as (store, connection):
         await connection.execute(f"BEGIN ISOLATION LEVEL {level}")
         await connection.fetch("SELECT 1 FROM horae.tasks")
         await store.add([a_new_task(a_task(key="report"))])
@@ -143,11 +137,9 @@ def test_a_key_that_was_taken_after_the_instant_that_is_seen_is_refused(
         await connection.execute("ROLLBACK")
         assert len(await kept(store)) == 1
 
-    played(postgres_server, scene)
 
-
-def test_a_transaction_that_has_failed_is_told_apart(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore, connection: Connection) -> None:
+async def test_a_transaction_that_has_failed_is_told_apart(postgres_server: PostgresServer) -> None:
+    async with store_and_connection(postgres_server) as (store, connection):
         await connection.execute("BEGIN")
         with pytest.raises(asyncpg.PostgresError):
             await connection.execute("SELECT nothing")
@@ -155,21 +147,17 @@ def test_a_transaction_that_has_failed_is_told_apart(postgres_server: PostgresSe
         await connection.execute("ROLLBACK")
         assert await kept(store) == []
 
-    played(postgres_server, scene)
 
-
-def test_a_transaction_that_only_reads_is_told_so(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore, connection: Connection) -> None:
+async def test_a_transaction_that_only_reads_is_told_so(postgres_server: PostgresServer) -> None:
+    async with store_and_connection(postgres_server) as (store, connection):
         await connection.execute("BEGIN READ ONLY")
         with pytest.raises(StoreUnavailable, match="read-only"):
             await add(store, connection, a_task())
         assert await connection.fetchval("SELECT 1") == 1
 
-    played(postgres_server, scene)
 
-
-def test_a_connection_of_another_event_loop_is_refused(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore, connection: Connection) -> None:
+async def test_a_connection_of_another_event_loop_is_refused(postgres_server: PostgresServer) -> None:
+    async with store_and_connection(postgres_server) as (store, connection):
         await connection.execute("BEGIN")
 
         def elsewhere() -> str:
@@ -178,11 +166,9 @@ def test_a_connection_of_another_event_loop_is_refused(postgres_server: Postgres
         assert await asyncio.to_thread(elsewhere) == "another_thread"
         await add(store, connection, a_task())
 
-    played(postgres_server, scene)
 
-
-def test_all_who_listen_hear_of_the_commit_and_not_before(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore, connection: Connection) -> None:
+async def test_all_who_listen_hear_of_the_commit_and_not_before(postgres_server: PostgresServer) -> None:
+    async with store_and_connection(postgres_server) as (store, connection):
         listener = await asyncpg.connect(store.address.dsn)
         heard: asyncio.Queue[str] = asyncio.Queue()
         await listener.add_listener(channel(store.address.schema), lambda *_: heard.put_nowait("ring"))
@@ -198,5 +184,3 @@ def test_all_who_listen_hear_of_the_commit_and_not_before(postgres_server: Postg
         assert await heard.get() == "ring"
         assert len(await kept(store)) == 1
         listener.terminate()
-
-    played(postgres_server, scene)

@@ -91,24 +91,22 @@ def test_a_manager_that_is_gone_is_no_reason_to_stop(ears: Ears) -> None:
     ServiceLine("@horae-nobody-listens-here").say("READY=1")
 
 
-def test_an_engine_that_leaves_what_is_due_is_noticed_and_one_that_works_is_not() -> None:
-    async def watched() -> list[bool]:
-        async with Horae("memory://", zone="UTC") as app:
-            punctuality = Punctuality(app, timedelta(0))
+async def test_an_engine_that_leaves_what_is_due_is_noticed_and_one_that_works_is_not() -> None:
+    async with Horae("memory://", zone="UTC") as app:
+        punctuality = Punctuality(app, timedelta(0))
+        await punctuality.look()
+        kept = [punctuality.kept]
+        engine = app.engine
+        assert engine is not None
+        # As if it were stuck for good: nobody looks at the agenda any more.
+        engine._actors["dispatcher"].cancel()
+        await asyncio.gather(engine._actors["dispatcher"], return_exceptions=True)
+        await app.service.tasks.create(app.who, read_task({"name": "left", "when": "now", "say": "x"}))
+        for _ in range(2):
             await punctuality.look()
-            kept = [punctuality.kept]
-            engine = app.engine
-            assert engine is not None
-            # As if it were stuck for good: nobody looks at the agenda any more.
-            engine._actors["dispatcher"].cancel()
-            await asyncio.gather(engine._actors["dispatcher"], return_exceptions=True)
-            await app.service.tasks.create(app.who, read_task({"name": "left", "when": "now", "say": "x"}))
-            for _ in range(2):
-                await punctuality.look()
-                kept.append(punctuality.kept)
-            # What was told to claim nothing does well to leave it.
-            engine.dispatcher.draining = True
-            await punctuality.look()
-            return [*kept, punctuality.kept]
-
-    assert asyncio.run(watched()) == [True, True, False, True]
+            kept.append(punctuality.kept)
+        # What was told to claim nothing does well to leave it.
+        engine.dispatcher.draining = True
+        await punctuality.look()
+        outcome = [*kept, punctuality.kept]
+    assert outcome == [True, True, False, True]

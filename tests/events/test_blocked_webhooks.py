@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 
 from horae.model.event import EventKind
@@ -52,8 +51,8 @@ async def blocked_once() -> None:
         assert read_webhook(shape).blocked == LOOPBACK
 
 
-def test_node_that_may_not_call_a_webhook_records_it_once_with_the_setting() -> None:
-    asyncio.run(blocked_once())
+async def test_node_that_may_not_call_a_webhook_records_it_once_with_the_setting() -> None:
+    await blocked_once()
 
 
 async def sent_after_restart() -> None:
@@ -80,8 +79,8 @@ async def sent_after_restart() -> None:
         assert (found.blocked, found.failing_since) == ((), None)
 
 
-def test_node_that_allows_the_network_sends_what_waits_without_further_delay() -> None:
-    asyncio.run(sent_after_restart())
+async def test_node_that_allows_the_network_sends_what_waits_without_further_delay() -> None:
+    await sent_after_restart()
 
 
 async def another_failure_unblocks() -> None:
@@ -104,5 +103,5 @@ async def another_failure_unblocks() -> None:
         assert (found.blocked, found.failing_since) == ((), NOON)
 
 
-def test_webhook_is_no_longer_blocked_after_another_failure_or_a_new_address() -> None:
-    asyncio.run(another_failure_unblocks())
+async def test_webhook_is_no_longer_blocked_after_another_failure_or_a_new_address() -> None:
+    await another_failure_unblocks()

@@ -48,96 +48,78 @@ async def scene() -> AsyncIterator[Scene]:
         yield Scene(service, clock, Overdue(service.store, clock, GRACE))
 
 
-def test_what_was_due_and_did_not_start_is_told_of_once() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            task = await added(on.service.store)
-            on.clock.move(GRACE)
-            assert await on.overdue.step() == 0, "not within the grace"
-            on.clock.move(SECOND)
-            assert [await on.overdue.step() for _ in range(3)] == [1, 0, 0]
-            (alarm,) = await on.alarms()
-            assert (alarm.event.task_id, alarm.event.owner) == (task.id, "ada")
-            assert alarm.event.detail == NOON.isoformat()
-            on.clock.move(timedelta(hours=5))
-            another_process = Overdue(on.service.store, on.clock, GRACE)
-            assert await another_process.step() == 0
-
-    asyncio.run(run())
+async def test_what_was_due_and_did_not_start_is_told_of_once() -> None:
+    async with scene() as on:
+        task = await added(on.service.store)
+        on.clock.move(GRACE)
+        assert await on.overdue.step() == 0, "not within the grace"
+        on.clock.move(SECOND)
+        assert [await on.overdue.step() for _ in range(3)] == [1, 0, 0]
+        (alarm,) = await on.alarms()
+        assert (alarm.event.task_id, alarm.event.owner) == (task.id, "ada")
+        assert alarm.event.detail == NOON.isoformat()
+        on.clock.move(timedelta(hours=5))
+        another_process = Overdue(on.service.store, on.clock, GRACE)
+        assert await another_process.step() == 0
 
 
-def test_many_who_look_at_once_tell_once() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            for _ in range(20):
-                await added(on.service.store)
-            on.clock.move(2 * GRACE)
-            watchers = [Overdue(on.service.store, on.clock, GRACE) for _ in range(5)]
-            await asyncio.gather(*(each.step() for each in watchers))
-            assert len(await on.alarms()) == 20
-
-    asyncio.run(run())
+async def test_many_who_look_at_once_tell_once() -> None:
+    async with scene() as on:
+        for _ in range(20):
+            await added(on.service.store)
+        on.clock.move(2 * GRACE)
+        watchers = [Overdue(on.service.store, on.clock, GRACE) for _ in range(5)]
+        await asyncio.gather(*(each.step() for each in watchers))
+        assert len(await on.alarms()) == 20
 
 
-def test_the_next_occurrence_is_another_one() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            task = await added(on.service.store)
-            on.clock.move(2 * GRACE)
-            assert await on.overdue.step() == 1
-            later = an_entry(task, due=NOON + timedelta(hours=1))
-            await on.service.store.change(task.id, None, lambda _: Change(put=(later,)))
-            assert await on.overdue.step() == 0
-            on.clock.move(timedelta(hours=1))
-            assert await on.overdue.step() == 1
-
-    asyncio.run(run())
+async def test_the_next_occurrence_is_another_one() -> None:
+    async with scene() as on:
+        task = await added(on.service.store)
+        on.clock.move(2 * GRACE)
+        assert await on.overdue.step() == 1
+        later = an_entry(task, due=NOON + timedelta(hours=1))
+        await on.service.store.change(task.id, None, lambda _: Change(put=(later,)))
+        assert await on.overdue.step() == 0
+        on.clock.move(timedelta(hours=1))
+        assert await on.overdue.step() == 1
 
 
-def test_who_waits_by_the_rules_is_not_late_but_who_waits_for_a_node_is() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            for stand, lane in ((Stand.HELD, None), (Stand.PARKED, "narrow"), (Stand.ASLEEP, None)):
-                task = a_task(lane=lane)
-                await on.service.store.add([a_new_task(task, entries=[an_entry(task, stand=stand, lane=lane)])])
-            for kind in (EntryKind.RESUME, EntryKind.DEADLINE):
-                task = a_task()
-                other = an_extra_entry(task, kind=kind, slot=kind.value)
-                await on.service.store.add([a_new_task(task, entries=[other])])
-            stranded = a_task()
-            door = an_entry(stranded, stand=Stand.PARKED, lane=route_of(stranded.target))
-            await on.service.store.add([a_new_task(stranded, entries=[door])])
-            on.clock.move(2 * GRACE)
-            await on.overdue.step()
-            assert [alarm.event.task_id for alarm in await on.alarms()] == [stranded.id]
-
-    asyncio.run(run())
+async def test_who_waits_by_the_rules_is_not_late_but_who_waits_for_a_node_is() -> None:
+    async with scene() as on:
+        for stand, lane in ((Stand.HELD, None), (Stand.PARKED, "narrow"), (Stand.ASLEEP, None)):
+            task = a_task(lane=lane)
+            await on.service.store.add([a_new_task(task, entries=[an_entry(task, stand=stand, lane=lane)])])
+        for kind in (EntryKind.RESUME, EntryKind.DEADLINE):
+            task = a_task()
+            other = an_extra_entry(task, kind=kind, slot=kind.value)
+            await on.service.store.add([a_new_task(task, entries=[other])])
+        stranded = a_task()
+        door = an_entry(stranded, stand=Stand.PARKED, lane=route_of(stranded.target))
+        await on.service.store.add([a_new_task(stranded, entries=[door])])
+        on.clock.move(2 * GRACE)
+        await on.overdue.step()
+        assert [alarm.event.task_id for alarm in await on.alarms()] == [stranded.id]
 
 
-def test_nobody_is_forgotten_however_many_are_late() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            tasks = [await added(on.service.store) for _ in range(3 * MOST_AT_ONCE + 5)]
-            on.clock.move(2 * GRACE)
-            told = [await on.overdue.step() for _ in range(5)]
-            assert told == [MOST_AT_ONCE, MOST_AT_ONCE, MOST_AT_ONCE, 5, 0]
-            assert {alarm.event.task_id for alarm in await on.alarms()} == {task.id for task in tasks}
-
-    asyncio.run(run())
+async def test_nobody_is_forgotten_however_many_are_late() -> None:
+    async with scene() as on:
+        tasks = [await added(on.service.store) for _ in range(3 * MOST_AT_ONCE + 5)]
+        on.clock.move(2 * GRACE)
+        told = [await on.overdue.step() for _ in range(5)]
+        assert told == [MOST_AT_ONCE, MOST_AT_ONCE, MOST_AT_ONCE, 5, 0]
+        assert {alarm.event.task_id for alarm in await on.alarms()} == {task.id for task in tasks}
 
 
-def test_the_alarm_reaches_those_who_listen_while_no_engine_lives() -> None:
-    async def run() -> None:
-        async with served() as api, reading(api, "?types=task.overdue") as reader:
-            going = asyncio.ensure_future(watch(api.service, SystemClock(), Watches(grace=timedelta(seconds=1))))
-            task = await added(api.service.store)
-            frame = await reader.frame()
-            assert frame is not None
-            assert (frame.event, frame.data["data"]["task_id"]) == ("task.overdue", task.id)
-            going.cancel()
-            await asyncio.gather(going, return_exceptions=True)
-
-    asyncio.run(run())
+async def test_the_alarm_reaches_those_who_listen_while_no_engine_lives() -> None:
+    async with served() as api, reading(api, "?types=task.overdue") as reader:
+        going = asyncio.ensure_future(watch(api.service, SystemClock(), Watches(grace=timedelta(seconds=1))))
+        task = await added(api.service.store)
+        frame = await reader.frame()
+        assert frame is not None
+        assert (frame.event, frame.data["data"]["task_id"]) == ("task.overdue", task.id)
+        going.cancel()
+        await asyncio.gather(going, return_exceptions=True)
 
 
 # --- the heartbeat ---------------------------------------------------------------------------------------------------
@@ -148,58 +130,49 @@ async def a_ping(service: Service, clock: HandClock, box: Inbox, path: str = "/b
     return Ping(service.store, clock, watches)
 
 
-def test_the_heartbeat_says_what_is_wrong_and_nothing_when_all_is_well() -> None:
-    async def run() -> None:
-        async with scene() as on, inbox() as box:
-            ping = await a_ping(on.service, on.clock, box)
-            await ping.step()
-            await on.service.store.join(a_node(joined=NOON, renewed=NOON))
-            await ping.step()
-            await ping.step(lag=2 * LAG_SECONDS)
-            await added(on.service.store)
-            await ping.step()
-            on.clock.move(2 * GRACE)
-            await on.service.store.extend("node-1", on.clock.now())
-            await ping.step()
-            await ping.close()
-            said = [(post.path, post.body.decode()) for post in box.posts]
-            assert said == [
-                ("/beat/fail", "no engine is alive"),
-                ("/beat", ""),
-                ("/beat/fail", "the process was held up for 10 s"),
-                ("/beat", ""),
-                ("/beat/fail", "something has been due for 120 s and has not started"),
-            ]
-
-    asyncio.run(run())
+async def test_the_heartbeat_says_what_is_wrong_and_nothing_when_all_is_well() -> None:
+    async with scene() as on, inbox() as box:
+        ping = await a_ping(on.service, on.clock, box)
+        await ping.step()
+        await on.service.store.join(a_node(joined=NOON, renewed=NOON))
+        await ping.step()
+        await ping.step(lag=2 * LAG_SECONDS)
+        await added(on.service.store)
+        await ping.step()
+        on.clock.move(2 * GRACE)
+        await on.service.store.extend("node-1", on.clock.now())
+        await ping.step()
+        await ping.close()
+        said = [(post.path, post.body.decode()) for post in box.posts]
+        assert said == [
+            ("/beat/fail", "no engine is alive"),
+            ("/beat", ""),
+            ("/beat/fail", "the process was held up for 10 s"),
+            ("/beat", ""),
+            ("/beat/fail", "something has been due for 120 s and has not started"),
+        ]
 
 
-def test_a_store_that_does_not_answer_is_bad_news_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def run() -> None:
-        async with scene() as on, inbox() as box:
+async def test_a_store_that_does_not_answer_is_bad_news_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with scene() as on, inbox() as box:
 
-            async def away() -> None:
-                raise StoreUnavailable("host db-1.internal is away")
+        async def away() -> None:
+            raise StoreUnavailable("host db-1.internal is away")
 
-            monkeypatch.setattr(on.service.store, "nodes", away)
-            ping = await a_ping(on.service, on.clock, box)
-            await ping.step()
-            await ping.close()
-            assert [post.body for post in box.posts] == [b"the store does not answer"]
-
-    asyncio.run(run())
+        monkeypatch.setattr(on.service.store, "nodes", away)
+        ping = await a_ping(on.service, on.clock, box)
+        await ping.step()
+        await ping.close()
+        assert [post.body for post in box.posts] == [b"the store does not answer"]
 
 
-def test_beside_a_server_the_heartbeat_goes_on_and_on() -> None:
-    async def run() -> None:
-        async with house() as service, inbox() as box:
-            watches = Watches(GRACE, box.base + "/beat", timedelta(seconds=0.05), read_networks(["127.0.0.0/8"]))
-            going = asyncio.ensure_future(watch(service, SystemClock(), watches))
-            await box.until(3)
-            going.cancel()
-            await asyncio.gather(going, return_exceptions=True)
-
-    asyncio.run(run())
+async def test_beside_a_server_the_heartbeat_goes_on_and_on() -> None:
+    async with house() as service, inbox() as box:
+        watches = Watches(GRACE, box.base + "/beat", timedelta(seconds=0.05), read_networks(["127.0.0.0/8"]))
+        going = asyncio.ensure_future(watch(service, SystemClock(), watches))
+        await box.until(3)
+        going.cancel()
+        await asyncio.gather(going, return_exceptions=True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -128,5 +127,5 @@ async def _resumes(api: Api, hers: Task) -> None:
         scenario_stream_ids_and_bodies_tell_an_owner_nothing_of_others,
     ],
 )
-def test_owner_sequence(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(scenario())
+async def test_owner_sequence(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    await scenario()

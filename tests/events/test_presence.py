@@ -16,8 +16,8 @@ from tests.api.served import Api, served
 REMINDER = {"name": "tea", "when": "every 1h", "zone": "UTC", "say": "tea"}
 
 
-def test_event_stream_is_a_listener_of_its_owner_alone() -> None:
-    asyncio.run(_streamed())
+async def test_event_stream_is_a_listener_of_its_owner_alone() -> None:
+    await _streamed()
 
 
 async def _streamed() -> None:
@@ -40,8 +40,8 @@ def _stream(api: Api, who: str, path: str) -> aiohttp.client._RequestContextMana
     return api.session.get(api.base + path, headers=headers)
 
 
-def test_handler_of_an_app_is_counted() -> None:
-    asyncio.run(_handled())
+async def test_handler_of_an_app_is_counted() -> None:
+    await _handled()
 
 
 async def _handled() -> None:
@@ -77,8 +77,8 @@ class Clock:
         await asyncio.Event().wait()
 
 
-def test_listener_of_a_process_that_died_is_forgotten() -> None:
-    asyncio.run(_expired())
+async def test_listener_of_a_process_that_died_is_forgotten() -> None:
+    await _expired()
 
 
 async def _expired() -> None:

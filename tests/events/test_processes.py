@@ -38,50 +38,44 @@ async def server(url: str, port: int = 0) -> AsyncIterator[tuple[asyncio.subproc
         await process.wait()
 
 
-def test_a_reader_resumes_after_the_server_was_killed_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
-    async def run() -> None:
-        url = f"sqlite:///{tmp_path}/horae.db"
-        async with house(url) as service, aiohttp.ClientSession() as session:
-            tokens = await people(service)
-            task = await added(service.store)
-            heard: list[Any] = []
-            last = "0"
-            port = 0
-            for life in range(3):
-                async with server(url, port) as (process, base):
-                    port = int(base.rpartition(":")[2])
-                    api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
-                    async with reading(api, headers={"Last-Event-ID": last}) as reader:
-                        for number in range(20):
-                            await happens(service.store, task, detail=f"{life}/{number}")
-                        heard += await reader.details(11)
-                        last = reader.last
-                        process.send_signal(signal.SIGKILL)
-                        await process.wait()
-            async with server(url, port) as (_, base):
+async def test_a_reader_resumes_after_the_server_was_killed_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/horae.db"
+    async with house(url) as service, aiohttp.ClientSession() as session:
+        tokens = await people(service)
+        task = await added(service.store)
+        heard: list[Any] = []
+        last = "0"
+        port = 0
+        for life in range(3):
+            async with server(url, port) as (process, base):
+                port = int(base.rpartition(":")[2])
                 api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
                 async with reading(api, headers={"Last-Event-ID": last}) as reader:
-                    heard += await reader.details(61 - len(heard))
-            assert heard == [None, *(f"{life}/{number}" for life in range(3) for number in range(20))]
+                    for number in range(20):
+                        await happens(service.store, task, detail=f"{life}/{number}")
+                    heard += await reader.details(11)
+                    last = reader.last
+                    process.send_signal(signal.SIGKILL)
+                    await process.wait()
+        async with server(url, port) as (_, base):
+            api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
+            async with reading(api, headers={"Last-Event-ID": last}) as reader:
+                heard += await reader.details(61 - len(heard))
+        assert heard == [None, *(f"{life}/{number}" for life in range(3) for number in range(20))]
 
-    asyncio.run(run())
 
-
-def test_a_server_that_is_asked_to_stop_ends_its_streams_first(tmp_path: Path) -> None:
-    async def run() -> None:
-        url = f"sqlite:///{tmp_path}/horae.db"
-        async with house(url) as service, aiohttp.ClientSession() as session:
-            tokens = await people(service)
-            async with server(url) as (process, base):
-                api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
-                async with reading(api) as reader:
-                    assert process.stdin is not None
-                    process.stdin.close()
-                    frame = await reader.frame()
-                    assert frame is not None
-                    assert (frame.event, frame.data["reason"]) == ("end", "closing")
-                    assert await reader.frame() is None
-                async with asyncio.timeout(SECONDS):
-                    assert await process.wait() == 0
-
-    asyncio.run(run())
+async def test_a_server_that_is_asked_to_stop_ends_its_streams_first(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/horae.db"
+    async with house(url) as service, aiohttp.ClientSession() as session:
+        tokens = await people(service)
+        async with server(url) as (process, base):
+            api = Api(base, None, service, session, tokens)  # type: ignore[arg-type]
+            async with reading(api) as reader:
+                assert process.stdin is not None
+                process.stdin.close()
+                frame = await reader.frame()
+                assert frame is not None
+                assert (frame.event, frame.data["reason"]) == ("end", "closing")
+                assert await reader.frame() is None
+            async with asyncio.timeout(SECONDS):
+                assert await process.wait() == 0

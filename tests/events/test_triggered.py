@@ -77,20 +77,24 @@ def test_what_would_be_too_large_to_send_is_left_out_by_name() -> None:
     assert len(json.dumps(event)) < 20 * 1024
 
 
-def test_notices_of_a_real_engine_come_once_per_incident() -> None:
-    app = Horae("memory://", zone="UTC")
-    failing = True
+class Fragile:
+    def __init__(self) -> None:
+        self.failing = True
 
-    @app.task("every 1h", retries=0, give_up_after=100)
-    async def fragile() -> None:
-        if failing:
+    async def work(self) -> None:
+        if self.failing:
             raise RuntimeError("no")
 
+
+def test_notices_of_a_real_engine_come_once_per_incident() -> None:
+    app = Horae("memory://", zone="UTC")
+    fragile = Fragile()
+    app.task("every 1h", retries=0, give_up_after=100)(fragile.work)
     with TimeTravel(app, "2026-03-01 12:00") as time:
         time.travel("6h")
-        failing = False
+        fragile.failing = False
         time.travel("3h")
-        failing = True
+        fragile.failing = True
         time.travel("3h")
         notices = time.run(told(app, EventKind.TASK_FAILING, EventKind.TASK_RECOVERED))
     assert [event["data"]["kind"] for event in notices] == ["task.failing", "task.recovered", "task.failing"]

@@ -52,172 +52,148 @@ async def scene(url: str = "memory://") -> AsyncIterator[Scene]:
         yield Scene(service, clock, box, Courier(service.store, service.webhooks.postman, service.telling, clock))
 
 
-def test_what_happens_is_sent_signed_and_told_once() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            webhook, secret = await on.hook()
-            task = await added(on.service.store)
-            for _ in range(3):
-                await on.courier.step()
-            (post,) = on.inbox.posts
-            assert verify([secret], post.headers, post.body, NOON)
-            assert post.headers["webhook-id"] == post.json["id"] == "evt_1"
-            assert post.headers["content-type"] == "application/cloudevents+json"
-            assert (post.json["type"], post.json["subject"]) == ("dev.horae.task.created.v1", task.id)
-            (delivery,) = await on.deliveries(webhook)
-            assert delivery.state is DeliveryState.DELIVERED
-            assert [(each.status, each.answer) for each in delivery.attempts] == [(200, "heard")]
-
-    asyncio.run(run())
-
-
-def test_only_what_is_ones_own_and_what_was_asked_for_and_what_came_after() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            task, foreign = await added(on.service.store), await added(on.service.store, "bob")
-            await on.hook("/all")
-            await on.hook("/failing", types=["task.fail*"])
-            await on.hook("/bob", BOB)
-            for each in (task, foreign):
-                await happens(on.service.store, each, EventKind.TASK_FAILING)
-                await happens(on.service.store, each, EventKind.TASK_PAUSED)
-            for _ in range(2):
-                await on.courier.step()
-            assert [post.json["data"]["kind"] for post in on.inbox.at("/all")] == ["task.failing", "task.paused"]
-            assert [post.json["data"]["kind"] for post in on.inbox.at("/failing")] == ["task.failing"]
-            assert {post.json["data"]["task_id"] for post in on.inbox.at("/bob")} == {foreign.id}
-
-    asyncio.run(run())
-
-
-def test_it_is_tried_again_over_three_days_under_one_name_and_then_no_more() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            on.inbox.answers = lambda _post: 503
-            webhook, secret = await on.hook()
-            await added(on.service.store)
+async def test_what_happens_is_sent_signed_and_told_once() -> None:
+    async with scene() as on:
+        webhook, secret = await on.hook()
+        task = await added(on.service.store)
+        for _ in range(3):
             await on.courier.step()
-            for wait in RETRIES:
-                tried = len(on.inbox.posts)
-                await on.courier.step()
-                assert len(on.inbox.posts) == tried, "not before its time"
-                on.clock.move(wait * 1.1)
-                await on.courier.step()
-            on.clock.move(2 * DAY)
+        (post,) = on.inbox.posts
+        assert verify([secret], post.headers, post.body, NOON)
+        assert post.headers["webhook-id"] == post.json["id"] == "evt_1"
+        assert post.headers["content-type"] == "application/cloudevents+json"
+        assert (post.json["type"], post.json["subject"]) == ("dev.horae.task.created.v1", task.id)
+        (delivery,) = await on.deliveries(webhook)
+        assert delivery.state is DeliveryState.DELIVERED
+        assert [(each.status, each.answer) for each in delivery.attempts] == [(200, "heard")]
+
+
+async def test_only_what_is_ones_own_and_what_was_asked_for_and_what_came_after() -> None:
+    async with scene() as on:
+        task, foreign = await added(on.service.store), await added(on.service.store, "bob")
+        await on.hook("/all")
+        await on.hook("/failing", types=["task.fail*"])
+        await on.hook("/bob", BOB)
+        for each in (task, foreign):
+            await happens(on.service.store, each, EventKind.TASK_FAILING)
+            await happens(on.service.store, each, EventKind.TASK_PAUSED)
+        for _ in range(2):
             await on.courier.step()
-            assert len(on.inbox.posts) == 1 + len(RETRIES)
-            assert {post.headers["webhook-id"] for post in on.inbox.posts} == {"evt_1"}
-            assert len({post.headers["webhook-timestamp"] for post in on.inbox.posts}) == 1 + len(RETRIES)
-            (delivery,) = await on.deliveries(webhook)
-            assert (delivery.state, delivery.due, len(delivery.attempts)) == (DeliveryState.FAILED, None, 10)
-            assert 2.5 * DAY < delivery.attempts[-1].at - delivery.attempts[0].at < 4 * DAY
-            assert secret.startswith("whsec_")
-
-    asyncio.run(run())
+        assert [post.json["data"]["kind"] for post in on.inbox.at("/all")] == ["task.failing", "task.paused"]
+        assert [post.json["data"]["kind"] for post in on.inbox.at("/failing")] == ["task.failing"]
+        assert {post.json["data"]["task_id"] for post in on.inbox.at("/bob")} == {foreign.id}
 
 
-def test_a_courier_that_dies_between_sending_and_writing_it_down_sends_the_same_again(
+async def test_it_is_tried_again_over_three_days_under_one_name_and_then_no_more() -> None:
+    async with scene() as on:
+        on.inbox.answers = lambda _post: 503
+        webhook, secret = await on.hook()
+        await added(on.service.store)
+        await on.courier.step()
+        for wait in RETRIES:
+            tried = len(on.inbox.posts)
+            await on.courier.step()
+            assert len(on.inbox.posts) == tried, "not before its time"
+            on.clock.move(wait * 1.1)
+            await on.courier.step()
+        on.clock.move(2 * DAY)
+        await on.courier.step()
+        assert len(on.inbox.posts) == 1 + len(RETRIES)
+        assert {post.headers["webhook-id"] for post in on.inbox.posts} == {"evt_1"}
+        assert len({post.headers["webhook-timestamp"] for post in on.inbox.posts}) == 1 + len(RETRIES)
+        (delivery,) = await on.deliveries(webhook)
+        assert (delivery.state, delivery.due, len(delivery.attempts)) == (DeliveryState.FAILED, None, 10)
+        assert 2.5 * DAY < delivery.attempts[-1].at - delivery.attempts[0].at < 4 * DAY
+        assert secret.startswith("whsec_")
+
+
+async def test_a_courier_that_dies_between_sending_and_writing_it_down_sends_the_same_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def run() -> None:
-        async with scene() as on:
-            webhook, _ = await on.hook()
-            await added(on.service.store)
-            await on.courier.look()
-            (endpoint,) = on.courier.endpoints.values()
+    async with scene() as on:
+        webhook, _ = await on.hook()
+        await added(on.service.store)
+        await on.courier.look()
+        (endpoint,) = on.courier.endpoints.values()
 
-            async def dies(*_: object) -> bool:
-                raise StoreError("the process is gone")
+        async def dies(*_: object) -> bool:
+            raise StoreError("the process is gone")
 
-            with monkeypatch.context() as patch:
-                patch.setattr(on.service.store, "write_records", dies)
-                with pytest.raises(StoreError):
-                    await endpoint.step()
-            successor = on.another_courier()
-            await successor.step()
-            assert len(on.inbox.posts) == 1, "the one that died still holds the place"
-            on.clock.move(LEASE)
-            await successor.step()
-            assert [post.headers["webhook-id"] for post in on.inbox.posts] == ["evt_1", "evt_1"]
-            (delivery,) = await on.deliveries(webhook)
-            assert (delivery.state, len(delivery.attempts)) == (DeliveryState.DELIVERED, 1)
-
-    asyncio.run(run())
+        with monkeypatch.context() as patch:
+            patch.setattr(on.service.store, "write_records", dies)
+            with pytest.raises(StoreError):
+                await endpoint.step()
+        successor = on.another_courier()
+        await successor.step()
+        assert len(on.inbox.posts) == 1, "the one that died still holds the place"
+        on.clock.move(LEASE)
+        await successor.step()
+        assert [post.headers["webhook-id"] for post in on.inbox.posts] == ["evt_1", "evt_1"]
+        (delivery,) = await on.deliveries(webhook)
+        assert (delivery.state, len(delivery.attempts)) == (DeliveryState.DELIVERED, 1)
 
 
 @pytest.mark.parametrize("url", ["memory://", "sqlite"])
-def test_several_couriers_write_nothing_down_twice(url: str, tmp_path: Any) -> None:
-    async def run() -> None:
-        async with scene(f"sqlite:///{tmp_path}/horae.db" if url == "sqlite" else url) as on:
-            webhook, _ = await on.hook()
-            task = await added(on.service.store)
-            couriers = [on.courier, *(on.another_courier() for _ in range(3))]
-            for number in range(30):
-                await happens(on.service.store, task, detail=f"{number}")
-                await asyncio.gather(*(courier.step() for courier in couriers))
-                if number % 7 == 0:
-                    on.clock.move(LEASE * 2)
-            on.clock.move(LEASE * 2)
-            for _ in range(9):
-                await on.courier.step()
-            names = [post.headers["webhook-id"] for post in on.inbox.posts]
-            assert set(names) == {f"evt_{number}" for number in range(1, 32)}
-            found = await on.service.webhooks.deliveries(ADA, webhook.id, limit=100)
-            assert len(found.items) == 31
-            assert {each.state for each in found.items} == {DeliveryState.DELIVERED}
-
-    asyncio.run(run())
-
-
-def test_during_a_rotation_both_secrets_sign_and_a_day_later_only_the_new_one() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            webhook, old = await on.hook()
-            task = await added(on.service.store)
-            rotated, new = await on.service.webhooks.rotate(ADA, webhook.id)
-            assert old != new
+async def test_several_couriers_write_nothing_down_twice(url: str, tmp_path: Any) -> None:
+    async with scene(f"sqlite:///{tmp_path}/horae.db" if url == "sqlite" else url) as on:
+        webhook, _ = await on.hook()
+        task = await added(on.service.store)
+        couriers = [on.courier, *(on.another_courier() for _ in range(3))]
+        for number in range(30):
+            await happens(on.service.store, task, detail=f"{number}")
+            await asyncio.gather(*(courier.step() for courier in couriers))
+            if number % 7 == 0:
+                on.clock.move(LEASE * 2)
+        on.clock.move(LEASE * 2)
+        for _ in range(9):
             await on.courier.step()
-            first = on.inbox.posts[-1]
-            assert verify([old], first.headers, first.body, NOON)
-            assert verify([new], first.headers, first.body, NOON)
-            assert rotated.former_until == NOON + DAY
-            on.clock.move(DAY)
-            await happens(on.service.store, task)
-            await on.courier.step()
-            second = on.inbox.posts[-1]
-            assert not verify([old], second.headers, second.body, on.clock.now())
-            assert verify([new], second.headers, second.body, on.clock.now())
+        names = [post.headers["webhook-id"] for post in on.inbox.posts]
+        assert set(names) == {f"evt_{number}" for number in range(1, 32)}
+        found = await on.service.webhooks.deliveries(ADA, webhook.id, limit=100)
+        assert len(found.items) == 31
+        assert {each.state for each in found.items} == {DeliveryState.DELIVERED}
 
-    asyncio.run(run())
+
+async def test_during_a_rotation_both_secrets_sign_and_a_day_later_only_the_new_one() -> None:
+    async with scene() as on:
+        webhook, old = await on.hook()
+        task = await added(on.service.store)
+        rotated, new = await on.service.webhooks.rotate(ADA, webhook.id)
+        assert old != new
+        await on.courier.step()
+        first = on.inbox.posts[-1]
+        assert verify([old], first.headers, first.body, NOON)
+        assert verify([new], first.headers, first.body, NOON)
+        assert rotated.former_until == NOON + DAY
+        on.clock.move(DAY)
+        await happens(on.service.store, task)
+        await on.courier.step()
+        second = on.inbox.posts[-1]
+        assert not verify([old], second.headers, second.body, on.clock.now())
+        assert verify([new], second.headers, second.body, on.clock.now())
 
 
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
-def test_who_rotates_at_the_same_time_is_shown_what_signs(url: str, tmp_path: Path) -> None:
-    async def run() -> None:
-        async with scene(url.format(tmp_path)) as on:
-            hooks = on.service.webhooks
-            webhook, _ = await on.hook()
-            shown = dict(await asyncio.gather(*(hooks.rotate(ADA, webhook.id) for _ in range(6))))
-            by_number = {each.secret: secret for each, secret in shown.items()}
-            assert len(by_number) == 6
-            last = await hooks.get(ADA, webhook.id)
-            assert last.former is not None
-            for number in (last.secret, last.former):
-                assert await hooks.postman.secret(webhook.id, number) == by_number[number]
-            assert len((await on.service.store.records("secret")).items) == 2, "of the others nothing is left"
-
-    asyncio.run(run())
+async def test_who_rotates_at_the_same_time_is_shown_what_signs(url: str, tmp_path: Path) -> None:
+    async with scene(url.format(tmp_path)) as on:
+        hooks = on.service.webhooks
+        webhook, _ = await on.hook()
+        shown = dict(await asyncio.gather(*(hooks.rotate(ADA, webhook.id) for _ in range(6))))
+        by_number = {each.secret: secret for each, secret in shown.items()}
+        assert len(by_number) == 6
+        last = await hooks.get(ADA, webhook.id)
+        assert last.former is not None
+        for number in (last.secret, last.former):
+            assert await hooks.postman.secret(webhook.id, number) == by_number[number]
+        assert len((await on.service.store.records("secret")).items) == 2, "of the others nothing is left"
 
 
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
-def test_however_many_are_made_at_once_there_are_never_more_than_there_may_be(url: str, tmp_path: Path) -> None:
-    async def run() -> None:
-        async with scene(url.format(tmp_path)) as on:
-            await asyncio.gather(*(on.hook(f"/{number}") for number in range(30)), return_exceptions=True)
-            assert len((await on.service.webhooks.page(ADA)).items) == MOST_WEBHOOKS
-            assert len((await on.service.store.records("secret")).items) == MOST_WEBHOOKS
-
-    asyncio.run(run())
+async def test_however_many_are_made_at_once_there_are_never_more_than_there_may_be(url: str, tmp_path: Path) -> None:
+    async with scene(url.format(tmp_path)) as on:
+        await asyncio.gather(*(on.hook(f"/{number}") for number in range(30)), return_exceptions=True)
+        assert len((await on.service.webhooks.page(ADA)).items) == MOST_WEBHOOKS
+        assert len((await on.service.store.records("secret")).items) == MOST_WEBHOOKS
 
 
 @pytest.mark.parametrize(
@@ -228,134 +204,116 @@ def test_however_many_are_made_at_once_there_are_never_more_than_there_may_be(ur
         ([7], "bad_choice"),
     ],
 )
-def test_what_is_held_against_every_event_is_bounded(types: list[Any], code: str) -> None:
-    async def run() -> None:
-        async with scene() as on:
-            with pytest.raises(Refusal) as refused:
-                await on.hook(types=types)
-            assert refused.value.code == code
-            webhook, _ = await on.hook(types=types[:50] if code == "bad_number" else ["run.*"])
-            assert webhook.types
-
-    asyncio.run(run())
+async def test_what_is_held_against_every_event_is_bounded(types: list[Any], code: str) -> None:
+    async with scene() as on:
+        with pytest.raises(Refusal) as refused:
+            await on.hook(types=types)
+        assert refused.value.code == code
+        webhook, _ = await on.hook(types=types[:50] if code == "bad_number" else ["run.*"])
+        assert webhook.types
 
 
-def test_an_address_that_is_gone_is_disabled_at_once_and_others_are_told() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            on.inbox.answers = lambda post: 410 if post.path == "/gone" else 200
-            gone, _ = await on.hook("/gone")
-            await on.hook("/other", types=["webhook.*"])
-            task = await added(on.service.store)
-            for _ in range(3):
-                await on.courier.step()
-            found = await on.service.webhooks.get(ADA, gone.id)
-            assert (found.enabled, found.disabled, found.disabled_at) == (False, Disabled.GONE, NOON)
-            (post,) = on.inbox.at("/other")
-            assert post.json["data"] | {"number": 0} == {
-                "number": 0,
-                "kind": "webhook.disabled",
-                "owner": "ada",
-                "task_id": task.id,
-                "run_id": None,
-                "detail": f"{gone.id} gone",
-            }
+async def test_an_address_that_is_gone_is_disabled_at_once_and_others_are_told() -> None:
+    async with scene() as on:
+        on.inbox.answers = lambda post: 410 if post.path == "/gone" else 200
+        gone, _ = await on.hook("/gone")
+        await on.hook("/other", types=["webhook.*"])
+        task = await added(on.service.store)
+        for _ in range(3):
+            await on.courier.step()
+        found = await on.service.webhooks.get(ADA, gone.id)
+        assert (found.enabled, found.disabled, found.disabled_at) == (False, Disabled.GONE, NOON)
+        (post,) = on.inbox.at("/other")
+        assert post.json["data"] | {"number": 0} == {
+            "number": 0,
+            "kind": "webhook.disabled",
+            "owner": "ada",
+            "task_id": task.id,
+            "run_id": None,
+            "detail": f"{gone.id} gone",
+        }
+        await happens(on.service.store, task)
+        await on.courier.step()
+        assert len(on.inbox.at("/gone")) == 1
+
+
+async def test_five_days_of_nothing_but_failure_disable_it_and_a_success_between_does_not() -> None:
+    async with scene() as on:
+        status = 500
+        on.inbox.answers = lambda _post: status
+        webhook, _ = await on.hook()
+        task = await added(on.service.store)
+
+        async def a_day_passes() -> Webhook:
+            on.clock.move(DAY)
             await happens(on.service.store, task)
             await on.courier.step()
-            assert len(on.inbox.at("/gone")) == 1
+            return await on.service.webhooks.get(ADA, webhook.id)
 
-    asyncio.run(run())
-
-
-def test_five_days_of_nothing_but_failure_disable_it_and_a_success_between_does_not() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            status = 500
-            on.inbox.answers = lambda _post: status
-            webhook, _ = await on.hook()
-            task = await added(on.service.store)
-
-            async def a_day_passes() -> Webhook:
-                on.clock.move(DAY)
-                await happens(on.service.store, task)
-                await on.courier.step()
-                return await on.service.webhooks.get(ADA, webhook.id)
-
-            await on.courier.step()
-            for _ in range(4):
-                assert (await a_day_passes()).enabled
-            status = 200
-            assert (await a_day_passes()).failing_since is None
-            status = 500
-            assert (await a_day_passes()).failing_since == on.clock.now()
-            for _ in range(4):
-                assert (await a_day_passes()).enabled
-            found = await a_day_passes()
-            assert (found.enabled, found.disabled) == (False, Disabled.FAILING)
-            status = 200
-            again = await on.service.webhooks.edit(ADA, webhook.id, enabled=True)
-            assert (again.enabled, again.failing_since) == (True, None)
+        await on.courier.step()
+        for _ in range(4):
             assert (await a_day_passes()).enabled
-            for _ in range(5):
-                await on.courier.step()
-            assert max(post.json["data"]["number"] for post in on.inbox.posts) == again.since + 1
-
-    asyncio.run(run())
-
-
-def test_an_address_that_does_not_answer_holds_up_nobody_else() -> None:
-    async def run() -> None:
-        async with house() as service, inbox() as box:
-            box.hold["/slow"] = asyncio.Event()
-            for path in ("/slow", "/quick"):
-                await service.webhooks.create(ADA, box.base + path)
-            courier = Courier(service.store, service.webhooks.postman, service.telling, SystemClock())
-            going = asyncio.ensure_future(courier.run())
-            task = await added(service.store)
-            for number in range(20):
-                await happens(service.store, task, detail=f"{number}")
-            await box.until(21, "/quick")
-            assert len(box.at("/slow")) <= 4, "a few at once, and no more"
-            box.hold["/slow"].set()
-            await box.until(21, "/slow")
-            going.cancel()
-            await asyncio.gather(going, return_exceptions=True)
-
-    asyncio.run(run())
-
-
-def test_a_delivery_is_sent_again_by_hand_under_its_name() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            on.inbox.answers = lambda _post: 500
-            webhook, _ = await on.hook()
-            await added(on.service.store)
+        status = 200
+        assert (await a_day_passes()).failing_since is None
+        status = 500
+        assert (await a_day_passes()).failing_since == on.clock.now()
+        for _ in range(4):
+            assert (await a_day_passes()).enabled
+        found = await a_day_passes()
+        assert (found.enabled, found.disabled) == (False, Disabled.FAILING)
+        status = 200
+        again = await on.service.webhooks.edit(ADA, webhook.id, enabled=True)
+        assert (again.enabled, again.failing_since) == (True, None)
+        assert (await a_day_passes()).enabled
+        for _ in range(5):
             await on.courier.step()
-            (failed,) = await on.deliveries(webhook)
-            again = await on.service.webhooks.redeliver(ADA, webhook.id, failed.id)
-            assert (again.state, again.due, len(again.attempts)) == (DeliveryState.PENDING, failed.due, 2)
-            on.inbox.answers = lambda _post: 200
-            done = await on.service.webhooks.redeliver(ADA, webhook.id, failed.id)
-            assert (done.state, done.due) == (DeliveryState.DELIVERED, None)
-            on.clock.move(DAY)
-            await on.courier.step()
-            assert [post.headers["webhook-id"] for post in on.inbox.posts] == ["evt_1"] * 3
-
-    asyncio.run(run())
+        assert max(post.json["data"]["number"] for post in on.inbox.posts) == again.since + 1
 
 
-def test_a_test_message_is_sent_at_once_and_kept_with_the_others() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            webhook, secret = await on.hook()
-            sent = await on.service.webhooks.test(ADA, webhook.id)
-            (post,) = on.inbox.posts
-            assert verify([secret], post.headers, post.body, NOON)
-            assert post.json["type"] == "dev.horae.webhook.test.v1"
-            assert (sent.state, sent.message) == (DeliveryState.DELIVERED, post.headers["webhook-id"])
-            assert await on.deliveries(webhook) == (sent,)
+async def test_an_address_that_does_not_answer_holds_up_nobody_else() -> None:
+    async with house() as service, inbox() as box:
+        box.hold["/slow"] = asyncio.Event()
+        for path in ("/slow", "/quick"):
+            await service.webhooks.create(ADA, box.base + path)
+        courier = Courier(service.store, service.webhooks.postman, service.telling, SystemClock())
+        going = asyncio.ensure_future(courier.run())
+        task = await added(service.store)
+        for number in range(20):
+            await happens(service.store, task, detail=f"{number}")
+        await box.until(21, "/quick")
+        assert len(box.at("/slow")) <= 4, "a few at once, and no more"
+        box.hold["/slow"].set()
+        await box.until(21, "/slow")
+        going.cancel()
+        await asyncio.gather(going, return_exceptions=True)
 
-    asyncio.run(run())
+
+async def test_a_delivery_is_sent_again_by_hand_under_its_name() -> None:
+    async with scene() as on:
+        on.inbox.answers = lambda _post: 500
+        webhook, _ = await on.hook()
+        await added(on.service.store)
+        await on.courier.step()
+        (failed,) = await on.deliveries(webhook)
+        again = await on.service.webhooks.redeliver(ADA, webhook.id, failed.id)
+        assert (again.state, again.due, len(again.attempts)) == (DeliveryState.PENDING, failed.due, 2)
+        on.inbox.answers = lambda _post: 200
+        done = await on.service.webhooks.redeliver(ADA, webhook.id, failed.id)
+        assert (done.state, done.due) == (DeliveryState.DELIVERED, None)
+        on.clock.move(DAY)
+        await on.courier.step()
+        assert [post.headers["webhook-id"] for post in on.inbox.posts] == ["evt_1"] * 3
+
+
+async def test_a_test_message_is_sent_at_once_and_kept_with_the_others() -> None:
+    async with scene() as on:
+        webhook, secret = await on.hook()
+        sent = await on.service.webhooks.test(ADA, webhook.id)
+        (post,) = on.inbox.posts
+        assert verify([secret], post.headers, post.body, NOON)
+        assert post.json["type"] == "dev.horae.webhook.test.v1"
+        assert (sent.state, sent.message) == (DeliveryState.DELIVERED, post.headers["webhook-id"])
+        assert await on.deliveries(webhook) == (sent,)
 
 
 @pytest.mark.parametrize(
@@ -365,94 +323,79 @@ def test_a_test_message_is_sent_at_once_and_kept_with_the_others() -> None:
         *("file:///etc/passwd", "ftp://example.org/", "https://user:pw@example.org/", "http://", "", 7, None),
     ],
 )
-def test_addresses_that_may_not_be_called_are_refused_when_they_are_given(url: Any) -> None:
-    async def run() -> None:
-        async with house() as service:
-            with pytest.raises(Refusal):
-                await service.webhooks.create(ADA, url)
-            assert (await service.webhooks.page(ADA)).items == ()
-
-    asyncio.run(run())
+async def test_addresses_that_may_not_be_called_are_refused_when_they_are_given(url: Any) -> None:
+    async with house() as service:
+        with pytest.raises(Refusal):
+            await service.webhooks.create(ADA, url)
+        assert (await service.webhooks.page(ADA)).items == ()
 
 
-def test_an_address_that_was_allowed_once_is_looked_at_again_when_something_is_sent() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            webhook, _ = await on.hook()
-            await added(on.service.store)
-            on.service.webhooks.postman._allowed = ()
-            on.service.webhooks.postman._client._allowed = ()
-            await on.courier.step()
-            assert on.inbox.posts == []
-            (delivery,) = await on.deliveries(webhook)
-            assert delivery.attempts[0].status is None
-            assert "not public" in delivery.attempts[0].answer
-
-    asyncio.run(run())
+async def test_an_address_that_was_allowed_once_is_looked_at_again_when_something_is_sent() -> None:
+    async with scene() as on:
+        webhook, _ = await on.hook()
+        await added(on.service.store)
+        on.service.webhooks.postman._allowed = ()
+        on.service.webhooks.postman._client._allowed = ()
+        await on.courier.step()
+        assert on.inbox.posts == []
+        (delivery,) = await on.deliveries(webhook)
+        assert delivery.attempts[0].status is None
+        assert "not public" in delivery.attempts[0].answer
 
 
-def test_what_is_somebody_elses_answers_like_what_is_not_there() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            webhook, _ = await on.hook()
-            hooks = on.service.webhooks
-            await added(on.service.store)
-            await on.courier.step()
-            (delivery,) = await on.deliveries(webhook)
-            for name in (webhook.id, "whk_0", "", "\udcff", "x" * 300):
-                for ask in (
-                    lambda name=name: hooks.get(BOB, name),
-                    lambda name=name: hooks.edit(BOB, name, note="mine"),
-                    lambda name=name: hooks.remove(BOB, name),
-                    lambda name=name: hooks.rotate(BOB, name),
-                    lambda name=name: hooks.test(BOB, name),
-                    lambda name=name: hooks.deliveries(BOB, name),
-                    lambda name=name: hooks.redeliver(BOB, name, delivery.id),
-                ):
-                    with pytest.raises(Refusal) as refused:
-                        await ask()
-                    assert refused.value.code == "no_such_webhook"
-            assert (await hooks.page(BOB)).items == ()
-            assert len(on.inbox.posts) == 1
-            with pytest.raises(Refusal) as refused:
-                await hooks.redeliver(ADA, webhook.id, "dlv_0")
-            assert refused.value.code == "no_such_delivery"
-
-    asyncio.run(run())
+async def test_what_is_somebody_elses_answers_like_what_is_not_there() -> None:
+    async with scene() as on:
+        webhook, _ = await on.hook()
+        hooks = on.service.webhooks
+        await added(on.service.store)
+        await on.courier.step()
+        (delivery,) = await on.deliveries(webhook)
+        for name in (webhook.id, "whk_0", "", "\udcff", "x" * 300):
+            for ask in (
+                lambda name=name: hooks.get(BOB, name),
+                lambda name=name: hooks.edit(BOB, name, note="mine"),
+                lambda name=name: hooks.remove(BOB, name),
+                lambda name=name: hooks.rotate(BOB, name),
+                lambda name=name: hooks.test(BOB, name),
+                lambda name=name: hooks.deliveries(BOB, name),
+                lambda name=name: hooks.redeliver(BOB, name, delivery.id),
+            ):
+                with pytest.raises(Refusal) as refused:
+                    await ask()
+                assert refused.value.code == "no_such_webhook"
+        assert (await hooks.page(BOB)).items == ()
+        assert len(on.inbox.posts) == 1
+        with pytest.raises(Refusal) as refused:
+            await hooks.redeliver(ADA, webhook.id, "dlv_0")
+        assert refused.value.code == "no_such_delivery"
 
 
-def test_secrets_are_sealed_and_go_with_the_webhook() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            webhook, secret = await on.hook()
-            kept = [
-                record.body
-                for kind in ("webhook", "secret", "delivery", "audit.open")
-                for record in (await on.service.store.records(kind)).items
-            ]
-            assert kept
-            assert all(secret.removeprefix("whsec_") not in body for body in kept)
-            assert (await on.service.secrets.names(ADA)).items == ()
-            await on.service.webhooks.remove(ADA, webhook.id)
-            assert (await on.service.store.records("secret")).items == ()
-
-    asyncio.run(run())
+async def test_secrets_are_sealed_and_go_with_the_webhook() -> None:
+    async with scene() as on:
+        webhook, secret = await on.hook()
+        kept = [
+            record.body
+            for kind in ("webhook", "secret", "delivery", "audit.open")
+            for record in (await on.service.store.records(kind)).items
+        ]
+        assert kept
+        assert all(secret.removeprefix("whsec_") not in body for body in kept)
+        assert (await on.service.secrets.names(ADA)).items == ()
+        await on.service.webhooks.remove(ADA, webhook.id)
+        assert (await on.service.store.records("secret")).items == ()
 
 
-def test_whose_rights_were_revoked_is_told_of_nothing() -> None:
-    async def run() -> None:
-        async with scene() as on:
-            await on.service.accounts.put(LOCAL, "ada")
-            await on.hook()
-            task = await added(on.service.store)
-            await on.service.accounts.revoke(LOCAL, "ada")
-            await on.courier.step()
-            assert on.inbox.posts == []
-            await on.service.accounts.restore(LOCAL, "ada")
-            await happens(on.service.store, task)
-            successor = on.another_courier()
-            on.clock.move(LEASE)
-            await successor.step()
-            assert len(on.inbox.posts) == 2
-
-    asyncio.run(run())
+async def test_whose_rights_were_revoked_is_told_of_nothing() -> None:
+    async with scene() as on:
+        await on.service.accounts.put(LOCAL, "ada")
+        await on.hook()
+        task = await added(on.service.store)
+        await on.service.accounts.revoke(LOCAL, "ada")
+        await on.courier.step()
+        assert on.inbox.posts == []
+        await on.service.accounts.restore(LOCAL, "ada")
+        await happens(on.service.store, task)
+        successor = on.another_courier()
+        on.clock.move(LEASE)
+        await successor.step()
+        assert len(on.inbox.posts) == 2

@@ -100,16 +100,16 @@ def until_quiet(
 
 def doubts(place: Place) -> tuple[str, ...]:
     """What the store's own check finds wrong."""
+    return asyncio.run(_check_store(place.url))
 
-    async def check() -> tuple[str, ...]:
-        store = make_store(place.url)
-        await store.open()
-        try:
-            return await store.check()
-        finally:
-            await store.close()
 
-    return asyncio.run(check())
+async def _check_store(url: str) -> tuple[str, ...]:
+    store = make_store(url)
+    await store.open()
+    try:
+        return await store.check()
+    finally:
+        await store.close()
 
 
 def _row(*values: Any) -> Row:

@@ -43,18 +43,15 @@ class LongAgo(SystemClock):
         return super().now() - DOWN
 
 
-def fill(place: Place) -> None:
-    async def filling() -> None:
-        app = Horae(place.url, engine=False, clock=LongAgo(), zone="UTC")
-        register(app)
-        async with app:
-            await app.schedule_many([("light", "every 1m", None)] * CROWD)
-
-    asyncio.run(filling())
+async def fill(place: Place) -> None:
+    app = Horae(place.url, engine=False, clock=LongAgo(), zone="UTC")
+    register(app)
+    async with app:
+        await app.schedule_many([("light", "every 1m", None)] * CROWD)
 
 
 def test_f13_a_backlog_of_thirty_days(place: Place, workers: Workers, measured: Measure) -> None:
-    fill(place)
+    asyncio.run(fill(place))
     worker = workers.ready(lease=15.0, ceiling=10.0)
     began, busy = soon(0), worker.busy_seconds
     series = Series(soon(1), timedelta(seconds=1), 5)

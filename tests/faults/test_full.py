@@ -118,7 +118,7 @@ def test_f7_a_store_that_was_full_when_its_node_died(place: Place, workers: Work
     assert judged(place, *due) == []
 
 
-def test_f7_whoever_asks_whether_it_is_ready_hears_of_it_and_of_its_end(place: Place, measured: Measure) -> None:
+async def test_f7_whoever_asks_whether_it_is_ready_hears_of_it_and_of_its_end(place: Place, measured: Measure) -> None:
     async def ready(api: Api, status: int) -> dict[str, Any]:
         async with asyncio.timeout(LONG):
             while (reply := await api.get("/readyz", who=None)).status != status:
@@ -126,18 +126,15 @@ def test_f7_whoever_asks_whether_it_is_ready_hears_of_it_and_of_its_end(place: P
         found: dict[str, Any] = reply.json
         return found
 
-    async def scene() -> None:
-        clock, filler = SystemClock(), Filler(place)
-        async with served(f"sqlite:///{place.store}") as api:
-            await ready(api, 200)
-            filler.fill()
-            begun = clock.steady()
-            told = await ready(api, 503)
-            measured("F7 not ready, after the disk is full", clock.steady() - begun)
-            assert (told["parts"]["store"], told["problem"]["code"]) == (True, "no_space_left")
-            filler.remove()
-            begun = clock.steady()
-            assert (await ready(api, 200))["problem"] is None
-            measured("F7 ready again, after space is back", clock.steady() - begun)
-
-    asyncio.run(scene())
+    clock, filler = SystemClock(), Filler(place)
+    async with served(f"sqlite:///{place.store}") as api:
+        await ready(api, 200)
+        filler.fill()
+        begun = clock.steady()
+        told = await ready(api, 503)
+        measured("F7 not ready, after the disk is full", clock.steady() - begun)
+        assert (told["parts"]["store"], told["problem"]["code"]) == (True, "no_space_left")
+        filler.remove()
+        begun = clock.steady()
+        assert (await ready(api, 200))["problem"] is None
+        measured("F7 ready again, after space is back", clock.steady() - begun)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from io import BytesIO
 from typing import Any
@@ -101,11 +101,3 @@ async def opened(settings: WebSettings | None = None) -> AsyncIterator[Door]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         async with mount(app, service, clock), serving(app, listening) as address:
             yield Door(service, f"{address}{PATH}", clock)
-
-
-def played(scene: Callable[[Door], Awaitable[None]], settings: WebSettings | None = None) -> None:
-    async def play() -> None:
-        async with opened(settings) as door:
-            await scene(door)
-
-    asyncio.run(play())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -81,10 +80,8 @@ async def desk_of(
         yield Desk(client)
 
 
-def played(scene: Callable[[House, Desk], Awaitable[None]], who: Principal = PERSON, language: Language = "en") -> None:
-    async def play() -> None:
-        house = House()
-        async with desk_of(house, who, language) as desk:
-            await scene(house, desk)
-
-    asyncio.run(play())
+@asynccontextmanager
+async def tools_for(who: Principal = PERSON, language: Language = "en") -> AsyncIterator[tuple[House, Desk]]:
+    house = House()
+    async with desk_of(house, who, language) as desk:
+        yield house, desk

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ from horae import Horae
 from horae.choices import Language
 from tests.cli.driving import Cli
 from tests.mcp.process import desk_of
-from tests.mcp.stage import AGENT, Desk, played
-from tests.unit.service.stage import House
+from tests.mcp.stage import AGENT, tools_for
 
 CALL = {"http": "https://example.com/hook"}
 OFFSETS = re.compile(r"\d\d:\d\d(?::\d\d)? ([+-]\d\d:\d\d)")
@@ -33,8 +31,8 @@ async def run_now_without_a_node(cli: Cli) -> tuple[dict[str, Any], str, dict[st
             return waiting, line, await desk("run_task_now", id="third", wait_seconds=60)
 
 
-def test_run_now_says_that_no_node_is_alive(tmp_path: Path) -> None:
-    waiting, line, ran = asyncio.run(run_now_without_a_node(Cli(tmp_path)))
+async def test_run_now_says_that_no_node_is_alive(tmp_path: Path) -> None:
+    waiting, line, ran = await run_now_without_a_node(Cli(tmp_path))
     assert [each["code"] for each in waiting["warnings"]] == ["no_engine"]
     assert "queued" in line
     assert "no node is alive" in line
@@ -42,8 +40,8 @@ def test_run_now_says_that_no_node_is_alive(tmp_path: Path) -> None:
     assert (ran["ended"], ran["warnings"]) == (True, [])
 
 
-def test_run_now_of_a_paused_task_says_that_this_run_happens() -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_run_now_of_a_paused_task_says_that_this_run_happens() -> None:
+    async with tools_for() as (house, desk):
         await desk("schedule_task", when="every 1h", do="look", name="mail")
         await desk("pause_task", id="mail")
         asked = await desk("run_task_now", id="mail")
@@ -53,11 +51,9 @@ def test_run_now_of_a_paused_task_says_that_this_run_happens() -> None:
         assert run.id == asked["run_id"]
         assert (await desk("get_task", id="mail"))["task"]["state"] == "paused"
 
-    played(scene)
 
-
-def test_paused_task_says_when_it_would_run() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_paused_task_says_when_it_would_run() -> None:
+    async with tools_for() as (_house, desk):
         await desk("schedule_task", when="every day at 09:00", do="look", name="mail")
         await desk("pause_task", id="mail", reason="rain")
         seen = await desk("get_task", id="mail")
@@ -74,11 +70,9 @@ def test_paused_task_says_when_it_would_run() -> None:
         seen = await desk("get_task", id="mail")
         assert (len(seen["next_runs"]), seen["next_if_resumed"]) == (3, [])
 
-    played(scene)
 
-
-def test_task_that_awaits_approval_says_so_once() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_task_that_awaits_approval_says_so_once() -> None:
+    async with tools_for(AGENT) as (_house, desk):
         made = await desk("schedule_task", when="every day at 09:00, 9 times", do=CALL, name="hook")
         task_id = made["task"]["id"]
         edit = {"id": "hook", "when": "every day at 10:00, 9 times"}
@@ -95,11 +89,9 @@ def test_task_that_awaits_approval_says_so_once() -> None:
         assert "approved now, it would run next: 2026-03-02 10:00" in lines[2]
         assert lines[3].startswith("Nothing to pause")
 
-    played(scene, AGENT)
 
-
-def test_lists_show_one_zone_with_its_offset() -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_lists_show_one_zone_with_its_offset() -> None:
+    async with tools_for() as (house, desk):
         for zone in ("Asia/Shanghai", "America/New_York", "UTC"):
             await desk("schedule_task", when="every day at 09:00", do="look", zone=zone, name=zone)
         await desk("schedule_task", when="every 30m", do="look", name="often")
@@ -116,8 +108,6 @@ def test_lists_show_one_zone_with_its_offset() -> None:
         of_one = await desk("list_runs", task="Asia/Shanghai")
         assert of_one["runs"][0]["planned_local"].endswith("+01:00")
         assert OFFSETS.findall(await desk.line("list_runs", task="Asia/Shanghai")) == ["+01:00"]
-
-    played(scene)
 
 
 async def talk(cli: Cli, language: Language) -> list[str]:
@@ -153,7 +143,7 @@ async def talk(cli: Cli, language: Language) -> list[str]:
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-def test_dialogue_in_chinese_is_answered_in_chinese_throughout(tmp_path: Path, language: Language) -> None:
-    for line in asyncio.run(talk(Cli(tmp_path), language)):
+async def test_dialogue_in_chinese_is_answered_in_chinese_throughout(tmp_path: Path, language: Language) -> None:
+    for line in await talk(Cli(tmp_path), language):
         assert not ENGLISH_STATE.search(line), line
         assert not HALF_WIDTH.search(re.sub(r"^\w+: ", "", line)), line

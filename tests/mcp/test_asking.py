@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult, ErrorData
 
 from horae.mcp_server.server import PROBLEM
-from tests.mcp.stage import ERAS, PERSON, Desk, desk_of
+from tests.mcp.stage import ERAS, PERSON, desk_of
 from tests.unit.service.stage import House
 
 
@@ -22,7 +21,8 @@ class Answering:
         self._action = action
         self.asked: list[tuple[str, list[str]]] = []
 
-    async def __call__(self, _context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+    async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        del context
         assert isinstance(params, ElicitRequestFormParams)
         choices = params.requested_schema["properties"]["choice"]["enum"]
         self.asked.append((params.message, choices))
@@ -32,37 +32,28 @@ class Answering:
         return ElicitResult(action="accept", content={"choice": next(each for each in choices if wanted in each)})
 
 
-def in_both_eras(scene: Any, answering: Any) -> None:
-    async def play(mode: str) -> None:
-        house = House()
-        person = answering()
-        async with desk_of(house, PERSON, mode=mode, answering=person) as desk:
-            await scene(house, desk, person)
-
-    for mode in ERAS:
-        asyncio.run(play(mode))
-
-
-def test_the_person_says_which_hour_was_meant() -> None:
-    async def scene(_house: House, desk: Desk, person: Answering) -> None:
+@pytest.mark.parametrize("mode", ERAS)
+async def test_the_person_says_which_hour_was_meant(mode: str) -> None:
+    person = Answering("21:00")
+    async with desk_of(House(), PERSON, mode=mode, answering=person) as desk:
         made = await desk("schedule_task", when="every day at 9", do="x")
         assert made["next_runs"][0]["at_local"][11:16] == "21:00"
         assert person.asked == [('"9" could be morning or evening.', ["every day at 09:00", "every day at 21:00"])]
 
-    in_both_eras(scene, lambda: Answering("21:00"))
 
-
-def test_two_things_that_are_unclear_are_asked_one_after_the_other() -> None:
-    async def scene(_house: House, desk: Desk, person: Answering) -> None:
+@pytest.mark.parametrize("mode", ERAS)
+async def test_two_things_that_are_unclear_are_asked_one_after_the_other(mode: str) -> None:
+    person = Answering("09:00", "Asia/Shanghai")
+    async with desk_of(House(), PERSON, mode=mode, answering=person) as desk:
         made = await desk("schedule_task", when="every day at 9 CST", do="x")
         assert (made["zone"], made["next_runs"][0]["at_local"][11:16]) == ("Asia/Shanghai", "09:00")
         assert len(person.asked) == 2
 
-    in_both_eras(scene, lambda: Answering("09:00", "Asia/Shanghai"))
 
-
-def test_the_person_says_which_task_was_meant() -> None:
-    async def scene(house: House, desk: Desk, _person: Answering) -> None:
+@pytest.mark.parametrize("mode", ERAS)
+async def test_the_person_says_which_task_was_meant(mode: str) -> None:
+    house = House()
+    async with desk_of(house, PERSON, mode=mode, answering=Answering("0002")) as desk:
         one = await house.add("every 1h", PERSON, name="report")
         other = await house.add("every 1h", PERSON, name="report")
         assert one.id != other.id
@@ -70,12 +61,12 @@ def test_the_person_says_which_task_was_meant() -> None:
         assert done["task"]["id"] == other.id
         assert (await house.tasks.get(PERSON, one.id)).standing.state == "active"
 
-    in_both_eras(scene, lambda: Answering("0002"))
 
-
+@pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize("action", ["decline", "cancel"])
-def test_who_does_not_answer_gets_the_choices(action: str) -> None:
-    async def scene(house: House, desk: Desk, person: Answering) -> None:
+async def test_who_does_not_answer_gets_the_choices(action: str, mode: str) -> None:
+    house, person = House(), Answering(action=action)
+    async with desk_of(house, PERSON, mode=mode, answering=person) as desk:
         result = await desk.raw("schedule_task", when="every day at 9", do="x")
         assert result.is_error
         assert (result.meta or {})[PROBLEM]["choices"] == {
@@ -85,31 +76,23 @@ def test_who_does_not_answer_gets_the_choices(action: str) -> None:
         assert person.asked
         assert not (await house.tasks.page(PERSON)).items
 
-    in_both_eras(scene, lambda: Answering(action=action))
-
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_a_client_that_cannot_ask_reads_the_choices(mode: str) -> None:
-    async def play() -> None:
-        async with desk_of(House(), PERSON, mode=mode) as desk:
-            line = await desk.line("schedule_task", when="every day at 9", do="x")
-            assert line.startswith("ambiguous_hour")
-            assert '"every day at 09:00", "every day at 21:00"' in line
-
-    asyncio.run(play())
+async def test_a_client_that_cannot_ask_reads_the_choices(mode: str) -> None:
+    async with desk_of(House(), PERSON, mode=mode) as desk:
+        line = await desk.line("schedule_task", when="every day at 9", do="x")
+        assert line.startswith("ambiguous_hour")
+        assert '"every day at 09:00", "every day at 21:00"' in line
 
 
-def test_a_person_who_keeps_being_unclear_is_not_asked_for_ever() -> None:
+async def test_a_person_who_keeps_being_unclear_is_not_asked_for_ever() -> None:
     class Stubborn(Answering):
         async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
             del context, params
             self.asked.append(("", []))
             return ElicitResult(action="accept", content={"choice": "every day at 9"})
 
-    async def play() -> None:
-        person = Stubborn()
-        async with desk_of(House(), PERSON, mode="legacy", answering=person) as desk:
-            assert await desk.refused("schedule_task", when="every day at 9", do="x") == "ambiguous_hour"
-        assert len(person.asked) == 2
-
-    asyncio.run(play())
+    person = Stubborn()
+    async with desk_of(House(), PERSON, mode="legacy", answering=person) as desk:
+        assert await desk.refused("schedule_task", when="every day at 9", do="x") == "ambiguous_hour"
+    assert len(person.asked) == 2

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from tests.app.declared_functions import register_in
 from tests.mcp.stage import PERSON, desk_of
 from tests.unit.service.stage import House
 
 
-def test_assistant_gets_the_declaration_of_a_function() -> None:
-    asyncio.run(_scheduled())
+async def test_assistant_gets_the_declaration_of_a_function() -> None:
+    await _scheduled()
 
 
 async def _scheduled() -> None:
@@ -27,8 +25,8 @@ async def _scheduled() -> None:
         assert not {"zone", "policies.missed"} & set(berlin["declared"])
 
 
-def test_assistant_hears_of_an_unknown_function_and_of_wrong_arguments() -> None:
-    asyncio.run(_misspelled())
+async def test_assistant_hears_of_an_unknown_function_and_of_wrong_arguments() -> None:
+    await _misspelled()
 
 
 async def _misspelled() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -41,24 +40,24 @@ async def refusal(cli: Cli, **said: Any) -> str:
         return await desk.line("schedule_task", **said)
 
 
-def test_reminder_every_morning_in_chinese_is_scheduled_without_an_end(cli: Cli) -> None:
-    made = asyncio.run(schedule(cli, when="每天早上9点", do="提醒我打卡"))
+async def test_reminder_every_morning_in_chinese_is_scheduled_without_an_end(cli: Cli) -> None:
+    made = await schedule(cli, when="每天早上9点", do="提醒我打卡")
     assert (made["change"], made["awaiting_approval"]) == ("new", False)
     assert made["task"]["state"] == "active"
 
 
-def test_endless_schedule_in_english_is_scheduled_too(cli: Cli) -> None:
-    made = asyncio.run(schedule(cli, when="every weekday at 9am", do="check the mail"))
+async def test_endless_schedule_in_english_is_scheduled_too(cli: Cli) -> None:
+    made = await schedule(cli, when="every weekday at 9am", do="check the mail")
     assert made["task"]["state"] == "active"
 
 
-def test_agent_limits_are_set_lifted_and_shown(cli: Cli) -> None:
+async def test_agent_limits_are_set_lifted_and_shown(cli: Cli) -> None:
     said = {"when": "every 1m", "do": "look"}
-    line = asyncio.run(refusal(cli, **said))
+    line = await refusal(cli, **said)
     assert line.startswith("interval_too_short")
     command = line[line.index("horae agent set") :].rstrip(".").split()
     assert cli(*command[1:]).code == Exit.OK, command
-    assert asyncio.run(schedule(cli, **said))["change"] == "new"
+    assert (await schedule(cli, **said))["change"] == "new"
     lifted = cli("agent", "set", "helper", "--quota", "active_tasks=never", "--quota", "runs_per_day=none", "--json")
     check("agent-limits", lifted.json)
     assert lifted.json["quotas"]["active_tasks"] is None
@@ -69,12 +68,12 @@ def test_agent_limits_are_set_lifted_and_shown(cli: Cli) -> None:
     assert usual["quotas"]["active_tasks"] == AGENT_QUOTAS.active_tasks
 
 
-def test_limits_of_all_agents_of_an_owner_count_where_none_was_set_for_one(cli: Cli) -> None:
+async def test_limits_of_all_agents_of_an_owner_count_where_none_was_set_for_one(cli: Cli) -> None:
     assert cli("agent", "set", "--all", "--quota", "longest_life=7d", "--quota", "active_tasks=1").code == Exit.OK
-    assert asyncio.run(refusal(cli, when="every 1h", do="x")).startswith("life_too_long")
+    assert (await refusal(cli, when="every 1h", do="x")).startswith("life_too_long")
     cli("agent", "set", "helper", "--quota", "longest_life=never")
-    assert asyncio.run(schedule(cli, when="every 1h", do="x"))["change"] == "new"
-    assert asyncio.run(refusal(cli, when="every 2h", do="y")).startswith("too_many_tasks")
+    assert (await schedule(cli, when="every 1h", do="x"))["change"] == "new"
+    assert (await refusal(cli, when="every 2h", do="y")).startswith("too_many_tasks")
     assert cli("agent", "set", "--quota", "active_tasks=1").code == Exit.USAGE
     assert cli("agent", "set", "helper", "--all", "--quota", "active_tasks=1").code == Exit.USAGE
 

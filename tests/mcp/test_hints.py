@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import pkgutil
 import re
@@ -25,8 +24,7 @@ from horae.service.drafting import another_key
 from tests.cli.driving import Cli
 from tests.docs.hint_commands import commands_in, mistake_in
 from tests.mcp.process import desk_of
-from tests.mcp.stage import AGENT, Desk, played, text_of
-from tests.unit.service.stage import House
+from tests.mcp.stage import AGENT, Desk, text_of, tools_for
 
 TEN_MINUTES = timedelta(minutes=10)
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -131,8 +129,8 @@ async def meet(desk: Desk, tool: str, **said: Any) -> dict[str, Any]:
     return problem
 
 
-def test_suggested_calls_of_refusals_work_as_written() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_suggested_calls_of_refusals_work_as_written() -> None:
+    async with tools_for(AGENT) as (_house, desk):
         said = {"when": "every 1h, 3 times", "do": "look"}
         short = await meet(desk, "schedule_task", when="every 1s, 3 times", do="look")
         (call,) = short["suggested_calls"]
@@ -154,12 +152,10 @@ def test_suggested_calls_of_refusals_work_as_written() -> None:
             {"tool": "list_runs", "arguments": {}}
         ]
 
-    played(scene, AGENT)
-
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_task_that_is_over_leads_to_tools(language: Language) -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_task_that_is_over_leads_to_tools(language: Language) -> None:
+    async with tools_for(language=language) as (house, desk):
         made = await desk("schedule_task", when="in 10m", do="look", name="once")
         await house.ran(TEN_MINUTES)
         refused = await meet(desk, "pause_task", id="once")
@@ -168,8 +164,6 @@ def test_task_that_is_over_leads_to_tools(language: Language) -> None:
         assert again == {"tool": "run_task_now", "arguments": {"id": made["task"]["id"]}}
         await desk(again["tool"], **again["arguments"])
         await desk(edited["tool"], **edited["arguments"])
-
-    played(scene, language=language)
 
 
 async def cancel_and_schedule_again(cli: Cli, language: Language) -> tuple[str, str]:
@@ -185,8 +179,8 @@ async def cancel_and_schedule_again(cli: Cli, language: Language) -> tuple[str, 
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_cancelled_task_is_scheduled_again_by_following_the_hint(tmp_path: Path, language: Language) -> None:
-    refused, change = asyncio.run(cancel_and_schedule_again(Cli(tmp_path), language))
+async def test_cancelled_task_is_scheduled_again_by_following_the_hint(tmp_path: Path, language: Language) -> None:
+    refused, change = await cancel_and_schedule_again(Cli(tmp_path), language)
     assert refused.startswith("key_of_cancelled")
     assert "horae" not in refused
     assert "/v1/" not in refused

@@ -12,43 +12,40 @@ from horae.mcp_server.server import PROBLEM
 from horae.model.principal import LOCAL, LOCAL_OWNER, Principal, Role
 from horae.service.approvals import digest_of
 from horae.web.house import WebSettings
-from tests.mcp.door import Door, called, played
+from tests.mcp.door import Door, called, opened
 from tests.mcp.stage import ERAS, ZONE
 
 LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_every_tool_is_there_and_works_over_http(mode: str) -> None:
-    async def scene(door: Door) -> None:
-        async with door.desk(await door.token("ada"), mode=mode) as desk:
-            listed = await desk.client.list_tools()
-            assert [each.name for each in listed.tools] == list(TOOLS)
-            made = await desk("schedule_task", when="every day at 09:00", do="x", name="walk")
-            assert made["zone"] == ZONE
-            task_id = made["task"]["id"]
-            asked = await desk("run_task_now", id=task_id)
-            for tool, said in {
-                "list_tasks": {},
-                "get_task": {"id": task_id},
-                "explain_task": {"id": task_id},
-                "update_task": {"id": task_id, "name": "stroll"},
-                "pause_task": {"id": task_id, "reason": "rain"},
-                "resume_task": {"id": task_id},
-                "list_runs": {},
-                "preview_schedule": {"when": "every day at 09:00"},
-                "whoami": {},
-                "cancel_task": {"id": task_id},
-                "get_run": {"id": asked["run_id"]},
-            }.items():
-                await desk(tool, **said)
-
-    played(scene)
+async def test_every_tool_is_there_and_works_over_http(mode: str) -> None:
+    async with opened() as door, door.desk(await door.token("ada"), mode=mode) as desk:
+        listed = await desk.client.list_tools()
+        assert [each.name for each in listed.tools] == list(TOOLS)
+        made = await desk("schedule_task", when="every day at 09:00", do="x", name="walk")
+        assert made["zone"] == ZONE
+        task_id = made["task"]["id"]
+        asked = await desk("run_task_now", id=task_id)
+        for tool, said in {
+            "list_tasks": {},
+            "get_task": {"id": task_id},
+            "explain_task": {"id": task_id},
+            "update_task": {"id": task_id, "name": "stroll"},
+            "pause_task": {"id": task_id, "reason": "rain"},
+            "resume_task": {"id": task_id},
+            "list_runs": {},
+            "preview_schedule": {"when": "every day at 09:00"},
+            "whoami": {},
+            "cancel_task": {"id": task_id},
+            "get_run": {"id": asked["run_id"]},
+        }.items():
+            await desk(tool, **said)
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_two_owners_never_see_each_other(mode: str) -> None:
-    async def scene(door: Door) -> None:
+async def test_two_owners_never_see_each_other(mode: str) -> None:
+    async with opened() as door:
         ada, bob = await door.token("ada"), await door.token("bob")
         async with door.desk(ada, mode=mode) as hers, door.desk(bob, mode=mode) as his:
             made = await hers("schedule_task", when="every 1h", do="x", name="secret plan", key="plan")
@@ -68,42 +65,34 @@ def test_two_owners_never_see_each_other(mode: str) -> None:
             assert (await his("schedule_task", when="every 1h", do="y", key="plan"))["change"] == "new"
             assert (await hers("get_task", id="plan"))["task"]["id"] == task_id
 
-    played(scene)
-
 
 @pytest.mark.parametrize("token", [None, "", "nonsense", f"horae_{'0' * 32}_{'0' * 64}", "x" * 5000])
-def test_without_a_good_token_nothing_is_answered(token: str | None) -> None:
-    async def scene(door: Door) -> None:
+async def test_without_a_good_token_nothing_is_answered(token: str | None) -> None:
+    async with opened() as door:
         for body in (LISTING, called("whoami"), b"{", b""):
             status, headers, _ = await door.post(body, token)
             assert status == 401
             assert headers["WWW-Authenticate"].startswith("Bearer")
 
-    played(scene)
 
-
-def test_a_token_that_is_revoked_opens_nothing_from_then_on() -> None:
-    async def scene(door: Door) -> None:
+async def test_a_token_that_is_revoked_opens_nothing_from_then_on() -> None:
+    async with opened() as door:
         text = await door.token("ada")
         assert (await door.post(called("whoami"), text))[0] == 200
         (token,) = (await door.service.tokens.page(LOCAL, "ada")).items
         await door.service.tokens.revoke(LOCAL, token.id)
         assert (await door.post(called("whoami"), text))[0] == 401
 
-    played(scene)
 
-
-def test_a_token_in_the_address_counts_for_nothing() -> None:
-    async def scene(door: Door) -> None:
+async def test_a_token_in_the_address_counts_for_nothing() -> None:
+    async with opened() as door:
         text = await door.token("ada")
         door.url += f"?token={text}&access_token={text}"
         assert (await door.post(called("whoami"), None))[0] == 401
 
-    played(scene)
 
-
-def test_an_agent_has_its_own_tasks_its_limits_and_a_stamp() -> None:
-    async def scene(door: Door) -> None:
+async def test_an_agent_has_its_own_tasks_its_limits_and_a_stamp() -> None:
+    async with opened() as door:
         owner, agent = await door.token("ada"), await door.token("ada", agent="helper")
         async with door.desk(owner) as hers, door.desk(agent) as its:
             await hers("schedule_task", when="every 1h", do="x", name="private")
@@ -121,11 +110,9 @@ def test_an_agent_has_its_own_tasks_its_limits_and_a_stamp() -> None:
             labels = (await hers("get_task", id="job 0"))["task"]["labels"]
             assert labels == {"horae/agent": "helper", "horae/via": "mcp", "horae/token": token.id}
 
-    played(scene)
 
-
-def test_what_an_agent_wants_outside_waits_for_a_person_and_an_edit_closes_it_again() -> None:
-    async def scene(door: Door) -> None:
+async def test_what_an_agent_wants_outside_waits_for_a_person_and_an_edit_closes_it_again() -> None:
+    async with opened() as door:
         ada = Principal("ada", actor="tok_x", zone=ZONE)
         owner, agent = await door.token("ada"), await door.token("ada", agent="helper")
         async with door.desk(owner) as hers, door.desk(agent) as its:
@@ -148,27 +135,20 @@ def test_what_an_agent_wants_outside_waits_for_a_person_and_an_edit_closes_it_ag
             assert (edited["awaiting_approval"], edited["task"]["state"]) == (True, "paused")
             assert (await hers("list_tasks"))["tasks"][0]["awaiting_approval"]
 
-    played(scene)
+
+async def test_a_viewer_looks_and_changes_nothing() -> None:
+    async with opened() as door, door.desk(await door.token("eve", role=Role.VIEWER)) as desk:
+        assert (await desk("list_tasks"))["tasks"] == []
+        assert await desk.refused("schedule_task", when="every 1h", do="x") == "not_allowed"
 
 
-def test_a_viewer_looks_and_changes_nothing() -> None:
-    async def scene(door: Door) -> None:
-        async with door.desk(await door.token("eve", role=Role.VIEWER)) as desk:
-            assert (await desk("list_tasks"))["tasks"] == []
-            assert await desk.refused("schedule_task", when="every 1h", do="x") == "not_allowed"
-
-    played(scene)
-
-
-def test_what_is_done_is_in_the_audit_trail_with_the_request_it_came_with() -> None:
-    async def scene(door: Door) -> None:
+async def test_what_is_done_is_in_the_audit_trail_with_the_request_it_came_with() -> None:
+    async with opened() as door:
         async with door.desk(await door.token("ada"), **{"X-Request-Id": "req-of-mine"}) as desk:
             made = await desk("schedule_task", when="every 1h", do="x")
         rows = (await door.service.audit.page(LOCAL)).items
         (row,) = [each for each in rows if each.subject == made["task"]["id"]]
         assert (row.via, row.request, row.action) == ("mcp", "req-of-mine", "task.create")
-
-    played(scene)
 
 
 @pytest.mark.parametrize(
@@ -184,16 +164,16 @@ def test_what_is_done_is_in_the_audit_trail_with_the_request_it_came_with() -> N
         (None, "horae.example", 200),
     ],
 )
-def test_only_pages_of_this_machine_or_named_origins_may_ask(origin: str | None, host: str | None, status: int) -> None:
-    async def scene(door: Door) -> None:
+async def test_only_pages_of_this_machine_or_named_origins_may_ask(
+    origin: str | None, host: str | None, status: int
+) -> None:
+    async with opened(WebSettings(origins=("https://console.example",))) as door:
         headers = {name: value for name, value in (("Origin", origin), ("Host", host)) if value is not None}
         assert (await door.post(called("whoami"), await door.token("ada"), **headers))[0] == status
 
-    played(scene, WebSettings(origins=("https://console.example",)))
 
-
-def test_who_asks_too_often_is_held_back() -> None:
-    async def scene(door: Door) -> None:
+async def test_who_asks_too_often_is_held_back() -> None:
+    async with opened() as door:
         token = await door.token("ada")
         await door.service.accounts.put(LOCAL, "ada", quotas={"requests_per_minute": 3})
         answers = [await door.post(called("whoami"), token) for _ in range(4)]
@@ -201,8 +181,6 @@ def test_who_asks_too_often_is_held_back() -> None:
         _, headers, problem = answers[-1]
         assert int(headers["Retry-After"]) > 0
         assert problem["code"] == "too_many_requests"
-
-    played(scene)
 
 
 @pytest.mark.parametrize(
@@ -218,15 +196,13 @@ def test_who_asks_too_often_is_held_back() -> None:
         (b'{"jsonrpc":"1.0"}', 400),
     ],
 )
-def test_what_is_no_message_is_refused_before_anybody_reads_it(body: bytes, status: int) -> None:
-    async def scene(door: Door) -> None:
+async def test_what_is_no_message_is_refused_before_anybody_reads_it(body: bytes, status: int) -> None:
+    async with opened() as door:
         assert (await door.post(body, await door.token("ada")))[0] == status
 
-    played(scene)
 
-
-def test_half_letters_and_nul_break_nothing() -> None:
-    async def scene(door: Door) -> None:
+async def test_half_letters_and_nul_break_nothing() -> None:
+    async with opened() as door:
         token = await door.token("ada")
         for text in ("\\ud800", "\\u0000", "\\u202e", "\\u001b[2J"):
             for field in ("name", "do", "when", "key", "zone", "id"):
@@ -238,20 +214,16 @@ def test_half_letters_and_nul_break_nothing() -> None:
                 assert status in (200, 400), (text, field)
                 assert "broke" not in json.dumps(answer), (text, field)
 
-    played(scene)
 
-
-def test_only_posting_is_possible() -> None:
-    async def scene(door: Door) -> None:
+async def test_only_posting_is_possible() -> None:
+    async with opened() as door:
         assert await door.get(await door.token("ada")) == 405
         assert await door.get(None) == 405
 
-    played(scene)
-
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_who_leaves_while_waiting_is_not_waited_for(mode: str) -> None:
-    async def scene(door: Door) -> None:
+async def test_who_leaves_while_waiting_is_not_waited_for(mode: str) -> None:
+    async with opened() as door:
         token = await door.token("ada")
 
         async def wait() -> None:
@@ -267,15 +239,11 @@ def test_who_leaves_while_waiting_is_not_waited_for(mode: str) -> None:
                 await door.clock.left_alone.wait()
             assert (await desk("whoami"))["owner"] == "ada"
 
-    played(scene)
 
-
-def test_the_language_of_the_request_is_that_of_the_answer() -> None:
-    async def scene(door: Door) -> None:
-        async with door.desk(await door.token("ada"), **{"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}) as desk:
-            assert "时区" in await desk.line("whoami")
-
-    played(scene)
+async def test_the_language_of_the_request_is_that_of_the_answer() -> None:
+    chinese = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}
+    async with opened() as door, door.desk(await door.token("ada"), **chinese) as desk:
+        assert "时区" in await desk.line("whoami")
 
 
 async def _unknown_tool_over_http(door: Door) -> None:
@@ -288,8 +256,9 @@ async def _unknown_tool_over_http(door: Door) -> None:
     assert (status, answer["result"]["isError"]) == (200, True), "a refusal of a tool stays a result"
 
 
-def test_unknown_tool_is_an_error_of_the_protocol() -> None:
-    played(_unknown_tool_over_http)
+async def test_unknown_tool_is_an_error_of_the_protocol() -> None:
+    async with opened() as here:
+        await _unknown_tool_over_http(here)
 
 
 async def schedule_as(door: Door, owner: str, zone: str | None) -> tuple[str, list[str]]:
@@ -314,23 +283,18 @@ async def schedule_as(door: Door, owner: str, zone: str | None) -> tuple[str, li
         (LOCAL_OWNER, None, "UTC", True),
     ],
 )
-def test_zone_is_the_owners_and_that_of_this_machine_for_its_own_owner(
+async def test_zone_is_the_owners_and_that_of_this_machine_for_its_own_owner(
     owner: str, zone: str | None, found: str, *, is_assumed: bool
 ) -> None:
-    async def scene(door: Door) -> None:
+    async with opened() as door:
         understood, warnings = await schedule_as(door, owner, zone)
         assert understood == found
         assert ("no_zone" in warnings) is is_assumed
 
-    played(scene)
 
-
-def test_answers_over_http_say_that_no_node_is_alive() -> None:
-    async def scene(door: Door) -> None:
-        async with door.desk(await door.token("ada")) as desk:
-            assert (await desk("whoami"))["engine_running"] is False
-            await desk("schedule_task", when="every 1h", do="look", name="mail")
-            asked = await desk("run_task_now", id="mail")
-            assert [each["code"] for each in asked["warnings"]] == ["no_engine"]
-
-    played(scene)
+async def test_answers_over_http_say_that_no_node_is_alive() -> None:
+    async with opened() as door, door.desk(await door.token("ada")) as desk:
+        assert (await desk("whoami"))["engine_running"] is False
+        await desk("schedule_task", when="every 1h", do="look", name="mail")
+        asked = await desk("run_task_now", id="mail")
+        assert [each["code"] for each in asked["warnings"]] == ["no_engine"]

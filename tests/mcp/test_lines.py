@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -12,8 +11,7 @@ from hypothesis import strategies as st
 from horae.choices import Language
 from horae.mcp_server.lines import MOST_BYTES, brief, listed, plain, whole
 from horae.model.outcome import Failed, Succeeded
-from tests.mcp.stage import PERSON, desk_of, played, text_of
-from tests.mcp.stage import Desk as Tools
+from tests.mcp.stage import PERSON, desk_of, text_of, tools_for
 from tests.unit.service.stage import House
 
 LANGUAGES: st.SearchStrategy[Language] = st.sampled_from(["en", "zh"])
@@ -62,43 +60,35 @@ def test_a_list_that_does_not_fit_says_how_many_are_missing() -> None:
 
 @given(NAMES, ANYTHING, LANGUAGES)
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_hostile_names_and_results_stay_on_one_line(name: str, result: str, language: Language) -> None:
+async def test_hostile_names_and_results_stay_on_one_line(name: str, result: str, language: Language) -> None:
     """Each answer is looked at by `text_of`, whether it was refused or not."""
-
-    async def play() -> None:
-        house = House()
-        async with desk_of(house, PERSON, language) as desk:
-            said: dict[str, Any] = {"when": "every 10m", "do": result[:500] or "x", "name": name}
-            made = await desk.raw("schedule_task", **said)
-            await desk.raw("list_tasks", q=name)
-            if made.is_error:
-                return
-            task_id = (made.structured_content or {})["task"]["id"]
-            run = await house.ran(TEN_MINUTES, Failed(result[:3000] or "x"))
-            for tool in ("get_task", "explain_task", "pause_task", "resume_task", "run_task_now", "cancel_task"):
-                await desk.raw(tool, id=task_id, **({"reason": name} if tool == "pause_task" else {}))
-            await desk.raw("get_run", id=run.id)
-
-    asyncio.run(play())
+    house = House()
+    async with desk_of(house, PERSON, language) as desk:
+        said: dict[str, Any] = {"when": "every 10m", "do": result[:500] or "x", "name": name}
+        made = await desk.raw("schedule_task", **said)
+        await desk.raw("list_tasks", q=name)
+        if made.is_error:
+            return
+        task_id = (made.structured_content or {})["task"]["id"]
+        run = await house.ran(TEN_MINUTES, Failed(result[:3000] or "x"))
+        for tool in ("get_task", "explain_task", "pause_task", "resume_task", "run_task_now", "cancel_task"):
+            await desk.raw(tool, id=task_id, **({"reason": name} if tool == "pause_task" else {}))
+        await desk.raw("get_run", id=run.id)
 
 
-def test_a_hundred_tasks_with_long_names_are_one_short_line() -> None:
-    async def scene(house: House, desk: Tools) -> None:
+async def test_a_hundred_tasks_with_long_names_are_one_short_line() -> None:
+    async with tools_for() as (house, desk):
         for number in range(20):
             await house.add("every 1h", PERSON, name=f"{number} " + "\N{PILE OF POO}" * 150)
         listed_all = await desk.raw("list_tasks", limit=100)
         assert text_of(listed_all).endswith("more")
         assert len((listed_all.structured_content or {})["tasks"]) == 20
 
-    played(scene)
 
-
-def test_a_long_result_is_whole_in_the_values_and_cut_in_the_line() -> None:
-    async def scene(house: House, desk: Tools) -> None:
+async def test_a_long_result_is_whole_in_the_values_and_cut_in_the_line() -> None:
+    async with tools_for() as (house, desk):
         await desk("schedule_task", when="every 10m", do="x", name="tick")
         run = await house.ran(TEN_MINUTES, Succeeded('"' + "y" * 5000 + '"'))
         told = await desk.raw("get_run", id=run.id)
         assert (told.structured_content or {})["run"]["result"] == "y" * 5000
         assert "…" in text_of(told)
-
-    played(scene)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +33,15 @@ async def list_own_runs(cli: Cli, limit: int) -> list[list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("limit", [2, 7])
-def test_as_many_runs_as_were_asked_for(tmp_path: Path, limit: int) -> None:
+async def test_as_many_runs_as_were_asked_for(tmp_path: Path, limit: int) -> None:
     cli = Cli(tmp_path)
-    own = asyncio.run(add_own_task(cli))
+    own = await add_own_task(cli)
     cli("add", "in 1h", "--name", "other", "--say", "hi")
     for _ in range(4):  # in turn, so that foreign runs stand between its own
         for task in (own, "other", "other"):
             assert cli("run", task).code == 0
         assert cli.process("up", "--seconds", "0.7", "--no-api").code == 0
-    pages = asyncio.run(list_own_runs(cli, limit))
+    pages = await list_own_runs(cli, limit)
     ids = [run["id"] for page in pages for run in page]
     assert len(ids) == len(set(ids)) == 4
     assert {run["task_id"] for page in pages for run in page} == {own}

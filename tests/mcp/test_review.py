@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +45,13 @@ async def make_task(cli: Cli) -> dict[str, Any]:
         return await desk("schedule_task", when="every 1h, 3 times", do=CALL, name="hook")
 
 
-def test_agent_cannot_reference_a_secret_before_it_is_granted(cli: Cli) -> None:
+async def test_agent_cannot_reference_a_secret_before_it_is_granted(cli: Cli) -> None:
     cli("secret", "set", "tok", "-", stdin="hush-hush")
-    refused = asyncio.run(refused_with(cli))
+    refused = await refused_with(cli)
     assert refused == ("secret_not_granted", "horae secret grant tok --agent helper --owner local")
     # The hint works as written.
     assert cli(*refused[1].split()[1:]).code == Exit.OK
-    made = asyncio.run(make_task(cli))
+    made = await make_task(cli)
     assert made["awaiting_approval"] is True
 
 
@@ -63,8 +62,8 @@ async def refused_with(cli: Cli) -> tuple[str, str]:
         return code, line[line.index("horae secret grant") :].rstrip(".")
 
 
-def test_secret_that_does_not_exist_is_refused_like_one_without_a_grant(cli: Cli) -> None:
-    assert asyncio.run(refused_with(cli))[0] == "secret_not_granted"
+async def test_secret_that_does_not_exist_is_refused_like_one_without_a_grant(cli: Cli) -> None:
+    assert (await refused_with(cli))[0] == "secret_not_granted"
 
 
 def test_grants_are_listed_and_taken_back(cli: Cli) -> None:
@@ -84,10 +83,10 @@ def test_grants_are_listed_and_taken_back(cli: Cli) -> None:
     assert cli("secret", "grant", "tok", "--agent", "no such name").code == Exit.INVALID
 
 
-def test_approve_shows_the_whole_task_on_a_terminal_of_80_columns(cli: Cli) -> None:
+async def test_approve_shows_the_whole_task_on_a_terminal_of_80_columns(cli: Cli) -> None:
     cli("secret", "set", "tok", "-", stdin="hush-hush")
     cli("secret", "grant", "tok", "--agent", "helper")
-    made = asyncio.run(make_task(cli))
+    made = await make_task(cli)
     with Terminal(cli, "approve", "hook", COLUMNS="80") as terminal:
         terminal.wait_for("[y/N]")
         for expected in EXPECTED:
@@ -106,17 +105,17 @@ def test_approve_shows_the_whole_task_on_a_terminal_of_80_columns(cli: Cli) -> N
         assert any(expected in line for line in made["review"])
 
 
-def test_approval_is_refused_when_the_grant_was_taken_back(cli: Cli) -> None:
+async def test_approval_is_refused_when_the_grant_was_taken_back(cli: Cli) -> None:
     cli("secret", "set", "tok", "-", stdin="hush-hush")
     cli("secret", "grant", "tok", "--agent", "helper")
-    asyncio.run(make_task(cli))
+    await make_task(cli)
     cli("secret", "revoke", "tok", "--agent", "helper")
     refused = cli("approve", "hook", "--yes", "--json")
     assert (refused.code, refused.problem["code"]) == (Exit.NOT_ALLOWED, "secret_not_granted")
 
 
-def test_edit_cannot_bring_in_a_secret_without_a_grant(cli: Cli) -> None:
-    asyncio.run(edit_scene(cli))
+async def test_edit_cannot_bring_in_a_secret_without_a_grant(cli: Cli) -> None:
+    await edit_scene(cli)
 
 
 async def edit_scene(cli: Cli) -> None:

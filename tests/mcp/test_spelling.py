@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from horae.model.principal import Principal
-from tests.mcp.stage import BOSS, PERSON, ZONE, Desk, played
-from tests.unit.service.stage import House
+from tests.mcp.stage import BOSS, PERSON, ZONE, tools_for
 
 
 @pytest.mark.parametrize(
@@ -20,27 +19,23 @@ from tests.unit.service.stage import House
         ("once", "2026-03-02T15:30:00", {"kind": "once", "at": "2026-03-02T15:30:00", "zone": ZONE}),
     ],
 )
-def test_its_schedules_mean_what_they_meant(kind: str, value: Any, schedule: dict[str, Any]) -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_its_schedules_mean_what_they_meant(kind: str, value: Any, schedule: dict[str, Any]) -> None:
+    async with tools_for() as (_house, desk):
         made = await desk("schedule_task", prompt="look", schedule_type=kind, schedule_value=value)
         assert schedule.items() <= made["task"]["when"].items()
         assert made["task"]["target"] == {"kind": "event", "say": "look"}
 
-    played(scene)
 
-
-def test_how_much_of_a_conversation_it_wants_goes_with_the_prompt() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_how_much_of_a_conversation_it_wants_goes_with_the_prompt() -> None:
+    async with tools_for() as (_house, desk):
         said = {"prompt": "look", "schedule_type": "cron", "schedule_value": "0 9 * * *"}
         made = await desk("schedule_task", **said, context_mode="group")
         assert made["task"]["payload"] == {"context_mode": "group"}
         assert await desk.refused("schedule_task", **said, context_mode="all") == "bad_do"
 
-    played(scene)
 
-
-def test_tasks_are_named_by_their_id_as_there() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_tasks_are_named_by_their_id_as_there() -> None:
+    async with tools_for() as (_house, desk):
         said = {"prompt": "look", "schedule_type": "cron", "schedule_value": "0 9 * * *"}
         task_id = (await desk("schedule_task", **said))["task"]["id"]
         assert (await desk("pause_task", task_id=task_id))["task"]["state"] == "paused"
@@ -51,8 +46,6 @@ def test_tasks_are_named_by_their_id_as_there() -> None:
         assert other["task"]["target"]["say"] == "listen"
         assert (await desk("cancel_task", task_id=task_id))["task"]["state"] == "cancelled"
         assert await desk.refused("get_task", id=task_id, task_id=task_id) == "two_spellings"
-
-    played(scene)
 
 
 @pytest.mark.parametrize(
@@ -67,27 +60,21 @@ def test_tasks_are_named_by_their_id_as_there() -> None:
         ({"schedule_type": "cron", "schedule_value": "0 9 * * *", "target_group_jid": "x"}, "unknown_field"),
     ],
 )
-def test_what_it_dropped_silently_is_refused_here(said: dict[str, Any], code: str) -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_what_it_dropped_silently_is_refused_here(said: dict[str, Any], code: str) -> None:
+    async with tools_for() as (house, desk):
         assert await desk.refused("schedule_task", prompt="look", **said) == code
         assert not (await house.tasks.page(PERSON)).items
 
-    played(scene)
 
-
-def test_the_limits_of_whoever_asks_hold_in_every_spelling() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_the_limits_of_whoever_asks_hold_in_every_spelling() -> None:
+    async with tools_for() as (_house, desk):
         said = {"prompt": "look", "schedule_type": "interval", "schedule_value": "1000"}
         assert await desk.refused("schedule_task", **said) == "interval_too_short"
 
-    played(scene)
-
 
 @pytest.mark.parametrize("who", [PERSON._replace(zone=None), BOSS._replace(zone=None)])
-def test_its_times_are_nobodys_without_a_zone(who: Principal) -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_its_times_are_nobodys_without_a_zone(who: Principal) -> None:
+    async with tools_for(who) as (_house, desk):
         said = {"prompt": "look", "schedule_type": "once", "schedule_value": "2026-03-02T15:30:00"}
         assert await desk.refused("schedule_task", **said) == "zone_needed"
         assert (await desk("schedule_task", **said, zone=ZONE))["zone"] == ZONE
-
-    played(scene, who)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 import subprocess
@@ -29,61 +28,55 @@ def cli(tmp_path: Path) -> Cli:
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_an_assistant_schedules_and_sees_it_run(cli: Cli, mode: str) -> None:
-    async def play() -> None:
-        async with desk_of(cli, mode=mode) as desk:
-            assert [each.name for each in (await desk.client.list_tools()).tools] == list(TOOLS)
-            told = await desk("whoami")
-            assert (told["owner"], told["agent"], told["zone"]) == ("local", "assistant", ZONE)
-            assert told["engine_running"] is False
-            made = await desk("schedule_task", when="every 1h, 3 times", do="look at the mail", name="mail")
-            assert [each["code"] for each in made["warnings"]] == ["no_listener", "no_engine"]
-            assert made["task"]["labels"] == {"horae/agent": "assistant", "horae/via": "mcp"}
-            async with Horae(cli.url):
-                ran = await desk("run_task_now", id="mail", wait_seconds=60)
-                assert ran["ended"]
-                assert ran["run"]["state"] == "succeeded"
-                assert (await desk("whoami"))["engine_running"] is True
-            seen = await desk("get_run", id=ran["run_id"], log_tail=10)
-            assert seen["run"]["task"] == "mail"
-            assert (await desk("explain_task", id="mail"))["verdict"] == "ran"
-            for tool, said in {
-                "list_tasks": {},
-                "list_runs": {"task": "mail"},
-                "get_task": {"id": "mail"},
-                "update_task": {"id": "mail", "name": "post"},
-                "pause_task": {"id": "post", "reason": "rain"},
-                "resume_task": {"id": "post"},
-                "preview_schedule": {"when": "每天早上9点"},
-                "cancel_task": {"id": "post"},
-            }.items():
-                await desk(tool, **said)
-
-    asyncio.run(play())
+async def test_an_assistant_schedules_and_sees_it_run(cli: Cli, mode: str) -> None:
+    async with desk_of(cli, mode=mode) as desk:
+        assert [each.name for each in (await desk.client.list_tools()).tools] == list(TOOLS)
+        told = await desk("whoami")
+        assert (told["owner"], told["agent"], told["zone"]) == ("local", "assistant", ZONE)
+        assert told["engine_running"] is False
+        made = await desk("schedule_task", when="every 1h, 3 times", do="look at the mail", name="mail")
+        assert [each["code"] for each in made["warnings"]] == ["no_listener", "no_engine"]
+        assert made["task"]["labels"] == {"horae/agent": "assistant", "horae/via": "mcp"}
+        async with Horae(cli.url):
+            ran = await desk("run_task_now", id="mail", wait_seconds=60)
+            assert ran["ended"]
+            assert ran["run"]["state"] == "succeeded"
+            assert (await desk("whoami"))["engine_running"] is True
+        seen = await desk("get_run", id=ran["run_id"], log_tail=10)
+        assert seen["run"]["task"] == "mail"
+        assert (await desk("explain_task", id="mail"))["verdict"] == "ran"
+        for tool, said in {
+            "list_tasks": {},
+            "list_runs": {"task": "mail"},
+            "get_task": {"id": "mail"},
+            "update_task": {"id": "mail", "name": "post"},
+            "pause_task": {"id": "post", "reason": "rain"},
+            "resume_task": {"id": "post"},
+            "preview_schedule": {"when": "每天早上9点"},
+            "cancel_task": {"id": "post"},
+        }.items():
+            await desk(tool, **said)
     assert (cli.directory / "stderr").read_text() == ""
     assert cli("ls", "--all", "--json").json[0]["state"] == "cancelled"
 
 
-def test_an_agent_is_limited_and_sees_only_its_own(cli: Cli) -> None:
+async def test_an_agent_is_limited_and_sees_only_its_own(cli: Cli) -> None:
     cli("add", "every 1h", "--say", "private", "--name", "mine")
 
-    async def play() -> None:
-        async with desk_of(cli, "--agent", "helper") as desk:
-            assert (await desk("list_tasks"))["tasks"] == []
-            assert await desk.refused("get_task", id="mine") == "no_such_task"
-            assert await desk.refused("schedule_task", when="every 1m, 3 times", do="x") == "interval_too_short"
-            made = await desk("schedule_task", when="every 1h, 3 times", do={"http": "https://example.com/"})
-            assert made["awaiting_approval"]
-            assert await desk.refused("run_task_now", id=made["task"]["id"]) == "awaiting_approval"
-        async with desk_of(cli, "--agent", "other", "--lang", "zh") as desk:
-            assert (await desk("list_tasks"))["tasks"] == []
-            assert "时区" in await desk.line("whoami")
-        async with desk_of(cli, "--trusted") as desk:
-            assert len((await desk("list_tasks"))["tasks"]) == 2
-            assert (await desk("whoami"))["agent"] is None
-            assert (await desk("schedule_task", when="every 1m", do="x"))["change"] == "new"
-
-    asyncio.run(play())
+    async with desk_of(cli, "--agent", "helper") as desk:
+        assert (await desk("list_tasks"))["tasks"] == []
+        assert await desk.refused("get_task", id="mine") == "no_such_task"
+        assert await desk.refused("schedule_task", when="every 1m, 3 times", do="x") == "interval_too_short"
+        made = await desk("schedule_task", when="every 1h, 3 times", do={"http": "https://example.com/"})
+        assert made["awaiting_approval"]
+        assert await desk.refused("run_task_now", id=made["task"]["id"]) == "awaiting_approval"
+    async with desk_of(cli, "--agent", "other", "--lang", "zh") as desk:
+        assert (await desk("list_tasks"))["tasks"] == []
+        assert "时区" in await desk.line("whoami")
+    async with desk_of(cli, "--trusted") as desk:
+        assert len((await desk("list_tasks"))["tasks"]) == 2
+        assert (await desk("whoami"))["agent"] is None
+        assert (await desk("schedule_task", when="every 1m", do="x"))["change"] == "new"
 
 
 HELLO = {
@@ -201,16 +194,16 @@ def _zone_notes(told: dict[str, Any]) -> list[str]:
     return [each["message"] for each in told["warnings"] if each["code"] == "no_zone"]
 
 
-def test_zone_of_the_process_is_said_where_nobody_named_one(cli: Cli) -> None:
-    made, seen, *others = asyncio.run(_nine_each_day(cli))
+async def test_zone_of_the_process_is_said_where_nobody_named_one(cli: Cli) -> None:
+    made, seen, *others = await _nine_each_day(cli)
     assert _zone_notes(made) == [f"No zone was given: {made['zone']} is used, because HORAE_ZONE says so."]
     assert "HORAE_ZONE 是这样设置的" in _zone_notes(seen)[0]
     assert [_zone_notes(each) for each in others] == [[], [], []]
 
 
-def test_default_zone_of_the_owner_counts_before_that_of_the_process(cli: Cli) -> None:
-    asyncio.run(_owner_in_tokyo(cli))
-    made, *others = asyncio.run(_nine_each_day(cli))
+async def test_default_zone_of_the_owner_counts_before_that_of_the_process(cli: Cli) -> None:
+    await _owner_in_tokyo(cli)
+    made, *others = await _nine_each_day(cli)
     assert made["zone"] == "Asia/Tokyo"
     assert [_zone_notes(each) for each in (made, *others)] == [[]] * 5
 

@@ -12,14 +12,13 @@ from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.server import PROBLEM
 from horae.model.outcome import Failed, Succeeded
 from horae.model.principal import Principal
-from tests.mcp.stage import AGENT, BOSS, PERSON, ZONE, Desk, played
-from tests.unit.service.stage import House
+from tests.mcp.stage import AGENT, BOSS, PERSON, ZONE, tools_for
 
 MINUTE = timedelta(minutes=1)
 
 
-def test_what_was_understood_is_said_back_with_the_next_three_times() -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_what_was_understood_is_said_back_with_the_next_three_times() -> None:
+    async with tools_for() as (house, desk):
         made = await desk("schedule_task", when="every weekday at 9am", do="look at the mail", name="mail")
         assert made["change"] == "new"
         assert made["zone"] == ZONE
@@ -41,11 +40,9 @@ def test_what_was_understood_is_said_back_with_the_next_three_times() -> None:
         assert "2026-03-02 09:00 Europe/Berlin" in line
         assert "2026-03-02T08:00Z" in line
 
-    played(scene)
 
-
-def test_a_key_makes_a_call_safe_to_repeat() -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_a_key_makes_a_call_safe_to_repeat() -> None:
+    async with tools_for() as (house, desk):
         said = {"when": "every 2h", "do": "breathe", "key": "calm"}
         first = await desk("schedule_task", **said)
         again = await desk("schedule_task", **said)
@@ -54,11 +51,9 @@ def test_a_key_makes_a_call_safe_to_repeat() -> None:
         assert {each["task"]["id"] for each in (first, again, other)} == {first["task"]["id"]}
         assert len((await house.tasks.page(PERSON)).items) == 1
 
-    played(scene)
 
-
-def test_a_rehearsal_writes_nothing_and_refuses_what_would_be_refused() -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_a_rehearsal_writes_nothing_and_refuses_what_would_be_refused() -> None:
+    async with tools_for() as (house, desk):
         tried = await desk("schedule_task", when="every 2h", do="breathe", dry_run=True)
         assert tried["dry_run"]
         assert tried["task"]["id"] is None
@@ -67,11 +62,9 @@ def test_a_rehearsal_writes_nothing_and_refuses_what_would_be_refused() -> None:
         assert await desk.refused("schedule_task", when="every 1s", do="breathe", dry_run=True) == "interval_too_short"
         assert not (await house.tasks.page(PERSON)).items
 
-    played(scene)
 
-
-def test_without_any_zone_nothing_is_guessed() -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_without_any_zone_nothing_is_guessed() -> None:
+    async with tools_for(PERSON._replace(zone=None)) as (house, desk):
         said = {"when": "every day at 09:00", "do": "wake up"}
         assert await desk.refused("schedule_task", **said) == "zone_needed"
         assert await desk.refused("preview_schedule", when=said["when"]) == "zone_needed"
@@ -82,11 +75,9 @@ def test_without_any_zone_nothing_is_guessed() -> None:
         assert named["zone"] == "Europe/London"
         assert await desk.refused("schedule_task", **said, zone="../../etc/passwd") == "unknown_zone"
 
-    played(scene, PERSON._replace(zone=None))
 
-
-def test_tasks_are_listed_one_row_each_in_pages() -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_tasks_are_listed_one_row_each_in_pages() -> None:
+    async with tools_for() as (house, desk):
         assert (await desk("list_tasks")) == {"tasks": [], "next_cursor": None}
         for number in range(5):
             await desk("schedule_task", when="every 2h", do="x", name=f"report {number}")
@@ -105,11 +96,9 @@ def test_tasks_are_listed_one_row_each_in_pages() -> None:
         assert await desk.refused("list_tasks", cursor="nonsense\n") == "bad_page"
         assert len((await house.tasks.page(PERSON)).items) == 5
 
-    played(scene)
 
-
-def test_a_change_tells_what_it_does_to_the_times_ahead() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_a_change_tells_what_it_does_to_the_times_ahead() -> None:
+    async with tools_for() as (_house, desk):
         made = await desk("schedule_task", when="every day at 09:00", do="x", name="walk")
         tried = await desk("update_task", id="walk", when="every day at 10:00", dry_run=True)
         assert (tried["dry_run"], tried["changed"]) == (True, ["when"])
@@ -125,11 +114,9 @@ def test_a_change_tells_what_it_does_to_the_times_ahead() -> None:
         moved = await desk("update_task", id="stroll", zone="Asia/Shanghai")
         assert (moved["zone"], moved["next_runs"][0]["at_local"][11:16]) == ("Asia/Shanghai", "10:00")
 
-    played(scene)
 
-
-def test_a_task_is_paused_resumed_and_ended() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_a_task_is_paused_resumed_and_ended() -> None:
+    async with tools_for() as (_house, desk):
         await desk("schedule_task", when="every day at 09:00", do="x", name="walk")
         assert (await desk("pause_task", id="walk"))["task"]["pause"]["note"] == ""
         await desk("resume_task", id="walk")
@@ -147,11 +134,9 @@ def test_a_task_is_paused_resumed_and_ended() -> None:
         assert seen["next_runs"] == []
         assert [each["code"] for each in seen["warnings"]] == ["not_active"]
 
-    played(scene)
 
-
-def test_runs_are_listed_explained_and_read_with_their_last_lines() -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_runs_are_listed_explained_and_read_with_their_last_lines() -> None:
+    async with tools_for() as (house, desk):
         made = await desk("schedule_task", when="every 10m", do="x", name="tick")
         good = await house.ran(10 * MINUTE, Succeeded('{"birds": 3}'))
         bad = await house.ran(10 * MINUTE, Failed("the wind\nwas wrong " * 100, permanent=True))
@@ -172,8 +157,6 @@ def test_runs_are_listed_explained_and_read_with_their_last_lines() -> None:
         assert await desk.refused("get_run", id="run_nobody") == "no_such_run"
         assert await desk.refused("explain_task", id="tick", at="whenever") == "unclear_moment"
 
-    played(scene)
-
 
 @pytest.mark.parametrize(
     ("at", "local"),
@@ -185,17 +168,15 @@ def test_runs_are_listed_explained_and_read_with_their_last_lines() -> None:
         ("昨天9点", "2026-02-28T09:00"),
     ],
 )
-def test_explain_task_reads_moment_in_words_in_the_callers_zone(at: str, local: str) -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_explain_task_reads_moment_in_words_in_the_callers_zone(at: str, local: str) -> None:
+    async with tools_for() as (_house, desk):
         await desk("schedule_task", when="every day at 08:00", do="x", name="tick", zone="UTC")
         why = await desk("explain_task", id="tick", at=at)
         assert why["at_local"] == f"{local}:00.000+01:00"
 
-    played(scene)
 
-
-def test_explain_task_offers_both_hours_as_its_own_argument() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_explain_task_offers_both_hours_as_its_own_argument() -> None:
+    async with tools_for() as (_house, desk):
         await desk("schedule_task", when="every day at 08:00", do="x", name="tick")
         for at in ("yesterday at 9", "yesterday at nine"):
             refused = await desk.raw("explain_task", id="tick", at=at)
@@ -204,11 +185,9 @@ def test_explain_task_offers_both_hours_as_its_own_argument() -> None:
             for value in choices["values"]:
                 await desk("explain_task", id="tick", at=value)
 
-    played(scene)
 
-
-def test_a_run_is_asked_for_and_waited_for() -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_a_run_is_asked_for_and_waited_for() -> None:
+    async with tools_for() as (house, desk):
         await desk("schedule_task", when="every 10h", do="x", name="tick")
         asked = await desk("run_task_now", id="tick")
         assert (asked["ended"], asked["run"]) == (False, None)
@@ -219,11 +198,9 @@ def test_a_run_is_asked_for_and_waited_for() -> None:
         assert (seen["run"]["state"], seen["run"]["result"]) == ("succeeded", "done")
         assert await desk.refused("run_task_now", id="tick", wait_seconds=61) == "bad_number"
 
-    played(scene)
 
-
-def test_a_preview_lists_what_could_be_meant() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_a_preview_lists_what_could_be_meant() -> None:
+    async with tools_for() as (_house, desk):
         clear = await desk("preview_schedule", when="every day at 09:00")
         assert (len(clear["next_runs"]), clear["choices"]) == (5, [])
         assert clear["schedule"]["kind"] == "calendar"
@@ -234,20 +211,16 @@ def test_a_preview_lists_what_could_be_meant() -> None:
         assert await desk.refused("preview_schedule", when="every blue moon") != "tool_broke"
         assert await desk.refused("preview_schedule", when="0 0 30 2 *") != "tool_broke"
 
-    played(scene)
-
 
 @pytest.mark.parametrize(("who", "left"), [(PERSON, 19), (BOSS, None), (AGENT, 9)])
-def test_who_is_asking_is_told_what_is_left(who: Principal, left: int | None) -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_who_is_asking_is_told_what_is_left(who: Principal, left: int | None) -> None:
+    async with tools_for(who) as (_house, desk):
         await desk("schedule_task", when="every 1h, 10 times", do="x")
         told = await desk("whoami")
         assert (told["owner"], told["agent"], told["zone"]) == (who.owner, who.agent, ZONE)
         assert told["active_tasks"] == 1
         assert told["active_tasks_left"] == left
         assert told["now_local"].startswith("2026-03-01T13:00")
-
-    played(scene, who)
 
 
 @pytest.mark.parametrize(
@@ -264,14 +237,12 @@ def test_who_is_asking_is_told_what_is_left(who: Principal, left: int | None) ->
         ("{not json", {"kind": "event", "say": "{not json"}),
     ],
 )
-def test_what_is_to_be_done_is_a_prompt_or_one_of_the_targets(do: Any, target: dict[str, Any]) -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_what_is_to_be_done_is_a_prompt_or_one_of_the_targets(do: Any, target: dict[str, Any]) -> None:
+    async with tools_for(BOSS) as (_house, desk):
         made = await desk("schedule_task", when="every 1h", do=do)
         assert made["task"]["target"] == target
         if isinstance(do, dict) and "payload" in do:
             assert made["task"]["payload"] == do["payload"]
-
-    played(scene, BOSS)
 
 
 @pytest.mark.parametrize(
@@ -297,33 +268,27 @@ def test_what_is_to_be_done_is_a_prompt_or_one_of_the_targets(do: Any, target: d
         ({"when": "every 1h", "do": "x", "prompt": "y"}, "two_spellings"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_is_made(said: dict[str, Any], code: str) -> None:
-    async def scene(house: House, desk: Desk) -> None:
+async def test_what_does_not_fit_is_refused_and_nothing_is_made(said: dict[str, Any], code: str) -> None:
+    async with tools_for() as (house, desk):
         assert await desk.refused("schedule_task", **said) == code
         assert not (await house.tasks.page(PERSON)).items
 
-    played(scene)
 
-
-def test_what_is_null_is_not_said() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_what_is_null_is_not_said() -> None:
+    async with tools_for() as (_house, desk):
         made = await desk("schedule_task", when="every 1h", do="x", name=None, key=None, zone=None, dry_run=None)
         assert made["task"]["key"] is None
 
-    played(scene)
 
-
-def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:
+    async with tools_for() as (_house, desk):
         line = await desk.line("schedule_task", when="every 1s", do="x")
         assert "10s" in line
         assert "every 10s" in line
 
-    played(scene)
 
-
-def test_an_unknown_tool_is_refused_by_name() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_an_unknown_tool_is_refused_by_name() -> None:
+    async with tools_for() as (_house, desk):
         for name in ("drop_database", "list_task", "", "x" * 10_000):
             with pytest.raises(MCPError) as refused:
                 await desk.raw(name)
@@ -332,27 +297,21 @@ def test_an_unknown_tool_is_refused_by_name() -> None:
         with pytest.raises(MCPError, match="the nearest name is 'list_tasks'"):
             await desk.raw("list_task")
 
-    played(scene)
 
-
-def test_who_writes_chinese_is_answered_in_chinese() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_who_writes_chinese_is_answered_in_chinese() -> None:
+    async with tools_for() as (_house, desk):
         made = await desk("schedule_task", when="每天早上9点", do="看邮件", name="邮件")
         assert made["means"].startswith("每天")
         assert "已安排" in await desk.line("schedule_task", when="每天早上9点", do="看邮件", name="邮件")
         assert "没有" in await desk.line("get_task", id="不存在")
         assert "There is no" in await desk.line("get_task", id="nothing")
 
-    played(scene)
 
-
-def test_a_language_that_was_chosen_counts_for_every_tool() -> None:
-    async def scene(_house: House, desk: Desk) -> None:
+async def test_a_language_that_was_chosen_counts_for_every_tool() -> None:
+    async with tools_for(language="zh") as (_house, desk):
         assert "时区" in await desk.line("whoami")
         assert "没有符合条件" in await desk.line("list_tasks")
         assert "至少需要 10秒" in await desk.line("schedule_task", when="every 1s", do="x")
-
-    played(scene, language="zh")
 
 
 def test_every_tool_was_called_here() -> None:

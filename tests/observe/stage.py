@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
@@ -25,15 +25,9 @@ from horae.settings import Settings
 from tests.api.served import Api, Reply, people
 
 T = TypeVar("T")
+TEST_SECONDS: Final = 60
+"""What hangs ends with an error; nothing is measured by this."""
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
-
-
-def within(work: Coroutine[Any, Any, T], seconds: float = 30) -> T:
-    async def bounded() -> T:
-        async with asyncio.timeout(seconds):
-            return await work
-
-    return asyncio.run(bounded())
 
 
 def parsed(text: str) -> Samples:
@@ -98,7 +92,7 @@ async def staged(
     observer = Observer("both", app.clock, tracing)
     app.observe(observer)
     settings = Settings({})
-    async with app:
+    async with asyncio.timeout(TEST_SECONDS), app:
         assert app.engine is not None
         tell_of_engine(observer, app.engine, app.settings.capacity)
         with listening("127.0.0.1", 0) as line:

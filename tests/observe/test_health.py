@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -19,7 +20,7 @@ from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.scenes import keep
 from horae.testing.factories import a_node, a_task
 from tests.api.served import served
-from tests.observe.stage import staged, within
+from tests.observe.stage import TEST_SECONDS, staged
 
 GOOD = Readiness(store=True, writes=True, engine=True, clock=True, on_time=True)
 
@@ -36,60 +37,51 @@ GOOD = Readiness(store=True, writes=True, engine=True, clock=True, on_time=True)
         (None, None, GOOD._replace(engine=False)),
     ],
 )
-def test_each_part_by_itself(node: object, late: timedelta | None, expected: Readiness) -> None:
-    async def look() -> None:
-        clock, store = SystemClock(), MemoryStore()
-        await store.open()
-        now = clock.now()
-        if node is not None:
-            assert isinstance(node, type(a_node()))
-            await store.join(node._replace(joined=now, renewed=now))
-        if late is not None:
-            await keep(store, a_task(), due=now - late)
-        found = (await condition(store, clock, Writes(clock))).parts
-        await store.close()
-        assert found == expected
-        assert found.is_ready(engine=True) is (expected == GOOD)
-        assert found.is_ready(engine=False)
-
-    within(look())
+async def test_each_part_by_itself(node: object, late: timedelta | None, expected: Readiness) -> None:
+    clock, store = SystemClock(), MemoryStore()
+    await store.open()
+    now = clock.now()
+    if node is not None:
+        assert isinstance(node, type(a_node()))
+        await store.join(node._replace(joined=now, renewed=now))
+    if late is not None:
+        await keep(store, a_task(), due=now - late)
+    found = (await condition(store, clock, Writes(clock))).parts
+    await store.close()
+    assert found == expected
+    assert found.is_ready(engine=True) is (expected == GOOD)
+    assert found.is_ready(engine=False)
 
 
-def test_a_node_that_has_not_renewed_in_time_does_not_count(tmp_path: Path) -> None:
-    async def look() -> None:
-        clock, store = SystemClock(), SQLiteStore(str(tmp_path / "h.db"))
-        await store.open()
-        long_ago = clock.now() - timedelta(minutes=1)
-        await store.join(a_node(joined=long_ago, renewed=long_ago))
-        assert not (await condition(store, clock, Writes(clock))).parts.engine
-        await store.close()
-        parts, problem, _ = await condition(store, clock, Writes(clock))
-        assert (parts, type(problem)) == (Readiness(), StoreUnavailable)
-
-    within(look())
+async def test_a_node_that_has_not_renewed_in_time_does_not_count(tmp_path: Path) -> None:
+    clock, store = SystemClock(), SQLiteStore(str(tmp_path / "h.db"))
+    await store.open()
+    long_ago = clock.now() - timedelta(minutes=1)
+    await store.join(a_node(joined=long_ago, renewed=long_ago))
+    assert not (await condition(store, clock, Writes(clock))).parts.engine
+    await store.close()
+    parts, problem, _ = await condition(store, clock, Writes(clock))
+    assert (parts, type(problem)) == (Readiness(), StoreUnavailable)
 
 
-def test_over_http(tmp_path: Path) -> None:
-    async def look() -> None:
-        async with staged() as stage:
-            reply = await stage.api.get("/readyz", who=None)
-            assert (reply.status, reply.json["parts"]) == (200, GOOD._asdict())
-        async with served(f"sqlite:///{tmp_path}/h.db") as api:
-            reply = await api.get("/readyz", who=None)
-            assert reply.status == 200, "nobody is expected to run anything there"
-            assert not reply.json["parts"]["engine"]
-            await api.service.store.close()
-            reply = await api.get("/readyz", who=None)
-            assert (reply.status, reply.headers["Retry-After"]) == (503, "2")
-            assert not any(reply.json["parts"].values())
-            assert reply.json["problem"]["code"] == "store_unavailable"
-            assert (await api.get("/healthz", who=None)).status == 200
-
-    within(look())
+async def test_over_http(tmp_path: Path) -> None:
+    async with staged() as stage:
+        reply = await stage.api.get("/readyz", who=None)
+        assert (reply.status, reply.json["parts"]) == (200, GOOD._asdict())
+    async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
+        reply = await api.get("/readyz", who=None)
+        assert reply.status == 200, "nobody is expected to run anything there"
+        assert not reply.json["parts"]["engine"]
+        await api.service.store.close()
+        reply = await api.get("/readyz", who=None)
+        assert (reply.status, reply.headers["Retry-After"]) == (503, "2")
+        assert not any(reply.json["parts"].values())
+        assert reply.json["problem"]["code"] == "store_unavailable"
+        assert (await api.get("/healthz", who=None)).status == 200
 
 
 async def ask_after_a_clock_step(url: str) -> None:
-    async with served(url) as api:
+    async with asyncio.timeout(TEST_SECONDS), served(url) as api:
         now = SystemClock().now()
         step = ClockStep("clockwork", now, timedelta(seconds=90))
         record = Record(CLOCK_STEP, "nod_1", "", json.dumps(step.as_json()), expires=now + timedelta(days=1))
@@ -102,5 +94,5 @@ async def ask_after_a_clock_step(url: str) -> None:
         assert (await api.get("/v1/overview", who="ada")).json["clock_steps"] == []
 
 
-def test_a_clock_that_was_set_back_is_shown_and_makes_nothing_unready(tmp_path: Path) -> None:
-    within(ask_after_a_clock_step(f"sqlite:///{tmp_path}/h.db"))
+async def test_a_clock_that_was_set_back_is_shown_and_makes_nothing_unready(tmp_path: Path) -> None:
+    await ask_after_a_clock_step(f"sqlite:///{tmp_path}/h.db")

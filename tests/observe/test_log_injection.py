@@ -15,7 +15,6 @@ import pytest
 from horae.observe.ids import bind
 from horae.observe.logs import begin_logging
 from tests.cli.operating.deployment import Deployment
-from tests.observe.stage import within
 
 PREFIX: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{3} \+00:00 (DEBUG|INFO|WARNING|ERROR) (\| )?")
 FORGED: Final = "2026-01-01 00:00:00.000 +00:00 ERROR the disk was erased"
@@ -75,10 +74,10 @@ def _check_lines(text: str) -> None:
 
 
 @pytest.mark.parametrize("said", HOSTILE)
-def test_text_log_spells_out_what_could_forge_a_line_or_steer_a_terminal(heard: io.StringIO, said: str) -> None:
+async def test_text_log_spells_out_what_could_forge_a_line_or_steer_a_terminal(heard: io.StringIO, said: str) -> None:
     begin_logging("text", "debug", heard)
     _log_everywhere(said)
-    within(_bound(said))
+    await _bound(said)
     text = heard.getvalue()
     _check_lines(text)
     assert not re.search(rf"^{FORGED}", text, re.MULTILINE)

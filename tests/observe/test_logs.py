@@ -18,7 +18,7 @@ from horae.observe.ids import bind
 from horae.observe.logs import begin_logging
 from horae.observe.masking import masked_text, masked_value
 from tests.api.served import served
-from tests.observe.stage import staged, within
+from tests.observe.stage import staged
 
 TOKEN = f"horae_{'0a' * 16}_{'f9' * 32}"
 LEAKS = [
@@ -83,7 +83,7 @@ def test_what_is_no_secret_stays() -> None:
     assert masked_value({"at": 3, "list": [1, None, True]}) == {"at": 3, "list": [1, None, True]}
 
 
-def test_a_line_says_what_it_is_about(heard: io.StringIO) -> None:
+async def test_a_line_says_what_it_is_about(heard: io.StringIO) -> None:
     begin_logging("json", "info", heard)
 
     async def one(number: int) -> None:
@@ -92,11 +92,8 @@ def test_a_line_says_what_it_is_about(heard: io.StringIO) -> None:
         bind(run=f"run_{number}")
         logging.getLogger("horae").info("step %d", number)
 
-    async def both() -> None:
-        await asyncio.gather(one(1), one(2))
-        logging.getLogger("horae").info("nobody's")
-
-    within(both())
+    await asyncio.gather(one(1), one(2))
+    logging.getLogger("horae").info("nobody's")
     found = {line["event"]: line for line in lines(heard)}
     for number in (1, 2):
         line = found[f"step {number}"]
@@ -106,19 +103,15 @@ def test_a_line_says_what_it_is_about(heard: io.StringIO) -> None:
     assert "request" not in found["nobody's"]
 
 
-def test_lines_of_a_real_run_and_a_real_request(heard: io.StringIO, tmp_path: Path) -> None:
+async def test_lines_of_a_real_run_and_a_real_request(heard: io.StringIO, tmp_path: Path) -> None:
     begin_logging("json", "debug", heard)
-
-    async def look() -> tuple[dict[str, Any], dict[str, str]]:
-        async with staged() as stage, served(f"sqlite:///{tmp_path}/h.db") as other:
-            _, run = await stage.ran("broken")
-            await other.service.store.close()
-            trace = {"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01", "X-Request-Id": "mine-1"}
-            reply = await other.get("/v1/tasks", who="ada", headers=trace)
-            assert reply.status == 503
-            return run, other.tokens
-
-    run, tokens = within(look())
+    async with staged() as stage, served(f"sqlite:///{tmp_path}/h.db") as other:
+        _, run = await stage.ran("broken")
+        await other.service.store.close()
+        trace = {"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01", "X-Request-Id": "mine-1"}
+        reply = await other.get("/v1/tasks", who="ada", headers=trace)
+        assert reply.status == 503
+        tokens = other.tokens
     text = heard.getvalue()
     assert "hunter2" not in text
     for token in tokens.values():

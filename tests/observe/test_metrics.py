@@ -16,45 +16,39 @@ from horae.observe.figures import Figures
 from horae.observe.observer import Observer
 from horae.observe.store import OPERATIONS
 from horae.runtime.stores import make_store
-from tests.observe.stage import Samples, parsed, staged, total, within
+from tests.observe.stage import parsed, staged, total
 
 PAGE = Path(__file__).parents[2] / "docs" / "observability.md"
 
 
-def test_numbers_move_with_what_happens() -> None:
-    async def look() -> None:
-        async with staged() as stage:
-            before = await stage.samples()
-            await stage.ran("fine")
-            await stage.ran("broken")
-            after = await stage.samples()
-            assert total(before, "horae_starts_total") == 0
-            assert total(after, "horae_starts_total", origin="manual") == 2
-            assert total(after, "horae_outcomes_total", state="succeeded", reason="") == 1
-            assert total(after, "horae_outcomes_total", state="failed", reason="target_failed") == 1
-            assert total(after, "horae_lateness_seconds_count") == 2
-            assert total(after, "horae_run_seconds_count") == 2
-            assert total(after, "horae_settlement_delay_seconds_count") == 2
-            assert total(after, "horae_settlements_waiting") == 0
-            assert total(after, "horae_store_call_seconds_count", operation="claim_due") >= 2
-            assert total(after, "horae_http_requests_total", route="/v1/tasks/{task_id}/run", status="202") == 2
-            assert total(after, "horae_http_request_seconds_count", route="/v1/runs/{run_id}") == 2
-            assert total(after, "horae_tasks", state="active") == 2
-            assert total(after, "horae_nodes", state="live") == 1
-            assert total(after, "horae_store_up") == 1
-            assert total(after, "horae_capacity") == stage.app.settings.capacity
-            assert 0 < total(after, "horae_lease_left_seconds") <= stage.app.settings.terms.lease.total_seconds()
-
-    within(look())
+async def test_numbers_move_with_what_happens() -> None:
+    async with staged() as stage:
+        before = await stage.samples()
+        await stage.ran("fine")
+        await stage.ran("broken")
+        after = await stage.samples()
+        assert total(before, "horae_starts_total") == 0
+        assert total(after, "horae_starts_total", origin="manual") == 2
+        assert total(after, "horae_outcomes_total", state="succeeded", reason="") == 1
+        assert total(after, "horae_outcomes_total", state="failed", reason="target_failed") == 1
+        assert total(after, "horae_lateness_seconds_count") == 2
+        assert total(after, "horae_run_seconds_count") == 2
+        assert total(after, "horae_settlement_delay_seconds_count") == 2
+        assert total(after, "horae_settlements_waiting") == 0
+        assert total(after, "horae_store_call_seconds_count", operation="claim_due") >= 2
+        assert total(after, "horae_http_requests_total", route="/v1/tasks/{task_id}/run", status="202") == 2
+        assert total(after, "horae_http_request_seconds_count", route="/v1/runs/{run_id}") == 2
+        assert total(after, "horae_tasks", state="active") == 2
+        assert total(after, "horae_nodes", state="live") == 1
+        assert total(after, "horae_store_up") == 1
+        assert total(after, "horae_capacity") == stage.app.settings.capacity
+        assert 0 < total(after, "horae_lease_left_seconds") <= stage.app.settings.terms.lease.total_seconds()
 
 
-def test_buckets_of_a_histogram_add_up() -> None:
-    async def look() -> Samples:
-        async with staged() as stage:
-            await stage.ran("fine")
-            return await stage.samples()
-
-    samples = within(look())
+async def test_buckets_of_a_histogram_add_up() -> None:
+    async with staged() as stage:
+        await stage.ran("fine")
+        samples = await stage.samples()
     for metric in METRICS:
         if metric.kind != "histogram":
             continue
@@ -71,72 +65,60 @@ def test_buckets_of_a_histogram_add_up() -> None:
             assert counts[-1] == samples[f"{metric.name}_count", labels]
 
 
-def test_a_thousand_paths_that_somebody_made_up_are_one_series() -> None:
-    async def look() -> None:
-        async with staged() as stage:
-            await stage.samples()
-            before = await stage.samples()
-            for number in range(1_000):
-                path = (f"/x{number}", f"/v1/tasks/tsk_{number}", f"/v1/nothing/{number}?a={number}")[number % 3]
-                method = ("PROPFIND", "MKCOL")[number % 2] if number % 50 < 2 else ("GET", "POST")[number % 2]
-                await stage.api.ask(method, path, who="admin")
-            after = await stage.samples()
-            grown = {name for name, _ in after.keys() - before.keys()}
-            assert grown <= {
-                "horae_http_requests_total",
-                "horae_http_request_seconds_bucket",
-                "horae_http_request_seconds_count",
-                "horae_http_request_seconds_sum",
-                "horae_store_call_seconds_bucket",
-                "horae_store_call_seconds_count",
-                "horae_store_call_seconds_sum",
-            }
-            routes = {dict(labels)["route"] for name, labels in after if name == "horae_http_requests_total"}
-            methods = {dict(labels)["method"] for name, labels in after if name == "horae_http_requests_total"}
-            assert routes == {"/metrics", "(none)", "/v1/tasks/{task_id}"}
-            assert methods == {"GET", "POST", "other"}
-            assert len(after) - len(before) < 100
-
-    within(look(), 60)
+async def test_a_thousand_paths_that_somebody_made_up_are_one_series() -> None:
+    async with staged() as stage:
+        await stage.samples()
+        before = await stage.samples()
+        for number in range(1_000):
+            path = (f"/x{number}", f"/v1/tasks/tsk_{number}", f"/v1/nothing/{number}?a={number}")[number % 3]
+            method = ("PROPFIND", "MKCOL")[number % 2] if number % 50 < 2 else ("GET", "POST")[number % 2]
+            await stage.api.ask(method, path, who="admin")
+        after = await stage.samples()
+        grown = {name for name, _ in after.keys() - before.keys()}
+        assert grown <= {
+            "horae_http_requests_total",
+            "horae_http_request_seconds_bucket",
+            "horae_http_request_seconds_count",
+            "horae_http_request_seconds_sum",
+            "horae_store_call_seconds_bucket",
+            "horae_store_call_seconds_count",
+            "horae_store_call_seconds_sum",
+        }
+        routes = {dict(labels)["route"] for name, labels in after if name == "horae_http_requests_total"}
+        methods = {dict(labels)["method"] for name, labels in after if name == "horae_http_requests_total"}
+        assert routes == {"/metrics", "(none)", "/v1/tasks/{task_id}"}
+        assert methods == {"GET", "POST", "other"}
+        assert len(after) - len(before) < 100
 
 
-def test_no_label_holds_what_people_call_their_things() -> None:
-    async def look() -> str:
-        async with staged() as stage:
-            await stage.api.made("ada", name="quarterly-secret-plan", lane="ada-lane", labels={"team": "sails"})
-            await stage.ran("fine")
-            return (await stage.api.get("/metrics", who=None)).text
-
-    text = within(look())
+async def test_no_label_holds_what_people_call_their_things() -> None:
+    async with staged() as stage:
+        await stage.api.made("ada", name="quarterly-secret-plan", lane="ada-lane", labels={"team": "sails"})
+        await stage.ran("fine")
+        text = (await stage.api.get("/metrics", who=None)).text
     for word in ("quarterly-secret-plan", "ada", "sails", "tsk_0", "run_0", "admin", "fine"):
         assert not re.search(rf'="[^"]*{word}[^"]*"', text), word
 
 
-def test_those_who_are_held_back_and_those_who_listen_are_counted() -> None:
-    async def look() -> None:
-        async with staged(rate=5) as stage:
-            api = stage.api
-            statuses = [(await api.get("/v1/tasks")).status for _ in range(8)]
-            assert statuses.count(429) == 3
-            headers = {"Authorization": f"Bearer {api.tokens['admin']}", "Accept": "text/event-stream"}
-            async with api.session.get(f"{api.base}/v1/events", headers=headers) as stream:
-                await stream.content.readuntil(b"\n\n")
-                samples = await stage.samples()
-            assert total(samples, "horae_rate_limited_total", by="owner") == 3
-            assert total(samples, "horae_event_readers") == 1
-            assert total(samples, "horae_http_requests_total", route="/v1/events", status="200") == 1
-
-    within(look())
+async def test_those_who_are_held_back_and_those_who_listen_are_counted() -> None:
+    async with staged(rate=5) as stage:
+        api = stage.api
+        statuses = [(await api.get("/v1/tasks")).status for _ in range(8)]
+        assert statuses.count(429) == 3
+        headers = {"Authorization": f"Bearer {api.tokens['admin']}", "Accept": "text/event-stream"}
+        async with api.session.get(f"{api.base}/v1/events", headers=headers) as stream:
+            await stream.content.readuntil(b"\n\n")
+            samples = await stage.samples()
+        assert total(samples, "horae_rate_limited_total", by="owner") == 3
+        assert total(samples, "horae_event_readers") == 1
+        assert total(samples, "horae_http_requests_total", route="/v1/events", status="200") == 1
 
 
-def test_where_the_store_does_not_answer_the_rest_is_told(tmp_path: Path) -> None:
-    async def look() -> None:
-        closed = make_store(f"sqlite:///{tmp_path}/never-opened.db")
-        samples = parsed(await Observer("api", SystemClock()).text(closed))
-        assert total(samples, "horae_store_up") == 0
-        assert total(samples, "horae_build_info") == 1
-
-    within(look())
+async def test_where_the_store_does_not_answer_the_rest_is_told(tmp_path: Path) -> None:
+    closed = make_store(f"sqlite:///{tmp_path}/never-opened.db")
+    samples = parsed(await Observer("api", SystemClock()).text(closed))
+    assert total(samples, "horae_store_up") == 0
+    assert total(samples, "horae_build_info") == 1
 
 
 @pytest.mark.parametrize(
@@ -158,20 +140,17 @@ def test_where_the_store_does_not_answer_the_rest_is_told(tmp_path: Path) -> Non
         ("off", "admin", {}, 404),
     ],
 )
-def test_who_may_look(policy: Policy, who: str | None, headers: dict[str, str], status: int) -> None:
-    async def look() -> None:
-        async with staged(policy=policy) as stage:
-            reply = await stage.api.get("/metrics", who=who, headers=headers)
-            assert reply.status == status, reply.text
-            if status == 200:
-                assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
-            else:
-                assert reply.code in ("metrics_need_token", "not_allowed", "metrics_off")
-
-    within(look())
+async def test_who_may_look(policy: Policy, who: str | None, headers: dict[str, str], status: int) -> None:
+    async with staged(policy=policy) as stage:
+        reply = await stage.api.get("/metrics", who=who, headers=headers)
+        assert reply.status == status, reply.text
+        if status == 200:
+            assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
+        else:
+            assert reply.code in ("metrics_need_token", "not_allowed", "metrics_off")
 
 
-def test_the_page_and_the_code_have_the_same_metrics() -> None:
+async def test_the_page_and_the_code_have_the_same_metrics() -> None:
     told = set(re.findall(r"^\| `((?:horae|process)_\w+)`", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     assert {name for name in told if name.startswith("horae_")} == {metric.name for metric in METRICS}
     for metric in METRICS:
@@ -180,12 +159,9 @@ def test_the_page_and_the_code_have_the_same_metrics() -> None:
         named = [] if labels == "–" else re.findall(r"`(\w+)`", labels)
         process = [] if metric.of_all else ["process"]
         assert (kind, named) == (metric.kind, [*metric.labels, *process]), metric.name
-
-    async def look() -> Samples:
-        async with staged() as stage:
-            return await stage.samples()
-
-    shown = {re.sub(r"_(bucket|count|sum)$", "", name) for name, _ in within(look())}
+    async with staged() as stage:
+        outcome = await stage.samples()
+    shown = {re.sub(r"_(bucket|count|sum)$", "", name) for name, _ in outcome}
     assert {name for name in shown if not name.startswith("horae_")} <= told
     # What has no series yet is told only when it happens; all else is there from the first moment on.
     waiting = {"horae_outcomes_total", "horae_skipped_total", "horae_store_errors_total", "horae_engine_scraped"}
@@ -195,16 +171,12 @@ def test_the_page_and_the_code_have_the_same_metrics() -> None:
     }
 
 
-def test_the_example_for_your_own_process_works() -> None:
+async def test_the_example_for_your_own_process_works() -> None:
     (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(code, str(PAGE), "exec"), names)  # noqa: S102 - what the page tells people to write
-
-    async def look() -> Samples:
-        async with names["app"]:
-            return parsed(await names["metrics"]())
-
-    samples = within(look())
+    async with names["app"]:
+        samples = parsed(await names["metrics"]())
     assert total(samples, "horae_nodes", state="live") == 1
     assert total(samples, "horae_store_call_seconds_count", operation="join", process="engine") == 1
 
@@ -213,18 +185,15 @@ def test_every_call_of_a_store_has_a_name_that_can_be_timed() -> None:
     assert {"claim_due", "settle", "extend", "records", "write_lines", "counts"} <= OPERATIONS
 
 
-def test_many_threads_may_look_while_one_counts() -> None:
-    async def look() -> None:
-        figures = Figures()
-        counter = figures.counter(next(metric for metric in METRICS if metric.name == "horae_store_errors_total"))
+async def test_many_threads_may_look_while_one_counts() -> None:
+    figures = Figures()
+    counter = figures.counter(next(metric for metric in METRICS if metric.name == "horae_store_errors_total"))
 
-        def read() -> int:
-            return max(len(counter.values.copy()) for _ in range(2_000))
+    def read() -> int:
+        return max(len(counter.values.copy()) for _ in range(2_000))
 
-        reading = asyncio.get_running_loop().run_in_executor(None, read)
-        for number in range(20_000):
-            counter.add((str(number),))
-        await reading
-        assert sum(counter.values.values()) == 20_000
-
-    within(look())
+    reading = asyncio.get_running_loop().run_in_executor(None, read)
+    for number in range(20_000):
+        counter.add((str(number),))
+    await reading
+    assert sum(counter.values.values()) == 20_000

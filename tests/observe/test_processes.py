@@ -21,7 +21,7 @@ from horae.runtime.serving import listening
 from horae.runtime.stores import make_store
 from horae.settings import Chosen, Settings
 from tests.cli.operating.deployment import Deployment, Up
-from tests.observe.stage import Samples, parsed, total, within
+from tests.observe.stage import Samples, parsed, total
 
 PROMPT: dict[str, Any] = {"name": "prompt", "when": "now", "zone": "UTC", "say": "hi"}
 
@@ -146,13 +146,10 @@ def test_no_door_where_none_is_wanted() -> None:
     assert chosen_line(Settings({"metrics_port": Chosen("off", "flag")}), None) is None
 
 
-def test_where_the_engine_does_not_answer_the_rest_is_told() -> None:
-    async def look() -> Samples:
-        with listening("127.0.0.1", 0) as line:
-            gone = Neighbour("127.0.0.1", line.getsockname()[1], "key")
-        store = make_store("memory://")
-        return parsed(await Observer("api", SystemClock()).text(store, await gone.text()))
-
-    samples = within(look())
+async def test_where_the_engine_does_not_answer_the_rest_is_told() -> None:
+    with listening("127.0.0.1", 0) as line:
+        gone = Neighbour("127.0.0.1", line.getsockname()[1], "key")
+    store = make_store("memory://")
+    samples = parsed(await Observer("api", SystemClock()).text(store, await gone.text()))
     assert total(samples, "horae_engine_scraped") == 0
     assert total(samples, "horae_store_up") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -23,7 +24,7 @@ from horae.testing.contracts import StoreContract, WholeStore
 from horae.testing.contracts.scenes import a_running, claim, keep
 from horae.testing.decisions import losing, skip, start_everything, starting, succeed
 from horae.testing.factories import NODE, NOON, SECOND, a_node, a_settlement, a_task
-from tests.observe.stage import within
+from tests.observe.stage import TEST_SECONDS
 
 
 class TestObservedStore(StoreContract):
@@ -51,112 +52,92 @@ class HandClock(SystemClock):
 async def looked_at(inner: Keeping | None = None) -> AsyncIterator[tuple[Keeping, Figures, HandClock]]:
     figures, clock = Figures(), HandClock()
     store = observed(inner or MemoryStore(), figures, clock, STANDARD_TERMS)
-    await store.open()
-    yield store, figures, clock
-    await store.close()
+    async with asyncio.timeout(TEST_SECONDS):
+        await store.open()
+        yield store, figures, clock
+        await store.close()
 
 
-def test_lateness_is_that_of_the_start_itself() -> None:
-    async def look() -> None:
-        async with looked_at() as (store, figures, _):
-            await store.join(a_node())
-            await keep(store, a_task())
-            await claim(store, NOON + timedelta(milliseconds=30))
-            row = figures.histogram(catalogue.LATE).rows[()]
-            assert row.sum == pytest.approx(0.03)
-            assert row.counts[catalogue.LATENESS.index(0.05)] == 1
-            assert figures.counter(catalogue.STARTS).values[("scheduled",)] == 1
-
-    within(look())
+async def test_lateness_is_that_of_the_start_itself() -> None:
+    async with looked_at() as (store, figures, _):
+        await store.join(a_node())
+        await keep(store, a_task())
+        await claim(store, NOON + timedelta(milliseconds=30))
+        row = figures.histogram(catalogue.LATE).rows[()]
+        assert row.sum == pytest.approx(0.03)
+        assert row.counts[catalogue.LATENESS.index(0.05)] == 1
+        assert figures.counter(catalogue.STARTS).values[("scheduled",)] == 1
 
 
-def test_what_must_provably_start_is_counted_when_it_does() -> None:
-    async def look() -> None:
-        async with looked_at() as (store, figures, _):
-            run = await a_running(store, decide=starting(state=RunState.CLAIMED))
-            assert run.state is RunState.CLAIMED
-            starts = figures.counter(catalogue.STARTS)
-            assert starts.values[("scheduled",)] == 0
-            await store.start([(run.id, run.token)], NOON + SECOND)
-            await store.start([(run.id, run.token)], NOON + SECOND)
-            assert starts.values[("scheduled",)] == 1
-            assert figures.histogram(catalogue.LATE).rows[()].sum == pytest.approx(1)
-
-    within(look())
+async def test_what_must_provably_start_is_counted_when_it_does() -> None:
+    async with looked_at() as (store, figures, _):
+        run = await a_running(store, decide=starting(state=RunState.CLAIMED))
+        assert run.state is RunState.CLAIMED
+        starts = figures.counter(catalogue.STARTS)
+        assert starts.values[("scheduled",)] == 0
+        await store.start([(run.id, run.token)], NOON + SECOND)
+        await store.start([(run.id, run.token)], NOON + SECOND)
+        assert starts.values[("scheduled",)] == 1
+        assert figures.histogram(catalogue.LATE).rows[()].sum == pytest.approx(1)
 
 
-def test_what_comes_too_late_is_not_counted() -> None:
-    async def look() -> None:
-        async with looked_at() as (store, figures, _):
-            run = await a_running(store)
-            await store.settle([a_settlement(run, token=run.token + 1)], succeed)
-            assert not figures.counter(catalogue.OUTCOMES).values
-            await store.settle([a_settlement(run)], succeed)
-            await store.settle([a_settlement(run)], succeed)
-            assert figures.counter(catalogue.OUTCOMES).values == {("succeeded", ""): 1}
-            assert figures.histogram(catalogue.LENGTH).rows[()].sum == pytest.approx(1)
-
-    within(look())
+async def test_what_comes_too_late_is_not_counted() -> None:
+    async with looked_at() as (store, figures, _):
+        run = await a_running(store)
+        await store.settle([a_settlement(run, token=run.token + 1)], succeed)
+        assert not figures.counter(catalogue.OUTCOMES).values
+        await store.settle([a_settlement(run)], succeed)
+        await store.settle([a_settlement(run)], succeed)
+        assert figures.counter(catalogue.OUTCOMES).values == {("succeeded", ""): 1}
+        assert figures.histogram(catalogue.LENGTH).rows[()].sum == pytest.approx(1)
 
 
-def test_what_was_skipped_is_counted_by_why() -> None:
-    async def look() -> None:
-        async with looked_at() as (store, figures, _):
-            await store.join(a_node())
-            await keep(store, a_task())
-            await claim(store, decide=skip)
-            ((reason, number),) = figures.counter(catalogue.SKIPPED).values.items()
-            assert number == 1
-            assert reason != ("",)
-
-    within(look())
+async def test_what_was_skipped_is_counted_by_why() -> None:
+    async with looked_at() as (store, figures, _):
+        await store.join(a_node())
+        await keep(store, a_task())
+        await claim(store, decide=skip)
+        ((reason, number),) = figures.counter(catalogue.SKIPPED).values.items()
+        assert number == 1
+        assert reason != ("",)
 
 
-def test_a_dead_node_is_taken_over_once() -> None:
-    async def look() -> None:
-        async with looked_at() as (store, figures, _):
-            await a_running(store)
-            await store.join(a_node("other"))
-            assert await store.recover(NODE, 0, losing(), 256) == 1
-            assert await store.recover(NODE, 0, losing(), 256) is None
-            assert figures.counter(catalogue.TAKEOVERS).values == {(): 1}
-            assert figures.counter(catalogue.RECOVERED).values == {(): 1}
-            assert figures.counter(catalogue.OUTCOMES).values == {("lost", "lease_lost"): 1}
-            assert not (await store.extend(NODE, NOON)).held
-            assert figures.counter(catalogue.LEASE_LOSSES).values == {("expired",): 0, ("taken",): 1}
-
-    within(look())
+async def test_a_dead_node_is_taken_over_once() -> None:
+    async with looked_at() as (store, figures, _):
+        await a_running(store)
+        await store.join(a_node("other"))
+        assert await store.recover(NODE, 0, losing(), 256) == 1
+        assert await store.recover(NODE, 0, losing(), 256) is None
+        assert figures.counter(catalogue.TAKEOVERS).values == {(): 1}
+        assert figures.counter(catalogue.RECOVERED).values == {(): 1}
+        assert figures.counter(catalogue.OUTCOMES).values == {("lost", "lease_lost"): 1}
+        assert not (await store.extend(NODE, NOON)).held
+        assert figures.counter(catalogue.LEASE_LOSSES).values == {("expired",): 0, ("taken",): 1}
 
 
 @pytest.mark.parametrize(("silence", "losses"), [(11.0, 0), (12.0, 1)])
-def test_a_lease_that_could_not_be_renewed_in_time_was_lost(silence: float, losses: int) -> None:
-    async def look() -> None:
-        async with looked_at() as (store, figures, clock):
-            await store.join(a_node())
-            for _ in range(3):
-                clock.at += 3
-                await store.extend(NODE, NOON)
-            clock.at += silence + 0.001
+async def test_a_lease_that_could_not_be_renewed_in_time_was_lost(silence: float, losses: int) -> None:
+    async with looked_at() as (store, figures, clock):
+        await store.join(a_node())
+        for _ in range(3):
+            clock.at += 3
             await store.extend(NODE, NOON)
-            assert figures.counter(catalogue.LEASE_LOSSES).values[("expired",)] == losses
-
-    within(look())
-
-
-def test_a_call_that_fails_is_counted_and_fails(tmp_path: Path) -> None:
-    async def look() -> None:
-        async with looked_at(SQLiteStore(str(tmp_path / "h.db"))) as (store, figures, _):
-            await store.close()
-            with pytest.raises(StoreError):
-                await store.claim_due(NOON, NODE, 1, start_everything)
-            with pytest.raises(StoreError):
-                await store.last_event()
-            assert figures.counter(catalogue.STORE_ERRORS).values == {("claim_due",): 1, ("last_event",): 1}
-
-    within(look())
+        clock.at += silence + 0.001
+        await store.extend(NODE, NOON)
+        assert figures.counter(catalogue.LEASE_LOSSES).values[("expired",)] == losses
 
 
-def test_each_call_is_timed_under_its_own_name() -> None:
+async def test_a_call_that_fails_is_counted_and_fails(tmp_path: Path) -> None:
+    async with looked_at(SQLiteStore(str(tmp_path / "h.db"))) as (store, figures, _):
+        await store.close()
+        with pytest.raises(StoreError):
+            await store.claim_due(NOON, NODE, 1, start_everything)
+        with pytest.raises(StoreError):
+            await store.last_event()
+        assert figures.counter(catalogue.STORE_ERRORS).values == {("claim_due",): 1, ("last_event",): 1}
+
+
+async def test_each_call_is_timed_under_its_own_name() -> None:
     class Slow(MemoryStore):
         async def next_due(self) -> datetime | None:
             clock.at += 0.2
@@ -164,14 +145,11 @@ def test_each_call_is_timed_under_its_own_name() -> None:
 
     clock, figures = HandClock(), Figures()
 
-    async def look() -> None:
-        store = observed(Slow(), figures, clock, STANDARD_TERMS)
-        await store.open()
-        await store.next_due()
-        await store.nodes()
-        await store.close()
-
-    within(look())
+    store = observed(Slow(), figures, clock, STANDARD_TERMS)
+    await store.open()
+    await store.next_due()
+    await store.nodes()
+    await store.close()
     rows = figures.histogram(catalogue.STORE_CALLS).rows
     assert {name: row.sum for (name,), row in rows.items()} == {"next_due": pytest.approx(0.2), "nodes": 0}
     assert {name for (name,) in rows} <= OPERATIONS

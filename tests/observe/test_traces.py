@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from horae.observe.traces import incoming, make_tracing, tracing_of
-from tests.observe.stage import Stage, staged, within
+from tests.observe.stage import Stage, staged
 
 CAME = f"00-{'ab' * 16}-{'cd' * 8}-01"
 
@@ -38,29 +38,24 @@ def spans(exporter: InMemorySpanExporter, kind: SpanKind, name: str) -> list[Rea
     return [span for span in exporter.get_finished_spans() if span.kind is kind and span.name == name]
 
 
-def test_one_trace_from_the_answer_to_the_target() -> None:
-    async def look() -> None:
-        async with traced() as (stage, exporter):
-            reply, run = await stage.ran("fine", headers={"traceparent": CAME})
-            (span,) = spans(exporter, SpanKind.CONSUMER, "run function")
-            received = run["result"]
-            assert reply.headers["traceresponse"] == received == whole(span)
-            assert run["trace_id"] == trace_of(span) == received[3:35]
-            assert span.parent is None
-            assert span.attributes is not None
-            assert (span.attributes["horae.run"], span.attributes["horae.origin"]) == (run["id"], "manual")
+async def test_one_trace_from_the_answer_to_the_target() -> None:
+    async with traced() as (stage, exporter):
+        reply, run = await stage.ran("fine", headers={"traceparent": CAME})
+        (span,) = spans(exporter, SpanKind.CONSUMER, "run function")
+        received = run["result"]
+        assert reply.headers["traceresponse"] == received == whole(span)
+        assert run["trace_id"] == trace_of(span) == received[3:35]
+        assert span.parent is None
+        assert span.attributes is not None
+        assert (span.attributes["horae.run"], span.attributes["horae.origin"]) == (run["id"], "manual")
 
-            (asked,) = spans(exporter, SpanKind.SERVER, "POST /v1/tasks/{task_id}/run")
-            assert trace_of(asked) == "ab" * 16
-            assert asked.parent is not None
-            assert f"{asked.parent.span_id:016x}" == "cd" * 8
-            assert [f"{link.context.trace_id:032x}-{link.context.span_id:016x}" for link in asked.links] == [
-                received[3:52]
-            ]
-            assert asked.attributes is not None
-            assert asked.attributes["horae.request"] == reply.headers["X-Request-Id"]
-
-    within(look())
+        (asked,) = spans(exporter, SpanKind.SERVER, "POST /v1/tasks/{task_id}/run")
+        assert trace_of(asked) == "ab" * 16
+        assert asked.parent is not None
+        assert f"{asked.parent.span_id:016x}" == "cd" * 8
+        assert [f"{link.context.trace_id:032x}-{link.context.span_id:016x}" for link in asked.links] == [received[3:52]]
+        assert asked.attributes is not None
+        assert asked.attributes["horae.request"] == reply.headers["X-Request-Id"]
 
 
 async def _refused_contexts_start_new_traces() -> None:
@@ -78,50 +73,39 @@ async def _refused_contexts_start_new_traces() -> None:
         ]
 
 
-def test_trace_contexts_that_are_refused_start_new_traces() -> None:
-    within(_refused_contexts_start_new_traces())
+async def test_trace_contexts_that_are_refused_start_new_traces() -> None:
+    await _refused_contexts_start_new_traces()
 
 
-def test_the_same_without_any_tracing() -> None:
-    async def look() -> None:
-        async with staged() as stage:
-            reply, run = await stage.ran("fine", headers={"traceparent": CAME})
-            assert reply.headers["traceresponse"] == run["result"]
-            assert run["trace_id"] == run["result"][3:35]
-            other = await stage.api.get("/v1/tasks")
-            assert "traceresponse" not in other.headers
-
-    within(look())
+async def test_the_same_without_any_tracing() -> None:
+    async with staged() as stage:
+        reply, run = await stage.ran("fine", headers={"traceparent": CAME})
+        assert reply.headers["traceresponse"] == run["result"]
+        assert run["trace_id"] == run["result"][3:35]
+        other = await stage.api.get("/v1/tasks")
+        assert "traceresponse" not in other.headers
 
 
-def test_who_makes_a_task_is_led_to_its_first_run() -> None:
-    async def look() -> None:
-        async with traced() as (stage, exporter):
-            made = await stage.api.post("/v1/tasks", {"name": "x", "when": "now", "say": "hi"}, who="admin")
-            assert made.status == 201
-            assert made.headers["traceresponse"][3:35] == trace_of(
-                spans(exporter, SpanKind.SERVER, "POST /v1/tasks")[0]
-            )
-            task = await stage.app.get(made.json["id"])
-            await task.wait()
-            (asked,) = spans(exporter, SpanKind.SERVER, "POST /v1/tasks")
-            (ran,) = spans(exporter, SpanKind.CONSUMER, "run event")
-            assert [f"{link.context.trace_id:032x}" for link in asked.links] == [trace_of(ran)]
-
-    within(look())
+async def test_who_makes_a_task_is_led_to_its_first_run() -> None:
+    async with traced() as (stage, exporter):
+        made = await stage.api.post("/v1/tasks", {"name": "x", "when": "now", "say": "hi"}, who="admin")
+        assert made.status == 201
+        assert made.headers["traceresponse"][3:35] == trace_of(spans(exporter, SpanKind.SERVER, "POST /v1/tasks")[0])
+        task = await stage.app.get(made.json["id"])
+        await task.wait()
+        (asked,) = spans(exporter, SpanKind.SERVER, "POST /v1/tasks")
+        (ran,) = spans(exporter, SpanKind.CONSUMER, "run event")
+        assert [f"{link.context.trace_id:032x}" for link in asked.links] == [trace_of(ran)]
 
 
-def test_a_run_that_fails_is_a_span_that_failed_and_tells_no_secret() -> None:
-    async def look() -> None:
-        async with traced() as (stage, exporter):
-            await stage.ran("broken")
-            (span,) = spans(exporter, SpanKind.CONSUMER, "run function")
-            assert span.status.status_code is StatusCode.ERROR
-            assert "hunter2" not in span.to_json()
-            for token in stage.api.tokens.values():
-                assert all(token not in each.to_json() for each in exporter.get_finished_spans())
-
-    within(look())
+async def test_a_run_that_fails_is_a_span_that_failed_and_tells_no_secret() -> None:
+    async with traced() as (stage, exporter):
+        await stage.ran("broken")
+        (span,) = spans(exporter, SpanKind.CONSUMER, "run function")
+        assert span.status.status_code is StatusCode.ERROR
+        assert "hunter2" not in span.to_json()
+        for token in stage.api.tokens.values():
+            assert all(token not in each.to_json() for each in exporter.get_finished_spans())
 
 
 @pytest.mark.parametrize(

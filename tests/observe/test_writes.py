@@ -22,7 +22,7 @@ from horae.stores.sqlite import SQLiteStore
 from horae.stores.sqlite.failure import translated
 from horae.testing.factories import NOON
 from tests.api.served import Api, served
-from tests.observe.stage import within
+from tests.observe.stage import TEST_SECONDS
 from tests.servers.postgres import PostgresServer
 from tests.unit.stores.sqlite.test_faults import filled_up, most_pages
 
@@ -47,80 +47,68 @@ class Watched(MemoryStore):
         return await super().write_records(writings)
 
 
-def test_however_many_ask_it_is_tried_now_and_then() -> None:
-    async def look() -> None:
-        clock, store = VirtualClock(NOON), Watched()
-        writes = Writes(clock)
-        await asyncio.gather(*(writes.problem(store, PATIENCE) for _ in range(20)))
-        assert store.tries == 1
-        clock.advance(GOOD_FOR - 0.1)
-        assert await writes.problem(store, PATIENCE) is None
-        assert store.tries == 1
-        store.error = StoreFull("no room")
-        clock.advance(0.2)
-        assert await writes.problem(store, PATIENCE) is store.error
-        clock.advance(AGAIN_AFTER - 0.1)
-        assert await writes.problem(store, PATIENCE) is store.error
-        assert store.tries == 2
-        store.error = None
-        clock.advance(0.2)
-        assert await writes.problem(store, PATIENCE) is None, "and so is its end"
-        assert store.tries == 3
-        store.error = RuntimeError("whatever a driver thinks of")
-        clock.advance(GOOD_FOR)
-        assert isinstance(await writes.problem(store, PATIENCE), StoreUnavailable)
-        store.error = OSError("the cable")
-        clock.advance(GOOD_FOR)
-        assert isinstance(await writes.problem(store, PATIENCE), StoreUnavailable)
-
-    within(look())
+async def test_however_many_ask_it_is_tried_now_and_then() -> None:
+    clock, store = VirtualClock(NOON), Watched()
+    writes = Writes(clock)
+    await asyncio.gather(*(writes.problem(store, PATIENCE) for _ in range(20)))
+    assert store.tries == 1
+    clock.advance(GOOD_FOR - 0.1)
+    assert await writes.problem(store, PATIENCE) is None
+    assert store.tries == 1
+    store.error = StoreFull("no room")
+    clock.advance(0.2)
+    assert await writes.problem(store, PATIENCE) is store.error
+    clock.advance(AGAIN_AFTER - 0.1)
+    assert await writes.problem(store, PATIENCE) is store.error
+    assert store.tries == 2
+    store.error = None
+    clock.advance(0.2)
+    assert await writes.problem(store, PATIENCE) is None, "and so is its end"
+    assert store.tries == 3
+    store.error = RuntimeError("whatever a driver thinks of")
+    clock.advance(GOOD_FOR)
+    assert isinstance(await writes.problem(store, PATIENCE), StoreUnavailable)
+    store.error = OSError("the cable")
+    clock.advance(GOOD_FOR)
+    assert isinstance(await writes.problem(store, PATIENCE), StoreUnavailable)
 
 
-def test_what_failed_elsewhere_in_the_process_is_reason_enough_to_try_again() -> None:
-    async def look() -> None:
-        clock, store, failures = VirtualClock(NOON), Watched(), 0
-        writes = Writes(clock, lambda: failures)
-        assert await writes.problem(store, PATIENCE) is None
-        clock.advance(AGAIN_AFTER)
-        assert await writes.problem(store, PATIENCE) is None
-        assert store.tries == 1
-        failures, store.error = 1, StoreReadOnly("a standby now")
-        assert await writes.problem(store, PATIENCE) is store.error
-        store.error = None
-        clock.advance(AGAIN_AFTER)
-        assert await writes.problem(store, PATIENCE) is None
-        clock.advance(AGAIN_AFTER)
-        assert await writes.problem(store, PATIENCE) is None
-        assert store.tries == 3, "it was told of once"
-
-    within(look())
+async def test_what_failed_elsewhere_in_the_process_is_reason_enough_to_try_again() -> None:
+    clock, store, failures = VirtualClock(NOON), Watched(), 0
+    writes = Writes(clock, lambda: failures)
+    assert await writes.problem(store, PATIENCE) is None
+    clock.advance(AGAIN_AFTER)
+    assert await writes.problem(store, PATIENCE) is None
+    assert store.tries == 1
+    failures, store.error = 1, StoreReadOnly("a standby now")
+    assert await writes.problem(store, PATIENCE) is store.error
+    store.error = None
+    clock.advance(AGAIN_AFTER)
+    assert await writes.problem(store, PATIENCE) is None
+    clock.advance(AGAIN_AFTER)
+    assert await writes.problem(store, PATIENCE) is None
+    assert store.tries == 3, "it was told of once"
 
 
-def test_a_write_that_is_never_confirmed_is_none() -> None:
-    async def look() -> None:
-        clock, store = VirtualClock(NOON), Watched()
-        store.gate.clear()
-        writes = Writes(clock)
-        assert await writes.problem(store, 0.01) is None, "slow is not stuck"
-        clock.advance(STUCK)
-        assert isinstance(await writes.problem(store, 0.01), StoreUnavailable)
-        assert store.tries == 1, "nobody piles up behind it"
-        store.gate.set()
-        assert await writes.problem(store, PATIENCE) is None
-
-    within(look())
+async def test_a_write_that_is_never_confirmed_is_none() -> None:
+    clock, store = VirtualClock(NOON), Watched()
+    store.gate.clear()
+    writes = Writes(clock)
+    assert await writes.problem(store, 0.01) is None, "slow is not stuck"
+    clock.advance(STUCK)
+    assert isinstance(await writes.problem(store, 0.01), StoreUnavailable)
+    assert store.tries == 1, "nobody piles up behind it"
+    store.gate.set()
+    assert await writes.problem(store, PATIENCE) is None
 
 
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/h.db"])
-def test_it_leaves_nothing_behind(url: str, tmp_path: Path) -> None:
-    async def look() -> None:
-        store = make_store(url.format(tmp_path))
-        await store.open()
-        assert await Writes(VirtualClock(NOON)).problem(store, PATIENCE) is None
-        assert not (await store.records(KIND)).items
-        await store.close()
-
-    within(look())
+async def test_it_leaves_nothing_behind(url: str, tmp_path: Path) -> None:
+    store = make_store(url.format(tmp_path))
+    await store.open()
+    assert await Writes(VirtualClock(NOON)).problem(store, PATIENCE) is None
+    assert not (await store.records(KIND)).items
+    await store.close()
 
 
 @pytest.mark.parametrize(
@@ -154,82 +142,68 @@ async def fill(store: SQLiteStore) -> None:
     await filled_up(store)
 
 
-def test_a_full_file_is_told_with_the_reason_and_so_is_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_file_is_told_with_the_reason_and_so_is_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     impatient(monkeypatch)
 
-    async def look() -> None:
-        async with served(f"sqlite:///{tmp_path}/h.db") as api:
-            store: Any = api.service.store
-            assert (await readyz(api))[0] == 200
-            await fill(store)
-            status, told = await readyz(api)
-            assert (status, told["status"], told["parts"]["store"], told["parts"]["writes"]) == (
-                503,
-                "not ready",
-                True,
-                False,
-            )
-            assert told["problem"]["code"] == "no_space_left"
-            assert "Make room" in told["problem"]["hint"]
-            assert "腾出空间" in (await readyz(api, "zh"))[1]["problem"]["hint"]
-            assert str(tmp_path) not in str(told), "anybody may ask"
-            await most_pages(store, 100)
-            status, told = await readyz(api)
-            assert (status, told["parts"]["writes"], told["problem"]) == (200, True, None)
-
-    within(look())
+    async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
+        store: Any = api.service.store
+        assert (await readyz(api))[0] == 200
+        await fill(store)
+        status, told = await readyz(api)
+        assert (status, told["status"], told["parts"]["store"], told["parts"]["writes"]) == (
+            503,
+            "not ready",
+            True,
+            False,
+        )
+        assert told["problem"]["code"] == "no_space_left"
+        assert "Make room" in told["problem"]["hint"]
+        assert "腾出空间" in (await readyz(api, "zh"))[1]["problem"]["hint"]
+        assert str(tmp_path) not in str(told), "anybody may ask"
+        await most_pages(store, 100)
+        status, told = await readyz(api)
+        assert (status, told["parts"]["writes"], told["problem"]) == (200, True, None)
 
 
-def test_whoever_writes_to_a_full_file_is_told_what_helps(tmp_path: Path) -> None:
-    async def look() -> None:
-        async with served(f"sqlite:///{tmp_path}/h.db") as api:
-            await fill(api.service.store)  # type: ignore[arg-type]
-            large = {"name": "x", "when": "every 1h", "zone": "UTC", "say": "x", "payload": "x" * 5_000}
-            for spoken, hint in (("en", "Make room"), ("zh", "腾出空间")):
-                refused = await api.post("/v1/tasks", large, headers={"Accept-Language": spoken})
-                assert (refused.status, refused.code, refused.headers["Retry-After"]) == (507, "no_space_left", "2")
-                assert hint in refused.json["hint"]
-                assert refused.json["detail"]
-
-    within(look())
+async def test_whoever_writes_to_a_full_file_is_told_what_helps(tmp_path: Path) -> None:
+    async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
+        await fill(api.service.store)  # type: ignore[arg-type]
+        large = {"name": "x", "when": "every 1h", "zone": "UTC", "say": "x", "payload": "x" * 5_000}
+        for spoken, hint in (("en", "Make room"), ("zh", "腾出空间")):
+            refused = await api.post("/v1/tasks", large, headers={"Accept-Language": spoken})
+            assert (refused.status, refused.code, refused.headers["Retry-After"]) == (507, "no_space_left", "2")
+            assert hint in refused.json["hint"]
+            assert refused.json["detail"]
 
 
-def test_a_connection_that_may_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_that_may_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     impatient(monkeypatch)
 
-    async def look() -> None:
-        async with served(f"sqlite:///{tmp_path}/h.db") as api:
-            store: Any = api.service.store
-            link = await store._writer.do(lambda link: link)
-            link.query("PRAGMA query_only = ON")
-            status, told = await readyz(api)
-            assert (status, told["parts"]["store"], told["problem"]["code"]) == (503, True, "store_read_only")
-            refused = await api.post("/v1/tasks", {"name": "x", "when": "every 1h", "zone": "UTC", "say": "x"})
-            assert (refused.status, refused.code) == (503, "store_read_only")
-            link.query("PRAGMA query_only = OFF")
-            assert (await readyz(api))[0] == 200
-
-    within(look())
+    async with asyncio.timeout(TEST_SECONDS), served(f"sqlite:///{tmp_path}/h.db") as api:
+        store: Any = api.service.store
+        link = await store._writer.do(lambda link: link)
+        link.query("PRAGMA query_only = ON")
+        status, told = await readyz(api)
+        assert (status, told["parts"]["store"], told["problem"]["code"]) == (503, True, "store_read_only")
+        refused = await api.post("/v1/tasks", {"name": "x", "when": "every 1h", "zone": "UTC", "say": "x"})
+        assert (refused.status, refused.code) == (503, "store_read_only")
+        link.query("PRAGMA query_only = OFF")
+        assert (await readyz(api))[0] == 200
 
 
-def test_a_server_that_takes_no_writes_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_takes_no_writes_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     impatient(monkeypatch)
-
-    async def heard(api: Api, status: int) -> dict[str, Any]:
-        """The server's processes hear of a new setting one after the other."""
-        while (found := await readyz(api))[0] != status:
-            pass
-        return found[1]
-
-    async def look(server: PostgresServer) -> None:
-        async with served(server.new_database()) as api:
+    with PostgresServer() as server:
+        async with asyncio.timeout(TEST_SECONDS), served(server.new_database()) as api:
             assert (await readyz(api))[0] == 200
             for setting, status in (("on", 503), ("off", 200)):
                 server.ask(f"ALTER SYSTEM SET default_transaction_read_only = {setting}")
                 server.ask("SELECT pg_reload_conf()")
-                told = await heard(api, status)
+                """The server's processes hear of a new setting one after the other."""
+                while (found := await readyz(api))[0] != status:
+                    pass
+                told = found[1]
                 assert told["parts"]["store"]
                 assert (told["problem"] or {}).get("code") == ("store_read_only" if status == 503 else None)
-
-    with PostgresServer() as server:
-        within(look(server), 60)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -28,21 +27,21 @@ async def ask(url: str, sql: str, *, password: str | None = None) -> object:
         await connection.ensure_closed()
 
 
-def test_its_address_leads_to_it(mariadb_url: str) -> None:
-    assert asyncio.run(ask(mariadb_url, "SELECT database()")) == urlsplit(mariadb_url).path[1:]
+async def test_its_address_leads_to_it(mariadb_url: str) -> None:
+    assert (await ask(mariadb_url, "SELECT database()")) == urlsplit(mariadb_url).path[1:]
 
 
-def test_a_password_is_demanded_and_survives_the_address_and_a_restart() -> None:
+async def test_a_password_is_demanded_and_survives_the_address_and_a_restart() -> None:
     with MariaDBServer(password=AWKWARD_PASSWORD + "\\'") as server:
         url = server.new_database()
-        assert asyncio.run(ask(url, "SELECT 1")) == 1
+        assert (await ask(url, "SELECT 1")) == 1
         with pytest.raises(OperationalError, match="Access denied"):
-            asyncio.run(ask(url, "SELECT 1", password="guess"))  # noqa: S106 - a wrong one
+            (await ask(url, "SELECT 1", password="guess"))  # noqa: S106 - a wrong one
         server.restart()
-        assert asyncio.run(ask(url, "SELECT 1")) == 1
+        assert (await ask(url, "SELECT 1")) == 1
 
 
-def test_a_database_has_the_collation_it_is_told(mariadb_server: MariaDBServer) -> None:
+async def test_a_database_has_the_collation_it_is_told(mariadb_server: MariaDBServer) -> None:
     url = mariadb_server.new_database(collation="utf8mb4_bin")
-    assert asyncio.run(ask(url, "SELECT @@collation_database")) == "utf8mb4_bin"
+    assert (await ask(url, "SELECT @@collation_database")) == "utf8mb4_bin"
     mariadb_server.drop_database(url)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from urllib.parse import unquote, urlsplit
 
 import asyncpg
@@ -20,55 +19,55 @@ async def ask(url: str, sql: str) -> object:
         await connection.close()
 
 
-def test_its_address_leads_to_it(postgres_url: str) -> None:
-    assert asyncio.run(ask(postgres_url, "SELECT current_database()")) == urlsplit(postgres_url).path[1:]
+async def test_its_address_leads_to_it(postgres_url: str) -> None:
+    assert (await ask(postgres_url, "SELECT current_database()")) == urlsplit(postgres_url).path[1:]
 
 
 @pytest.mark.parametrize("auth", ["scram-sha-256", "md5"])
-def test_a_password_is_demanded_and_survives_the_address(auth: str) -> None:
+async def test_a_password_is_demanded_and_survives_the_address(auth: str) -> None:
     with PostgresServer(auth=auth) as server:
         password = urlsplit(server.url).password
         assert password is not None
         assert unquote(password) == AWKWARD_PASSWORD
-        assert asyncio.run(ask(server.new_database(), "SELECT 1")) == 1
+        assert (await ask(server.new_database(), "SELECT 1")) == 1
         with pytest.raises(asyncpg.InvalidPasswordError):
-            asyncio.run(ask(server.url.replace(password, "guess"), "SELECT 1"))
+            await ask(server.url.replace(password, "guess"), "SELECT 1")
 
 
-def test_settings_bind_the_clients_but_not_the_administrator() -> None:
+async def test_settings_bind_the_clients_but_not_the_administrator() -> None:
     with PostgresServer(settings={"default_transaction_read_only": "on"}) as server:
         url = server.new_database()
         with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
-            asyncio.run(ask(url, "CREATE TABLE never (n int)"))
+            await ask(url, "CREATE TABLE never (n int)")
 
 
-def test_a_database_can_sort_as_people_do(postgres_server: PostgresServer) -> None:
+async def test_a_database_can_sort_as_people_do(postgres_server: PostgresServer) -> None:
     sorting = "SELECT string_agg(word, '' ORDER BY word) FROM unnest(ARRAY['b', 'A', 'a', 'B']) AS word"
     plain, human = postgres_server.new_database(), postgres_server.new_database(icu_locale="en-US")
-    assert asyncio.run(ask(plain, sorting)) == "ABab"
-    assert asyncio.run(ask(human, sorting)) == "aAbB"
+    assert (await ask(plain, sorting)) == "ABab"
+    assert (await ask(human, sorting)) == "aAbB"
     for url in (plain, human):
         postgres_server.drop_database(url)
 
 
-def test_a_pooler_lends_one_connection_to_many_clients(postgres_server: PostgresServer, postgres_url: str) -> None:
-    async def both(url: str) -> set[object]:
+async def test_a_pooler_lends_one_connection_to_many_clients(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    with PgBouncer(postgres_server, pool_size=1) as pooler:
+        url = pooler.through(postgres_url)
         # Neither has left when the other asks: in any other mode the second would wait for ever.
         clients = [await asyncpg.connect(url, statement_cache_size=0) for _ in range(2)]
         servers = {await client.fetchval("SELECT pg_backend_pid()") for client in clients}
         for client in clients:
             await client.close()
-        return servers
-
-    with PgBouncer(postgres_server, pool_size=1) as pooler:
-        assert len(asyncio.run(both(pooler.through(postgres_url)))) == 1
+        assert len(servers) == 1
         pooler.kill()
         with pytest.raises(ConnectionRefusedError):
-            asyncio.run(ask(pooler.through(postgres_url), "SELECT 1"))
+            await ask(pooler.through(postgres_url), "SELECT 1")
         pooler.restart()
-        assert asyncio.run(ask(pooler.through(postgres_url), "SELECT 1")) == 1
+        assert await ask(pooler.through(postgres_url), "SELECT 1") == 1
 
 
-def test_a_pooler_stands_before_a_server_with_a_password() -> None:
+async def test_a_pooler_stands_before_a_server_with_a_password() -> None:
     with PostgresServer(auth="scram-sha-256") as server, PgBouncer(server) as pooler:
-        assert asyncio.run(ask(pooler.through(server.url), "SELECT 1")) == 1
+        assert (await ask(pooler.through(server.url), "SELECT 1")) == 1

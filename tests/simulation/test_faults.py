@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from datetime import UTC, datetime
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -15,23 +12,18 @@ from horae.errors import StoreUnavailable
 from horae.simulation.faults import Link, Weather
 from horae.simulation.faulty_store import behind
 from horae.simulation.history import History
-from horae.simulation.virtual import VirtualClock, run_virtual
+from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
-
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class Scene:
-    def __init__(self, *, failures: float = 0, slowness: float = 0, deaths: float = 0) -> None:
-        self.clock = VirtualClock(NOON)
+    def __init__(self, clock: VirtualClock, *, failures: float = 0, slowness: float = 0, deaths: float = 0) -> None:
+        self.clock = clock
         self.history = History(self.clock)
         self.weather = Rough(failures, slowness, deaths)
         self.link = Link("n1", self.weather, self.clock, self.history)
         self.inner = MemoryStore()
         self.store = behind(self.inner, self.link, self.history)
-
-    def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        run_virtual(work(), self.clock)
 
 
 class Rough(Weather):
@@ -52,95 +44,72 @@ class Rough(Weather):
         return self._chances[2]
 
 
-def test_in_fair_weather_everything_arrives() -> None:
-    scene = Scene()
-
-    async def main() -> None:
-        for number in range(50):
-            await scene.store.remember("number", str(number))
-            assert await scene.store.recall("number") == str(number)
-
-    scene.run(main)
+async def test_in_fair_weather_everything_arrives(clock: VirtualClock) -> None:
+    scene = Scene(clock)
+    for number in range(50):
+        await scene.store.remember("number", str(number))
+        assert await scene.store.recall("number") == str(number)
     assert not scene.history.faults
 
 
-def test_a_failed_call_was_committed_or_was_not_and_nobody_is_told_which() -> None:
-    scene = Scene(failures=0.3)
+async def test_a_failed_call_was_committed_or_was_not_and_nobody_is_told_which(clock: VirtualClock) -> None:
+    scene = Scene(clock, failures=0.3)
     kept: set[bool] = set()
-
-    async def main() -> None:
-        for number in range(50):
-            name = f"fact {number}"
-            try:
-                await scene.store.remember(name, "known")
-            except StoreUnavailable:
-                kept.add(await scene.inner.recall(name) == "known")
-            else:
-                assert await scene.inner.recall(name) == "known"
-
-    scene.run(main)
+    for number in range(50):
+        name = f"fact {number}"
+        try:
+            await scene.store.remember(name, "known")
+        except StoreUnavailable:
+            kept.add(await scene.inner.recall(name) == "known")
+        else:
+            assert await scene.inner.recall(name) == "known"
     assert kept == {True, False}
     assert scene.history.faults["a call failed"] > 5
 
 
-def test_a_slow_call_takes_virtual_seconds_and_arrives() -> None:
-    scene = Scene(slowness=1)
+async def test_a_slow_call_takes_virtual_seconds_and_arrives(clock: VirtualClock) -> None:
+    scene = Scene(clock, slowness=1)
+    await scene.store.remember("fact", "known")
+    assert await scene.inner.recall("fact") == "known"
+    assert scene.clock.steady() >= 2
 
-    async def main() -> None:
+
+async def test_nothing_goes_through_a_partition_until_it_is_over(clock: VirtualClock) -> None:
+    scene = Scene(clock)
+    scene.link.cut(1_000)
+    with pytest.raises(StoreUnavailable):
         await scene.store.remember("fact", "known")
-        assert await scene.inner.recall("fact") == "known"
-        assert scene.clock.steady() >= 2
-
-    scene.run(main)
-
-
-def test_nothing_goes_through_a_partition_until_it_is_over() -> None:
-    scene = Scene()
-
-    async def main() -> None:
-        scene.link.cut(1_000)
-        with pytest.raises(StoreUnavailable):
-            await scene.store.remember("fact", "known")
-        assert await scene.inner.recall("fact") is None
-        await scene.clock.pause(1_000)
-        await scene.store.remember("fact", "known")
-
-    scene.run(main)
+    assert await scene.inner.recall("fact") is None
+    await scene.clock.pause(1_000)
+    await scene.store.remember("fact", "known")
 
 
-def test_a_dead_node_reaches_nothing_and_hears_nothing() -> None:
-    scene = Scene(slowness=1)
-
-    async def main() -> None:
-        call = asyncio.ensure_future(scene.store.remember("fact", "known"))
-        await scene.clock.pause(0)
-        scene.link.dead = True
-        with pytest.raises(StoreUnavailable):
-            await call
-        assert await scene.inner.recall("fact") is None
-
-    scene.run(main)
+async def test_a_dead_node_reaches_nothing_and_hears_nothing(clock: VirtualClock) -> None:
+    scene = Scene(clock, slowness=1)
+    call = asyncio.ensure_future(scene.store.remember("fact", "known"))
+    await scene.clock.pause(0)
+    scene.link.dead = True
+    with pytest.raises(StoreUnavailable):
+        await call
+    assert await scene.inner.recall("fact") is None
 
 
-def test_a_node_may_die_on_either_side_of_the_commit() -> None:
+async def test_a_node_may_die_on_either_side_of_the_commit(clock: VirtualClock) -> None:
     died: list[str] = []
     kept: set[bool] = set()
-
-    async def main() -> None:
-        for number in range(50):
-            scene.link.dead = False
-            name = f"fact {number}"
-            with suppress(StoreUnavailable):
-                await scene.store.remember(name, "known")
-            if scene.link.dead:
-                kept.add(await scene.inner.recall(name) == "known")
 
     def die(why: str) -> None:
         died.append(why)
         scene.link.dead = True
 
-    scene = Scene(deaths=0.3)
+    scene = Scene(clock, deaths=0.3)
     scene.link.die = die
-    scene.run(main)
+    for number in range(50):
+        scene.link.dead = False
+        name = f"fact {number}"
+        with suppress(StoreUnavailable):
+            await scene.store.remember(name, "known")
+        if scene.link.dead:
+            kept.add(await scene.inner.recall(name) == "known")
     assert set(died) == {"in a call, before the commit", "in a call, after the commit"}
     assert kept == {True, False}

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
-from typing import Any, TypeVar
 
 import pytest
 
@@ -14,34 +12,23 @@ from horae.simulation import virtual
 from horae.simulation.freezing import FreezingLoop, Gate, NodeClock
 from horae.simulation.virtual import DeadlockError, LivelockError, VirtualClock, VirtualLoop, run_virtual
 
-_T = TypeVar("_T")
-
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
 
-def run(work: Coroutine[Any, Any, _T], clock: VirtualClock) -> _T:
-    return run_virtual(work, clock)
-
-
-def test_a_year_takes_no_time_and_not_a_microsecond_is_lost() -> None:
-    clock = VirtualClock(NOON)
-    run(clock.pause(365 * 86_400 + 0.000_001), clock)
+async def test_a_year_takes_no_time_and_not_a_microsecond_is_lost(clock: VirtualClock) -> None:
+    await clock.pause(365 * 86_400 + 0.000_001)
     assert clock.now() == NOON + timedelta(days=365, microseconds=1)
 
 
-def test_timers_go_off_in_order_and_on_the_microsecond() -> None:
-    clock = VirtualClock(NOON)
+async def test_timers_go_off_in_order_and_on_the_microsecond(clock: VirtualClock) -> None:
     seen: list[tuple[str, datetime]] = []
 
     async def wait(name: str, seconds: float) -> None:
         await clock.pause(seconds)
         seen.append((name, clock.now()))
 
-    async def main() -> None:
-        await asyncio.gather(wait("late", 3.000_002), wait("early", 3.000_001), wait("at once", 0))
-
-    run(main(), clock)
+    await asyncio.gather(wait("late", 3.000_002), wait("early", 3.000_001), wait("at once", 0))
     assert seen == [
         ("at once", NOON),
         ("early", NOON + timedelta(seconds=3, microseconds=1)),
@@ -49,28 +36,18 @@ def test_timers_go_off_in_order_and_on_the_microsecond() -> None:
     ]
 
 
-def test_a_step_of_the_wall_clock_leaves_the_steady_one_alone() -> None:
-    clock = VirtualClock(NOON)
-
-    async def main() -> float:
-        asyncio.get_running_loop().call_later(60, clock.step, -HOUR)
-        await clock.pause(90)
-        return clock.steady()
-
-    assert run(main(), clock) == 90
+async def test_a_step_of_the_wall_clock_leaves_the_steady_one_alone(clock: VirtualClock) -> None:
+    asyncio.get_running_loop().call_later(60, clock.step, -HOUR)
+    await clock.pause(90)
+    assert clock.steady() == 90
     assert clock.now() == NOON + timedelta(seconds=90) - HOUR
 
 
-def test_a_timer_that_is_nearly_now_still_lets_time_pass() -> None:
-    clock = VirtualClock(NOON)
-
-    async def main() -> None:
-        await clock.pause(8_217.789_393)
-        before = clock.steady()
-        await clock.pause(1e-13)
-        assert clock.steady() > before
-
-    run(main(), clock)
+async def test_a_timer_that_is_nearly_now_still_lets_time_pass(clock: VirtualClock) -> None:
+    await clock.pause(8_217.789_393)
+    before = clock.steady()
+    await clock.pause(1e-13)
+    assert clock.steady() > before
 
 
 def test_waiting_for_what_can_never_happen_is_an_error() -> None:
@@ -84,31 +61,31 @@ def test_waiting_for_what_can_never_happen_is_an_error() -> None:
     loop.close()
 
 
+async def spin(clock: VirtualClock) -> None:
+    while clock.steady() < 1:
+        pass
+
+
 def test_going_round_in_circles_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(virtual, "MOST_READINGS", 1_000)
     clock = VirtualClock(NOON)
-
-    async def spin() -> None:
-        while clock.steady() < 1:
-            pass
-
     with pytest.raises(LivelockError):
-        run(spin(), clock)
+        run_virtual(spin(clock), clock)
+
+
+async def tick(clock: VirtualClock, every: float, seen: list[float]) -> None:
+    while True:
+        await clock.pause(every)
+        seen.append(clock.steady())
 
 
 def test_travelling_runs_everything_up_to_and_including_the_instant() -> None:
     clock = VirtualClock(NOON)
     loop = VirtualLoop(clock)
-    seen: list[datetime] = []
-
-    async def tick() -> None:
-        while True:
-            await clock.pause(60)
-            seen.append(clock.now())
-
-    ticking = loop.create_task(tick())
+    seen: list[float] = []
+    ticking = loop.create_task(tick(clock, 60, seen))
     loop.travel(timedelta(minutes=2))
-    assert seen == [NOON + timedelta(minutes=1), NOON + timedelta(minutes=2)]
+    assert (seen, clock.now()) == ([60, 120], NOON + timedelta(minutes=2))
     loop.travel(timedelta(seconds=59))
     assert (len(seen), clock.now()) == (2, NOON + timedelta(seconds=179))
     ticking.cancel()
@@ -124,35 +101,25 @@ def test_travelling_needs_nobody_who_has_anything_to_do() -> None:
     assert clock.now() == NOON + HOUR
 
 
-def test_work_in_a_thread_takes_no_virtual_time() -> None:
-    clock = VirtualClock(NOON)
+async def test_work_in_a_thread_takes_no_virtual_time(clock: VirtualClock) -> None:
     may_end = Event()
-
-    async def main() -> bool:
-        asyncio.get_running_loop().call_later(5, may_end.clear)
-        asyncio.get_running_loop().call_soon(may_end.set)
-        return await asyncio.to_thread(may_end.wait)
-
-    assert run(main(), clock)
+    asyncio.get_running_loop().call_later(5, may_end.clear)
+    asyncio.get_running_loop().call_soon(may_end.set)
+    assert await asyncio.to_thread(may_end.wait)
     assert clock.now() == NOON
 
 
-def test_time_stands_still_while_somebody_outside_is_at_work() -> None:
-    clock = VirtualClock(NOON)
-
-    async def main() -> datetime:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualLoop)
-        answered = loop.create_future()
-        loop.call_later(5, lambda: None)
-        with loop.outside():
-            thread = Thread(target=loop.call_soon_threadsafe, args=(answered.set_result, None))
-            thread.start()
-            await answered
-        thread.join()
-        return clock.now()
-
-    assert run(main(), clock) == NOON
+async def test_time_stands_still_while_somebody_outside_is_at_work(clock: VirtualClock) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    answered = loop.create_future()
+    loop.call_later(5, lambda: None)
+    with loop.outside():
+        thread = Thread(target=loop.call_soon_threadsafe, args=(answered.set_result, None))
+        thread.start()
+        await answered
+    thread.join()
+    assert clock.now() == NOON
 
 
 def test_a_frozen_node_does_nothing_and_then_all_of_it() -> None:
@@ -161,13 +128,10 @@ def test_a_frozen_node_does_nothing_and_then_all_of_it() -> None:
     gate = Gate()
     frozen: list[float] = []
     awake: list[float] = []
-
-    async def tick(seen: list[float]) -> None:
-        while True:
-            await clock.pause(10)
-            seen.append(clock.steady())
-
-    jobs = [loop.create_task(tick(frozen), context=gate.context()), loop.create_task(tick(awake))]
+    jobs = [
+        loop.create_task(tick(clock, 10, frozen), context=gate.context()),
+        loop.create_task(tick(clock, 10, awake)),
+    ]
     loop.travel(timedelta(seconds=15))
     gate.close()
     loop.travel(timedelta(seconds=30))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
@@ -75,8 +74,10 @@ def model_of(number: int) -> int:
 
 
 @pytest.mark.parametrize("table", IDENTITY)
-def test_what_is_filled_in_differs_from_its_model_only_in_what_makes_it_another_one(filled: str, table: str) -> None:
-    rows = asyncio.run(rows_of(filled, table))
+async def test_what_is_filled_in_differs_from_its_model_only_in_what_makes_it_another_one(
+    filled: str, table: str
+) -> None:
+    rows = await rows_of(filled, table)
     assert rows
     for number, row in rows.items():
         if number not in MODELS:
@@ -94,7 +95,7 @@ async def looked_at(url: str, look: Callable[[PostgresStore], Awaitable[None]]) 
         await store.close()
 
 
-def test_the_store_finds_nothing_wrong_with_it_and_has_counted_it(filled: str) -> None:
+async def test_the_store_finds_nothing_wrong_with_it_and_has_counted_it(filled: str) -> None:
     async def look(store: PostgresStore) -> None:
         assert await store.check() == ()
         for state in TaskState:
@@ -102,10 +103,10 @@ def test_the_store_finds_nothing_wrong_with_it_and_has_counted_it(filled: str) -
             counted = (await store.counts(None, [NO_HOUR])).get((NO_HOUR, f"{STATE}{state}"), 0)
             assert counted == len(found)
 
-    asyncio.run(looked_at(filled, look))
+    await looked_at(filled, look)
 
 
-def test_each_is_planned_for_an_instant_of_its_own_schedule_a_day_after_it_ran(filled: str) -> None:
+async def test_each_is_planned_for_an_instant_of_its_own_schedule_a_day_after_it_ran(filled: str) -> None:
     async def look(store: PostgresStore) -> None:
         page = await store.tasks(TaskFilter(owner=LARGE_OWNER, states=frozenset({TaskState.ACTIVE})))
         latest = await store.latest([facts.task.id for facts in page.items])
@@ -117,19 +118,19 @@ def test_each_is_planned_for_an_instant_of_its_own_schedule_a_day_after_it_ran(f
             assert ran.planned == facts.task.created + DAY
             assert ran.ended == facts.standing.last_end
 
-    asyncio.run(looked_at(filled, look))
+    await looked_at(filled, look)
 
 
-def test_what_is_rare_is_there_as_often_whatever_the_size(filled: str) -> None:
+async def test_what_is_rare_is_there_as_often_whatever_the_size(filled: str) -> None:
     async def look(store: PostgresStore) -> None:
         for wanted in (TaskFilter(text=RARE_TEXT), TaskFilter(labels=(RARE_LABEL,))):
             assert [facts.task.name for facts in (await store.tasks(wanted)).items] == ["fetch quarterly 001001"]
         assert len((await store.tasks(TaskFilter(owner=SMALL_OWNER))).items) == 2
 
-    asyncio.run(looked_at(filled, look))
+    await looked_at(filled, look)
 
 
-def test_it_can_be_claimed_and_settled_as_any_other(filled: str) -> None:
+async def test_it_can_be_claimed_and_settled_as_any_other(filled: str) -> None:
     async def look(store: PostgresStore) -> None:
         now = await store.next_due()
         assert now is not None
@@ -141,7 +142,7 @@ def test_it_can_be_claimed_and_settled_as_any_other(filled: str) -> None:
         assert [each.planned for each in runs] == [now, now - DAY]
         assert await store.check() == ()
 
-    asyncio.run(looked_at(filled, look))
+    await looked_at(filled, look)
 
 
 def test_a_table_is_one_note_however_many_lines_it_has() -> None:

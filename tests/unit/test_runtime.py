@@ -84,31 +84,28 @@ def test_a_ring_that_is_none_does_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_two_nodes_that_need_the_key_of_answers_at_once_end_with_one(kind: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        store = make_store("memory://" if kind == "memory" else f"sqlite:///{tmp_path}/horae.db")
-        await store.open()
-        elsewhere: list[str] = []
+async def test_two_nodes_that_need_the_key_of_answers_at_once_end_with_one(kind: str, tmp_path: Path) -> None:
+    store = make_store("memory://" if kind == "memory" else f"sqlite:///{tmp_path}/horae.db")
+    await store.open()
+    elsewhere: list[str] = []
 
-        class Slow:
-            """Between our look and our write, another node has made a key."""
+    class Slow:
+        """Between our look and our write, another node has made a key."""
 
-            async def get_record(self, *where: str) -> Record | None:
-                found = await store.get_record(*where)
-                if not elsewhere:
-                    elsewhere.append(await callback_key(store))
-                return found
+        async def get_record(self, *where: str) -> Record | None:
+            found = await store.get_record(*where)
+            if not elsewhere:
+                elsewhere.append(await callback_key(store))
+            return found
 
-            def __getattr__(self, name: str) -> Any:
-                return getattr(store, name)
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store, name)
 
-        slow: Any = Slow()
-        mine = await callback_key(slow)
-        assert [mine, await callback_key(store)] == elsewhere * 2
-        assert len(mine) == 64
-        await store.close()
-
-    asyncio.run(scene())
+    slow: Any = Slow()
+    mine = await callback_key(slow)
+    assert [mine, await callback_key(store)] == elsewhere * 2
+    assert len(mine) == 64
+    await store.close()
 
 
 # --- what a file says of the whole house -----------------------------------------------------------------------------
@@ -124,7 +121,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_key_file_that_a_file_names_seals_the_secrets(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_key_file_that_a_file_names_seals_the_secrets(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "keys").mkdir()
     (project / "horae.toml").write_text('key_file = "keys/own.key"\n')
 
@@ -132,59 +129,65 @@ def test_the_key_file_that_a_file_names_seals_the_secrets(project: Path, monkeyp
         async with Horae("sqlite:///horae.db", engine=False) as app:
             await app.service.secrets.set(app.who, "token", value)
 
-    asyncio.run(scene("one"))
+    await scene("one")
     assert (project / "keys" / "own.key").exists()
     assert not (project / "horae.key").exists()
-    revealed = at_desk("sqlite:///horae.db", lambda desk: desk.service.secrets.reveal(desk.who.owner, "token"))
+    revealed = await asyncio.to_thread(
+        at_desk, "sqlite:///horae.db", lambda desk: desk.service.secrets.reveal(desk.who.owner, "token")
+    )
     assert revealed == "one", "commands find the same key"
     monkeypatch.setenv("HORAE_KEY_FILE", str(project / "keys" / "other.key"))
-    asyncio.run(scene("two"))
+    await scene("two")
     assert (project / "keys" / "other.key").exists(), "the environment comes before the file"
 
 
-def test_an_app_wakes_as_the_file_says(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_app_wakes_as_the_file_says(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def precise() -> bool:
         async with Horae("sqlite:///horae.db", engine=False) as app:
             assert isinstance(app._wakeup, NoRing) is not app.settings.precise
             return app.settings.precise
 
-    assert asyncio.run(precise())
+    assert await precise()
     (project / "horae.toml").write_text('wake = "poll"\n')
-    assert not asyncio.run(precise())
+    assert not (await precise())
     monkeypatch.setenv("HORAE_WAKE", "precise")
-    assert asyncio.run(precise()), "the environment comes before the file"
+    assert await precise(), "the environment comes before the file"
 
 
-def test_an_app_bears_a_clock_as_far_off_as_the_file_says(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_app_bears_a_clock_as_far_off_as_the_file_says(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def tolerance(settings: EngineSettings | None = None) -> float:
         async with Horae("memory://", engine=False, settings=settings) as app:
             return app.settings.clock_tolerance.total_seconds()
 
-    assert asyncio.run(tolerance()) == 60
+    assert (await tolerance()) == 60
     (project / "horae.toml").write_text('clock_tolerance = "5m"\n')
-    assert asyncio.run(tolerance()) == 300
+    assert (await tolerance()) == 300
     monkeypatch.setenv("HORAE_CLOCK_TOLERANCE", "2s")
-    assert asyncio.run(tolerance()) == 2, "the environment comes before the file"
-    assert asyncio.run(tolerance(EngineSettings(clock_tolerance=timedelta(0)))) == 0, "and the code before both"
+    assert (await tolerance()) == 2, "the environment comes before the file"
+    assert (await tolerance(EngineSettings(clock_tolerance=timedelta(0)))) == 0, "and the code before both"
+
+
+async def open_and_close(url: str) -> None:
+    async with Horae(url, engine=False):
+        pass
+
+
+async def last_event(desk: Desk) -> int:
+    return await desk.service.events.last(desk.who)
 
 
 @pytest.mark.parametrize(("file", "variable"), [("sometimes", None), (None, "sometimes"), ("poll", "sometimes")])
-def test_a_way_to_wake_that_is_none_is_refused_to_apps_and_to_commands(
+async def test_a_way_to_wake_that_is_none_is_refused_to_apps_and_to_commands(
     project: Path, monkeypatch: pytest.MonkeyPatch, file: str | None, variable: str | None
 ) -> None:
     if file is not None:
         (project / "horae.toml").write_text(f'wake = "{file}"\n')
     if variable is not None:
         monkeypatch.setenv("HORAE_WAKE", variable)
-
-    async def opened() -> None:
-        async with Horae("sqlite:///horae.db", engine=False):
-            pass
-
-    async def asked(desk: Desk) -> int:
-        return await desk.service.events.last(desk.who)
-
-    for opening in (lambda: asyncio.run(opened()), lambda: at_desk("sqlite:///horae.db", asked, create=True)):
-        with pytest.raises(Refusal) as caught:
-            opening()
-        assert caught.value.code == ("bad_settings" if variable is None else "bad_choice")
+    code = "bad_settings" if variable is None else "bad_choice"
+    with pytest.raises(Refusal) as caught:
+        await open_and_close("sqlite:///horae.db")
+    assert caught.value.code == code
+    with pytest.raises(Refusal) as caught:
+        await asyncio.to_thread(at_desk, "sqlite:///horae.db", last_event, create=True)
+    assert caught.value.code == code

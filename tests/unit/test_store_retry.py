@@ -9,7 +9,6 @@ import pytest
 from horae.errors import StoreFull, StoreUnavailable
 from horae.simulation.virtual import VirtualClock
 from horae.store_retry import FIRST_PAUSE, LONGEST_PAUSE, StoreRetry, keep_going, repeat
-from tests.unit.engine.stage import virtually
 
 AWAY = StoreUnavailable("out of reach")
 FULL = StoreFull("no space left")
@@ -32,60 +31,58 @@ class Failing:
         return 0.0
 
 
-def logged(caplog: pytest.LogCaptureFixture, step: Failing) -> list[str]:
-    async def scene(clock: VirtualClock) -> None:
-        with pytest.raises(SystemExit):
-            await repeat(step, StoreRetry("counting", clock), clock)
-
-    with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(scene)
+async def logged(caplog: pytest.LogCaptureFixture, clock: VirtualClock, step: Failing) -> list[str]:
+    with caplog.at_level(logging.WARNING, logger="horae"), pytest.raises(SystemExit):
+        await repeat(step, StoreRetry("counting", clock), clock)
     return [record.getMessage() for record in caplog.records]
 
 
-def test_outage_is_logged_when_it_begins_and_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
-    begin, end = logged(caplog, Failing(*[AWAY] * 100))
+async def test_outage_is_logged_when_it_begins_and_when_it_ends(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    begin, end = await logged(caplog, clock, Failing(*[AWAY] * 100))
     assert begin == "counting is paused and tried again: out of reach"
     assert end.startswith("counting goes on: the store answers again, after ")
 
 
-def test_full_store_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    lines = logged(caplog, Failing(*[FULL] * 40))
+async def test_full_store_is_logged_once_a_minute(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:
+    lines = await logged(caplog, clock, Failing(*[FULL] * 40))
     # 40 attempts, 5 s apart after the first few, take a little more than three minutes.
     assert lines[:-1] == ["counting is paused and tried again: no space left"] * 4
 
 
-def test_defect_is_logged_with_its_traceback_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
-    logged(caplog, Failing(*[ZeroDivisionError("a slip")] * 3))
+async def test_defect_is_logged_with_its_traceback_and_tried_again(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    await logged(caplog, clock, Failing(*[ZeroDivisionError("a slip")] * 3))
     assert caplog.text.count("Traceback") == 1
     assert "counting goes on" in caplog.text
 
 
-def test_pause_doubles_up_to_the_longest_and_begins_anew_after_a_success() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        retry = StoreRetry("counting", clock)
-        pauses = [retry.failed(AWAY) for _ in range(6)]
-        assert pauses == [FIRST_PAUSE, 1.0, 2.0, 4.0, LONGEST_PAUSE, LONGEST_PAUSE]
-        retry.succeeded()
-        assert not retry.is_failing
-        assert retry.failed(AWAY) == FIRST_PAUSE
-
-    virtually(scene)
+async def test_pause_doubles_up_to_the_longest_and_begins_anew_after_a_success(clock: VirtualClock) -> None:
+    retry = StoreRetry("counting", clock)
+    pauses = [retry.failed(AWAY) for _ in range(6)]
+    assert pauses == [FIRST_PAUSE, 1.0, 2.0, 4.0, LONGEST_PAUSE, LONGEST_PAUSE]
+    retry.succeeded()
+    assert not retry.is_failing
+    assert retry.failed(AWAY) == FIRST_PAUSE
 
 
-def test_connection_that_flaps_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(clock: VirtualClock) -> None:
+async def test_connection_that_flaps_does_not_fill_the_log(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
         retry = StoreRetry("counting", clock)
         for _ in range(100):
             await retry.wait(AWAY)
             retry.succeeded()
-
-    with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(scene)
     assert len(caplog.records) <= 2 * (100 * FIRST_PAUSE / 5 + 1)
 
 
-def test_loop_with_a_lasting_defect_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(clock: VirtualClock) -> None:
+async def test_loop_with_a_lasting_defect_is_logged_once_a_minute(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, logger="horae"):
         until = clock.steady() + 150
 
         async def broken() -> None:
@@ -93,7 +90,4 @@ def test_loop_with_a_lasting_defect_is_logged_once_a_minute(caplog: pytest.LogCa
                 raise ZeroDivisionError("a slip")
 
         await keep_going("counter", broken, clock)
-
-    with caplog.at_level(logging.ERROR, logger="horae"):
-        virtually(scene)
     assert caplog.text.count("the counter failed unexpectedly") == 3

@@ -38,17 +38,14 @@ async def a_large_store(path: Path) -> None:
     await store.close()
 
 
-def parcels_in(path: Path) -> dict[Part, list[Parcel]]:
-    async def read() -> dict[Part, list[Parcel]]:
-        store = SQLiteStore(path)
-        await store.open()
-        try:
-            assert await store.check() == ()
-            return await all_parcels(store, 1_000)
-        finally:
-            await store.close()
-
-    return asyncio.run(read())
+async def parcels_in(path: Path) -> dict[Part, list[Parcel]]:
+    store = SQLiteStore(path)
+    await store.open()
+    try:
+        assert await store.check() == ()
+        return await all_parcels(store, 1_000)
+    finally:
+        await store.close()
 
 
 class Going:
@@ -79,16 +76,16 @@ class Going:
 
 
 @pytest.mark.parametrize("moments", [["copying"], ["comparing"], ["copying", "copying", "comparing"]], ids=len)
-def test_a_move_that_is_killed_is_taken_up_again_and_comes_to_the_same(
+async def test_a_move_that_is_killed_is_taken_up_again_and_comes_to_the_same(
     deployment: Deployment, moments: list[str]
 ) -> None:
-    asyncio.run(a_large_store(deployment.path))
+    await a_large_store(deployment.path)
     target = deployment.folder / "target.db"
     for moment in moments:
         Going(deployment, target).killed_at(moment)
     answer = deployment.answer("move", deployment.url, f"sqlite:///{target}")
     assert answer["resumed"] is True
-    assert parcels_in(target) == parcels_in(deployment.path)
+    assert await parcels_in(target) == await parcels_in(deployment.path)
     again = deployment.answer("move", deployment.url, f"sqlite:///{target}")
     assert (again["moved_before"], again["parts"]) == (True, answer["parts"])
     fresh = deployment.answer("move", deployment.url, f"sqlite:///{deployment.folder}/fresh.db")
@@ -182,17 +179,17 @@ def test_what_cannot_be_moved_is_refused_in_both_languages(deployment: Deploymen
     assert deployment.horae("move", deployment.url).returncode == 2
 
 
-def test_a_rehearsal_leaves_nothing_behind(deployment: Deployment) -> None:
-    deployment.add(name="said", when="every 1h", say="hello")
+async def test_a_rehearsal_leaves_nothing_behind(deployment: Deployment) -> None:
+    await asyncio.to_thread(deployment.add, name="said", when="every 1h", say="hello")
     absent = deployment.folder / "absent.db"
     answer = deployment.answer("move", deployment.url, f"sqlite:///{absent}", "--dry-run")
     assert (answer["dry_run"], absent.exists()) == (True, False)
     assert {each["digest"] for each in answer["parts"]} == {None}
     said = deployment.horae("move", deployment.url, f"sqlite:///{absent}", "--dry-run")
     assert "nothing was written" in said.stderr
-    before = parcels_in(deployment.path)
+    before = await parcels_in(deployment.path)
     deployment.ok("move", deployment.url, f"sqlite:///{absent}")
-    assert parcels_in(deployment.path) == before
+    assert await parcels_in(deployment.path) == before
 
 
 @pytest.mark.parametrize(

@@ -30,46 +30,38 @@ class Counting(Connection):
         return await super().ask(method, path, *more, **others)
 
 
-def _make(cli: ServedCli, number: int) -> None:
-    async def work() -> None:
-        connection = Counting(cli)
-        tasks = [{"name": f"task {each}", "when": "every 1h", "zone": "UTC", "say": "x"} for each in range(number)]
-        await connection.post("/v1/tasks/bulk", {"tasks": tasks})
+async def _make(cli: ServedCli, number: int) -> None:
+    connection = Counting(cli)
+    tasks = [{"name": f"task {each}", "when": "every 1h", "zone": "UTC", "say": "x"} for each in range(number)]
+    await connection.post("/v1/tasks/bulk", {"tasks": tasks})
+    await connection.close()
+
+
+async def _pause(cli: ServedCli) -> list[str]:
+    connection = Counting(cli)
+    try:
+        seen: list[int] = []
+        bulk = RemoteBulk(connection, SystemClock())
+        report = await bulk.act(TaskFilter(text="task"), "pause", {"note": "rain"}, seen.append)
+        assert (report.matched, report.done, report.refused) == ((await bulk.count(TaskFilter())).number,) * 2 + ((),)
+        assert seen == sorted(seen)
+        assert seen[-1] == report.matched
+        return connection.asked
+    finally:
         await connection.close()
-
-    asyncio.run(work())
-
-
-def _pause(cli: ServedCli) -> list[str]:
-    async def work() -> list[str]:
-        connection = Counting(cli)
-        try:
-            seen: list[int] = []
-            bulk = RemoteBulk(connection, SystemClock())
-            report = await bulk.act(TaskFilter(text="task"), "pause", {"note": "rain"}, seen.append)
-            assert (report.matched, report.done, report.refused) == ((await bulk.count(TaskFilter())).number,) * 2 + (
-                (),
-            )
-            assert seen == sorted(seen)
-            assert seen[-1] == report.matched
-            return connection.asked
-        finally:
-            await connection.close()
-
-    return asyncio.run(work())
 
 
 @pytest.mark.parametrize("number", [3, MANY])
-def test_one_request_does_it_and_many_are_followed(cli: ServedCli, number: int) -> None:
-    _make(cli, number)
-    asked = _pause(cli)
+async def test_one_request_does_it_and_many_are_followed(cli: ServedCli, number: int) -> None:
+    await _make(cli, number)
+    asked = await _pause(cli)
     assert asked[0] == "POST /v1/tasks/actions"
     assert asked[-1] == "GET /v1/tasks"
     assert {each.rpartition("/")[0] for each in asked[1:-1]} == ({"GET /v1/operations"} if number == MANY else set())
 
 
-def test_the_command_line_does_many_at_a_server(cli: ServedCli) -> None:
-    _make(cli, MANY)
+async def test_the_command_line_does_many_at_a_server(cli: ServedCli) -> None:
+    await _make(cli, MANY)
     cli.on_file("cancel", "task 7")
     done = cli("pause", "--all", "--until", "2099-01-01 09:00", "--yes", "--json")
     assert done.code == 0, done.err
@@ -79,31 +71,28 @@ def test_the_command_line_does_many_at_a_server(cli: ServedCli) -> None:
     assert paused["pause"]["until"] == "2099-01-01T09:00:00.000Z"
 
 
-def test_what_ends_too_early_is_told(cli: ServedCli, monkeypatch: pytest.MonkeyPatch) -> None:
-    _make(cli, MANY)
+async def test_what_ends_too_early_is_told(cli: ServedCli, monkeypatch: pytest.MonkeyPatch) -> None:
+    await _make(cli, MANY)
 
-    async def work() -> None:
-        connection = Counting(cli)
-        once = connection.get
+    connection = Counting(cli)
+    once = connection.get
 
-        async def stopped(path: str, *more: Any) -> Any:
-            return {**await once(path, *more), "state": "interrupted", "done": 7}
+    async def stopped(path: str, *more: Any) -> Any:
+        return {**await once(path, *more), "state": "interrupted", "done": 7}
 
-        monkeypatch.setattr(connection, "get", stopped)
-        try:
-            with pytest.raises(Conflict, match="7 of") as caught:
-                await RemoteBulk(connection, SystemClock()).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
-            assert caught.value.code == "operation_ended_early"
-        finally:
-            await connection.close()
-
-    asyncio.run(work())
+    monkeypatch.setattr(connection, "get", stopped)
+    try:
+        with pytest.raises(Conflict, match="7 of") as caught:
+            await RemoteBulk(connection, SystemClock()).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
+        assert caught.value.code == "operation_ended_early"
+    finally:
+        await connection.close()
 
 
-def test_who_removes_more_than_a_server_counts_is_told_that_there_are_more(
+async def test_who_removes_more_than_a_server_counts_is_told_that_there_are_more(
     cli: ServedCli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _make(cli, 25)
+    await _make(cli, 25)
     # The server of these tests lives in this process.
     monkeypatch.setattr(finding, "COUNTED_UP_TO", 10)
     monkeypatch.setattr(finding, "LARGEST_PAGE", 10)
@@ -113,8 +102,8 @@ def test_who_removes_more_than_a_server_counts_is_told_that_there_are_more(
     assert "25" in cli("rm", "--all").err, "what is counted anyway is told exactly"
 
 
-def test_a_condition_that_is_empty_is_one_at_a_server_too(cli: ServedCli) -> None:
-    _make(cli, 2)
+async def test_a_condition_that_is_empty_is_one_at_a_server_too(cli: ServedCli) -> None:
+    await _make(cli, 2)
     done = cli("pause", "--owner", "", "--state", "active", "--yes", "--json")
     assert (done.json["matched"], done.json["done"]) == (0, 0)
     assert cli("ls", "--query", "state:paused", "--json").json == []
@@ -132,22 +121,19 @@ class _Waiting(SystemClock):
         await asyncio.Event().wait()
 
 
-def test_whoever_stops_waiting_stops_the_operation(cli: ServedCli) -> None:
-    _make(cli, MANY)
+async def test_whoever_stops_waiting_stops_the_operation(cli: ServedCli) -> None:
+    await _make(cli, MANY)
 
-    async def work() -> list[str]:
-        connection, clock = Counting(cli), _Waiting()
-        going = asyncio.ensure_future(
-            RemoteBulk(connection, clock).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
-        )
-        await clock.waits.wait()
-        going.cancel()
-        (ending,) = await asyncio.gather(going, return_exceptions=True)
-        assert isinstance(ending, asyncio.CancelledError)
-        await connection.close()
-        return connection.asked
-
-    first, last = asyncio.run(work())
+    connection, clock = Counting(cli), _Waiting()
+    going = asyncio.ensure_future(
+        RemoteBulk(connection, clock).act(TaskFilter(text="task"), "pause", {}, lambda _: None)
+    )
+    await clock.waits.wait()
+    going.cancel()
+    (ending,) = await asyncio.gather(going, return_exceptions=True)
+    assert isinstance(ending, asyncio.CancelledError)
+    await connection.close()
+    (first, last) = connection.asked
     assert first == "POST /v1/tasks/actions"
     assert last.startswith("POST /v1/operations/opn_")
     assert last.endswith("/cancel")

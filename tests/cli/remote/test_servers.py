@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 import socket
@@ -229,15 +228,12 @@ def test_events_are_followed_over_a_restart_of_the_server(cli: ServedCli) -> Non
         check("event", each)
 
 
-def test_a_page_is_as_long_as_was_asked_for(cli: ServedCli) -> None:
+async def test_a_page_is_as_long_as_was_asked_for(cli: ServedCli) -> None:
     """However few a server tells at once."""
     wishes = [read_task({"name": f"t{number:03d}", "when": "every 1h", "say": "x"}) for number in range(205)]
 
-    async def make() -> None:
-        async with Horae(cli.url, engine=False) as app:
-            await app.service.tasks.create_many(app.who, wishes, lambda task: task.id)
-
-    asyncio.run(make())
+    async with Horae(cli.url, engine=False) as app:
+        await app.service.tasks.create_many(app.who, wishes, lambda task: task.id)
     assert len(cli("ls", "--quiet", "--limit", "205").out.splitlines()) == 205
     assert len(cli("ls", "--quiet", "--all").out.splitlines()) == 205
     page = cli("ls", "--quiet", "--limit", "3")

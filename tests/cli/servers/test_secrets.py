@@ -16,15 +16,15 @@ def set_token(served: Cli, key: str, name: str = "token") -> Done:
     return served("secret", "set", name, "-", "--json", stdin="s3cret", HORAE_KEY_FILE=key)
 
 
+async def reveal(url: str) -> str | None:
+    async with Horae(url, engine=False) as app:
+        return await app.service.secrets.reveal(LOCAL_OWNER, "token")
+
+
 def revealed(url: str, key: str, monkeypatch: pytest.MonkeyPatch) -> str | None:
     """As a node on a machine with that key would see it."""
     monkeypatch.setenv("HORAE_KEY_FILE", key)
-
-    async def reveal() -> str | None:
-        async with Horae(url, engine=False) as app:
-            return await app.service.secrets.reveal(LOCAL_OWNER, "token")
-
-    return asyncio.run(reveal())
+    return asyncio.run(reveal(url))
 
 
 def test_without_a_named_key_nothing_is_sealed(served: Cli) -> None:

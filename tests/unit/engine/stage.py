@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from horae.engine.engine import Engine, Keeping
 from horae.engine.settings import EngineSettings
@@ -21,22 +21,15 @@ from horae.model.task import Target, Task
 from horae.ports.store import RunFilter, Terms
 from horae.ports.target import Invocation
 from horae.schedule import Once, Schedule
-from horae.simulation.virtual import VirtualClock, run_virtual
+from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, OWNER, a_node
 
-_T = TypeVar("_T")
 _numbers = count(1)
 
 TERMS = Terms(lease=timedelta(seconds=12), poll_ceiling=timedelta(seconds=10))
 """A lease of 12 s: renewed every 3 s, stopped by its holder after 9 s."""
 SETTINGS = EngineSettings(terms=TERMS, own_thread=False, fine_timer=False, upkeep_every=timedelta(days=1))
-
-
-def virtually(scene: Callable[[VirtualClock], Coroutine[Any, Any, _T]], start: datetime = NOON) -> _T:
-    """Play a scene in virtual time."""
-    clock = VirtualClock(start)
-    return run_virtual(scene(clock), clock)
 
 
 class Door:

@@ -16,7 +16,7 @@ from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import DAY, HOUR, MICROSECOND, NOON, SECOND, a_node
 from horae.wire.problems import Exit, answer_to
-from tests.unit.engine.stage import SETTINGS, TERMS, Obedient, add, an_engine, as_store, runs_of, until, virtually
+from tests.unit.engine.stage import SETTINGS, TERMS, Obedient, add, an_engine, as_store, runs_of, until
 from tests.unit.engine.test_corrected import OwnClock
 
 LONG = Terms(lease=timedelta(seconds=120))
@@ -33,57 +33,50 @@ async def refused(engine: Engine) -> Refusal:
 
 
 @pytest.mark.parametrize("ahead", [HOUR, -DAY, MINUTE + MICROSECOND, -MINUTE - MICROSECOND])
-def test_a_machine_whose_clock_is_far_off_starts_no_node(ahead: timedelta) -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = OwnClock(clock), Obedient()
-        store.ahead = ahead
-        await add(store, NOON - DAY, NOON - DAY)
-        engine = an_engine(store, target, clock)
-        refusal = await refused(engine)
-        assert refusal.code == "clock_skew"
-        assert isinstance(refusal, StoreUnavailable)
-        assert answer_to(refusal).exit == Exit.UNREACHABLE
-        for said in (f"{NOON:%Y-%m-%d %H:%M:%S} UTC", f"{store.now:%Y-%m-%d %H:%M:%S} UTC", "at most 60 s"):
-            assert said in refusal.message
-        assert "timedatectl" in refusal.hint
-        await clock.pause(60)
-        assert (await store.nodes(), await runs_of(store), target.seen) == ((), [], []), "nothing is left of it"
-        store.ahead = timedelta(0)
-        await engine.start()
-        await until(clock, lambda: bool(target.seen), within=60)
-        await engine.stop()
-
-    virtually(scene)
+async def test_a_machine_whose_clock_is_far_off_starts_no_node(clock: VirtualClock, ahead: timedelta) -> None:
+    store, target = OwnClock(clock), Obedient()
+    store.ahead = ahead
+    await add(store, NOON - DAY, NOON - DAY)
+    engine = an_engine(store, target, clock)
+    refusal = await refused(engine)
+    assert refusal.code == "clock_skew"
+    assert isinstance(refusal, StoreUnavailable)
+    assert answer_to(refusal).exit == Exit.UNREACHABLE
+    for said in (f"{NOON:%Y-%m-%d %H:%M:%S} UTC", f"{store.now:%Y-%m-%d %H:%M:%S} UTC", "at most 60 s"):
+        assert said in refusal.message
+    assert "timedatectl" in refusal.hint
+    await clock.pause(60)
+    assert (await store.nodes(), await runs_of(store), target.seen) == ((), [], []), "nothing is left of it"
+    store.ahead = timedelta(0)
+    await engine.start()
+    await until(clock, lambda: bool(target.seen), within=60)
+    await engine.stop()
 
 
 @pytest.mark.parametrize("ahead", [MINUTE, -MINUTE])
-def test_up_to_the_tolerance_it_is_corrected(ahead: timedelta) -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = OwnClock(clock)
-        store.ahead = ahead
-        engine = an_engine(store, Obedient(), clock)
-        await engine.start()
-        assert engine.clock_offset == ahead
-        await engine.stop()
-
-    virtually(scene)
+async def test_up_to_the_tolerance_it_is_corrected(clock: VirtualClock, ahead: timedelta) -> None:
+    store = OwnClock(clock)
+    store.ahead = ahead
+    engine = an_engine(store, Obedient(), clock)
+    await engine.start()
+    assert engine.clock_offset == ahead
+    await engine.stop()
 
 
-def test_the_tolerance_can_be_chosen() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = OwnClock(clock)
-        store.ahead = 2 * SECOND
-        assert (await refused(an_engine(store, Obedient(), clock, clock_tolerance=SECOND))).code == "clock_skew"
-        engine = an_engine(store, Obedient(), clock, clock_tolerance=HOUR)
-        store.ahead = HOUR
-        await engine.start()
-        await engine.stop()
-
-    virtually(scene)
+async def test_the_tolerance_can_be_chosen(clock: VirtualClock) -> None:
+    store = OwnClock(clock)
+    store.ahead = 2 * SECOND
+    assert (await refused(an_engine(store, Obedient(), clock, clock_tolerance=SECOND))).code == "clock_skew"
+    engine = an_engine(store, Obedient(), clock, clock_tolerance=HOUR)
+    store.ahead = HOUR
+    await engine.start()
+    await engine.stop()
 
 
-def test_a_step_while_it_runs_is_corrected_and_told_and_kills_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(clock: VirtualClock) -> None:
+async def test_a_step_while_it_runs_is_corrected_and_told_and_kills_nobody(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
         store, target = OwnClock(clock), Obedient()
         engine = an_engine(store, target, clock)
         await engine.start()
@@ -93,67 +86,55 @@ def test_a_step_while_it_runs_is_corrected_and_told_and_kills_nobody(caplog: pyt
         await add(store, store.now + 5 * SECOND, store.now)
         await until(clock, lambda: bool(target.seen), within=60)
         await engine.stop()
-
-    with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(scene)
     assert "clock differs from the store's" in caplog.text
 
 
 # --- leases --------------------------------------------------------------------------------------------------------------
 
 
-def test_what_the_first_node_has_is_agreed_on_and_outlives_it() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = MemoryStore()
-        assert await agreed_lease(store) == STANDARD_TERMS.lease
-        engine = an_engine(store, Obedient(), clock, terms=LONG)
-        await engine.start()
-        await engine.stop()
-        assert await agreed_lease(store) == LONG.lease
-
-    virtually(scene)
+async def test_what_the_first_node_has_is_agreed_on_and_outlives_it(clock: VirtualClock) -> None:
+    store = MemoryStore()
+    assert await agreed_lease(store) == STANDARD_TERMS.lease
+    engine = an_engine(store, Obedient(), clock, terms=LONG)
+    await engine.start()
+    await engine.stop()
+    assert await agreed_lease(store) == LONG.lease
 
 
-def test_another_lease_than_that_of_the_nodes_that_live_is_refused() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = MemoryStore()
-        first = an_engine(store, Obedient(), clock, terms=LONG)
-        await first.start()
-        await clock.pause(100)
-        second = an_engine(store, Obedient(), clock)
-        refusal = await refused(second)
-        assert refusal.code == "other_lease"
-        assert answer_to(refusal).exit == Exit.CONFLICT
-        assert first.node in refusal.message
-        assert "12 s" in refusal.message
-        assert "--lease 120" in refusal.hint
-        assert [node.id for node in await store.nodes()] == [first.node]
-        assert await agreed_lease(store) == LONG.lease
-        third = an_engine(store, Obedient(), clock, terms=LONG)
-        await third.start()
-        await third.stop()
-        await first.stop()
-        await second.start()
-        assert await agreed_lease(store) == TERMS.lease, "when all are gone, another one may be chosen"
-        await second.stop()
-
-    virtually(scene)
+async def test_another_lease_than_that_of_the_nodes_that_live_is_refused(clock: VirtualClock) -> None:
+    store = MemoryStore()
+    first = an_engine(store, Obedient(), clock, terms=LONG)
+    await first.start()
+    await clock.pause(100)
+    second = an_engine(store, Obedient(), clock)
+    refusal = await refused(second)
+    assert refusal.code == "other_lease"
+    assert answer_to(refusal).exit == Exit.CONFLICT
+    assert first.node in refusal.message
+    assert "12 s" in refusal.message
+    assert "--lease 120" in refusal.hint
+    assert [node.id for node in await store.nodes()] == [first.node]
+    assert await agreed_lease(store) == LONG.lease
+    third = an_engine(store, Obedient(), clock, terms=LONG)
+    await third.start()
+    await third.stop()
+    await first.stop()
+    await second.start()
+    assert await agreed_lease(store) == TERMS.lease, "when all are gone, another one may be chosen"
+    await second.stop()
 
 
-def test_a_node_that_is_dead_does_not_count() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = MemoryStore()
-        await store.put_record(agreeing(LONG.lease), replacing=None)
-        await store.join(a_node("silent", renewed=NOON - LONG.lease - MICROSECOND))
-        await store.join(a_node("gone", home="gone/1"))
-        engine = Engine(
-            as_store(store), {}, clock, SETTINGS, version="1", home="here/1", is_gone=lambda home: "gone" in home
-        )
-        await engine.start()
-        assert await agreed_lease(store) == TERMS.lease
-        await engine.stop()
-
-    virtually(scene)
+async def test_a_node_that_is_dead_does_not_count(clock: VirtualClock) -> None:
+    store = MemoryStore()
+    await store.put_record(agreeing(LONG.lease), replacing=None)
+    await store.join(a_node("silent", renewed=NOON - LONG.lease - MICROSECOND))
+    await store.join(a_node("gone", home="gone/1"))
+    engine = Engine(
+        as_store(store), {}, clock, SETTINGS, version="1", home="here/1", is_gone=lambda home: "gone" in home
+    )
+    await engine.start()
+    assert await agreed_lease(store) == TERMS.lease
+    await engine.stop()
 
 
 class Crowded(MemoryStore):
@@ -169,44 +150,37 @@ class Crowded(MemoryStore):
         return await super().put_record(record, replacing=replacing)  # type: ignore[arg-type]
 
 
-def test_who_comes_at_the_same_moment_is_seen_and_the_agreement_stands() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Crowded(a_node("other"))
-        await MemoryStore.put_record(store, agreeing(LONG.lease), replacing=None)
-        assert (await refused(an_engine(store, Obedient(), clock))).code == "other_lease"
-        assert await agreed_lease(store) == LONG.lease
-        assert [node.id for node in await store.nodes()] == ["other"]
-
-    virtually(scene)
+async def test_who_comes_at_the_same_moment_is_seen_and_the_agreement_stands(clock: VirtualClock) -> None:
+    store = Crowded(a_node("other"))
+    await MemoryStore.put_record(store, agreeing(LONG.lease), replacing=None)
+    assert (await refused(an_engine(store, Obedient(), clock))).code == "other_lease"
+    assert await agreed_lease(store) == LONG.lease
+    assert [node.id for node in await store.nodes()] == ["other"]
 
 
 @pytest.mark.parametrize("chosen", [(LONG, LONG, LONG), (TERMS, LONG, LONG)], ids=["the same", "different"])
-def test_of_many_who_come_at_once_all_that_run_have_one_lease(chosen: tuple[Terms, ...]) -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = MemoryStore()
-        engines = [an_engine(store, Obedient(), clock, terms=terms) for terms in chosen]
-        ends = await asyncio.gather(*(engine.start() for engine in engines), return_exceptions=True)
-        running = {terms for terms, end in zip(chosen, ends, strict=True) if end is None}
-        assert len(running) == 1
-        assert await agreed_lease(store) == running.pop().lease
-        if len(set(chosen)) == 1:
-            assert ends == [None] * len(chosen)
-        for engine in engines:
-            await engine.stop()
+async def test_of_many_who_come_at_once_all_that_run_have_one_lease(
+    clock: VirtualClock, chosen: tuple[Terms, ...]
+) -> None:
+    store = MemoryStore()
+    engines = [an_engine(store, Obedient(), clock, terms=terms) for terms in chosen]
+    ends = await asyncio.gather(*(engine.start() for engine in engines), return_exceptions=True)
+    running = {terms for terms, end in zip(chosen, ends, strict=True) if end is None}
+    assert len(running) == 1
+    assert await agreed_lease(store) == running.pop().lease
+    if len(set(chosen)) == 1:
+        assert ends == [None] * len(chosen)
+    for engine in engines:
+        await engine.stop()
 
-    virtually(scene)
 
-
-def test_a_store_that_fails_meanwhile_leaves_no_node_behind() -> None:
+async def test_a_store_that_fails_meanwhile_leaves_no_node_behind(clock: VirtualClock) -> None:
     class Failing(MemoryStore):
         async def get_record(self, *_arguments: object) -> None:
             raise StoreUnavailable("out of reach")
 
-    async def scene(clock: VirtualClock) -> None:
-        store = Failing()
-        engine = an_engine(store, Obedient(), clock)
-        with pytest.raises(StoreUnavailable, match="out of reach"):
-            await engine.start()
-        assert await store.nodes() == ()
-
-    virtually(scene)
+    store = Failing()
+    engine = an_engine(store, Obedient(), clock)
+    with pytest.raises(StoreUnavailable, match="out of reach"):
+        await engine.start()
+    assert await store.nodes() == ()

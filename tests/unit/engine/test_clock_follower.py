@@ -12,7 +12,7 @@ from horae.schedule import Cron, Every
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
-from tests.unit.engine.stage import Door, Obedient, add, an_engine, as_store, runs_of, until, virtually
+from tests.unit.engine.stage import Door, Obedient, add, an_engine, as_store, runs_of, until
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
@@ -42,9 +42,11 @@ async def interval_tasks_go_on(clock: VirtualClock) -> None:
     await engine.stop()
 
 
-def test_interval_tasks_go_on_after_the_clock_was_set_back(caplog: pytest.LogCaptureFixture) -> None:
+async def test_interval_tasks_go_on_after_the_clock_was_set_back(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(interval_tasks_go_on)
+        await interval_tasks_go_on(clock)
     assert caplog.text.count("the wall clock was set back by 3600.") == 1
 
 
@@ -65,8 +67,8 @@ async def step_while_nothing_ran(clock: VirtualClock) -> None:
     assert len(await runs_of(store, task)) >= 6
 
 
-def test_step_while_no_node_ran_is_seen_at_the_start() -> None:
-    virtually(step_while_nothing_ran)
+async def test_step_while_no_node_ran_is_seen_at_the_start(clock: VirtualClock) -> None:
+    await step_while_nothing_ran(clock)
 
 
 async def no_step(clock: VirtualClock) -> None:
@@ -79,7 +81,7 @@ async def no_step(clock: VirtualClock) -> None:
     assert await clock_steps(as_store(store), clock.now()) == ()
 
 
-def test_clock_that_goes_on_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
+async def test_clock_that_goes_on_is_not_reported(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(no_step)
+        await no_step(clock)
     assert "set back" not in caplog.text

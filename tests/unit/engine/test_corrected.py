@@ -12,7 +12,7 @@ from horae.ports.store import Extension
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import HOUR, NOON, SECOND
-from tests.unit.engine.stage import TERMS, Obedient, add, an_engine, runs_of, until, virtually
+from tests.unit.engine.stage import TERMS, Obedient, add, an_engine, runs_of, until
 
 AFTER = timedelta(milliseconds=20)
 HALF_A_MINUTE = timedelta(seconds=30)
@@ -28,29 +28,27 @@ HALF_A_MINUTE = timedelta(seconds=30)
     ],
     ids=["as early as can be", "as late as can be", "before it was asked", "after it answered"],
 )
-def test_only_what_lies_outside_of_question_and_answer_differs(store: datetime, offset: timedelta) -> None:
-    async def scene(clock: VirtualClock) -> None:
-        corrected = CorrectedClock(clock)
-        corrected.compare(NOON, store, NOON + AFTER)
-        assert corrected.offset == offset
-        assert corrected.now() == clock.now() + offset
-        assert corrected.steady() == clock.steady()
+async def test_only_what_lies_outside_of_question_and_answer_differs(
+    clock: VirtualClock, store: datetime, offset: timedelta
+) -> None:
+    corrected = CorrectedClock(clock)
+    corrected.compare(NOON, store, NOON + AFTER)
+    assert corrected.offset == offset
+    assert corrected.now() == clock.now() + offset
+    assert corrected.steady() == clock.steady()
 
-    virtually(scene)
 
-
-def test_it_is_told_once_and_again_only_when_it_has_moved(caplog: pytest.LogCaptureFixture) -> None:
+async def test_it_is_told_once_and_again_only_when_it_has_moved(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     """Questions and answers take a little longer or shorter each time, and move it by as little."""
 
-    async def scene(clock: VirtualClock) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
         corrected = CorrectedClock(clock)
         for ahead in (HALF_A_MINUTE, HALF_A_MINUTE + AFTER, HALF_A_MINUTE, 2 * HALF_A_MINUTE, timedelta(0)):
             now = corrected.now()
             corrected.compare(now, clock.now() + ahead, now)
             assert corrected.offset == ahead
-
-    with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(scene)
     assert [record.args for record in caplog.records] == [(30.0,), (60.0,)]
 
 
@@ -71,8 +69,10 @@ class OwnClock(MemoryStore):
 
 
 @pytest.mark.parametrize("ahead", [HALF_A_MINUTE, -HALF_A_MINUTE])
-def test_a_node_goes_by_the_clock_of_the_store(ahead: timedelta, caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(clock: VirtualClock) -> None:
+async def test_a_node_goes_by_the_clock_of_the_store(
+    clock: VirtualClock, ahead: timedelta, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
         store, target = OwnClock(clock), Obedient()
         store.ahead = ahead
         task = await add(store, store.now + 10 * SECOND, store.now)
@@ -89,18 +89,12 @@ def test_a_node_goes_by_the_clock_of_the_store(ahead: timedelta, caplog: pytest.
         await clock.pause(TERMS.renewal.total_seconds())
         assert engine.clock_offset == timedelta(0), "what was corrected is corrected again"
         await engine.stop()
-
-    with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(scene)
     assert "clock differs from the store's" in caplog.text
 
 
-def test_stores_on_the_same_machine_correct_nothing() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        engine = an_engine(MemoryStore(), Obedient(), clock)
-        await engine.start()
-        await clock.pause(30)
-        assert engine.clock_offset == timedelta(0)
-        await engine.stop()
-
-    virtually(scene)
+async def test_stores_on_the_same_machine_correct_nothing(clock: VirtualClock) -> None:
+    engine = an_engine(MemoryStore(), Obedient(), clock)
+    await engine.start()
+    await clock.pause(30)
+    assert engine.clock_offset == timedelta(0)
+    await engine.stop()

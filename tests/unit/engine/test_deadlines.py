@@ -10,7 +10,7 @@ import pytest
 from horae.engine import watch as watch_module
 from horae.model.outcome import Outcome, Succeeded
 from horae.model.reason import Reason
-from horae.model.run import Run, RunState
+from horae.model.run import RunState
 from horae.ports.target import Invocation
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import MINUTE, NOON, SECOND
@@ -22,144 +22,123 @@ from tests.unit.engine.stage import (
     carried_once,
     endless,
     runs_of,
-    virtually,
 )
 
 
-def test_silence_is_a_timeout_to_the_second() -> None:
-    async def scene(clock: VirtualClock) -> Run:
-        return await carried_once(clock, endless, timeout=30 * SECOND)
-
-    run = virtually(scene)
+async def test_silence_is_a_timeout_to_the_second(clock: VirtualClock) -> None:
+    run = await carried_once(clock, endless, timeout=30 * SECOND)
     assert (run.state, run.reason, run.error) == (RunState.TIMED_OUT, Reason.DEADLINE, "silent for 30 s")
     assert run.ended == NOON + 30 * SECOND
 
 
 @pytest.mark.parametrize("sign", ["heartbeat", "progress"])
-def test_signs_of_life_move_the_deadline(sign: str) -> None:
-    async def scene(clock: VirtualClock) -> Run:
-        async def act(invocation: Invocation) -> Outcome:
-            for _ in range(4):
-                await clock.pause(20)
-                if sign == "heartbeat":
-                    invocation.heartbeat()
-                else:
-                    invocation.progress(0.5, "halfway")
-                assert invocation.deadline == clock.now() + 30 * SECOND
-            await endless(invocation)
-            return Succeeded()
+async def test_signs_of_life_move_the_deadline(clock: VirtualClock, sign: str) -> None:
+    async def act(invocation: Invocation) -> Outcome:
+        for _ in range(4):
+            await clock.pause(20)
+            if sign == "heartbeat":
+                invocation.heartbeat()
+            else:
+                invocation.progress(0.5, "halfway")
+            assert invocation.deadline == clock.now() + 30 * SECOND
+        await endless(invocation)
+        return Succeeded()
 
-        return await carried_once(clock, act, timeout=30 * SECOND)
-
-    run = virtually(scene)
+    run = await carried_once(clock, act, timeout=30 * SECOND)
     assert (run.state, run.ended) == (RunState.TIMED_OUT, NOON + (4 * 20 + 30) * SECOND)
 
 
-def test_the_whole_is_bounded_whatever_it_says() -> None:
-    async def scene(clock: VirtualClock) -> Run:
-        async def act(invocation: Invocation) -> Outcome:
-            while True:
-                await clock.pause(1)
-                invocation.heartbeat()
+async def test_the_whole_is_bounded_whatever_it_says(clock: VirtualClock) -> None:
+    async def act(invocation: Invocation) -> Outcome:
+        while True:
+            await clock.pause(1)
+            invocation.heartbeat()
 
-        return await carried_once(clock, act, timeout=30 * SECOND, max_duration=MINUTE)
-
-    run = virtually(scene)
+    run = await carried_once(clock, act, timeout=30 * SECOND, max_duration=MINUTE)
     assert (run.state, run.ended, run.error) == (RunState.TIMED_OUT, NOON + MINUTE, "not over after 60 s")
 
 
-def test_deadlines_that_differ_are_all_kept() -> None:
-    async def scene(clock: VirtualClock) -> dict[float, float]:
-        store = Door()
-        engine = an_engine(store, Obedient(endless), clock)
-        tasks = {}
-        for seconds in (50, 7, 400, 7, 90):
-            task = await add(store, NOON, clock.now(), guarantee="at_most_once", timeout=seconds * SECOND)
-            tasks[task.id] = seconds
-        await engine.start()
-        await clock.pause(500)
-        await engine.stop()
-        return {
-            tasks[run.task_id]: (run.ended - NOON).total_seconds()
-            for run in await runs_of(store)
-            if run.ended is not None
-        }
-
-    assert virtually(scene) == {50: 50, 7: 7, 400: 400, 90: 90}
+async def test_deadlines_that_differ_are_all_kept(clock: VirtualClock) -> None:
+    store = Door()
+    engine = an_engine(store, Obedient(endless), clock)
+    tasks = {}
+    for seconds in (50, 7, 400, 7, 90):
+        task = await add(store, NOON, clock.now(), guarantee="at_most_once", timeout=seconds * SECOND)
+        tasks[task.id] = seconds
+    await engine.start()
+    await clock.pause(500)
+    await engine.stop()
+    outcome = {
+        tasks[run.task_id]: (run.ended - NOON).total_seconds() for run in await runs_of(store) if run.ended is not None
+    }
+    assert outcome == {50: 50, 7: 7, 400: 400, 90: 90}
 
 
-def test_one_timer_watches_over_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene(clock: VirtualClock) -> int:
-        looks = 0
-        look = watch_module.Watch._look
+async def test_one_timer_watches_over_everything(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    look = watch_module.Watch._look
 
-        def counted(watch: watch_module.Watch) -> None:
-            nonlocal looks
-            looks += 1
-            look(watch)
+    def counted(watch: watch_module.Watch) -> None:
+        nonlocal looks
+        looks += 1
+        look(watch)
 
-        monkeypatch.setattr(watch_module.Watch, "_look", counted)
-        store = Door()
-        engine = an_engine(store, Obedient(endless), clock)
-        for _ in range(100):
-            await add(store, NOON, clock.now(), guarantee="at_most_once", timeout=30 * SECOND)
-        await engine.start()
-        await clock.pause(40)
-        assert engine.runner.going == 0
-        await engine.stop()
-        return looks
-
-    assert virtually(scene) <= 2
+    monkeypatch.setattr(watch_module.Watch, "_look", counted)
+    store = Door()
+    engine = an_engine(store, Obedient(endless), clock)
+    for _ in range(100):
+        await add(store, NOON, clock.now(), guarantee="at_most_once", timeout=30 * SECOND)
+    await engine.start()
+    await clock.pause(40)
+    assert engine.runner.going == 0
+    await engine.stop()
+    assert looks <= 2
 
 
 @pytest.mark.parametrize("policies", [{"timeout": 10 * SECOND}, {"timeout": MINUTE, "max_duration": 10 * SECOND}])
-def test_what_ignores_its_deadline_is_asked_again_and_again_without_a_spin(policies: dict[str, timedelta]) -> None:
-    async def scene(clock: VirtualClock) -> tuple[Run, int]:
-        asked = 0
+async def test_what_ignores_its_deadline_is_asked_again_and_again_without_a_spin(
+    clock: VirtualClock, policies: dict[str, timedelta]
+) -> None:
+    asked = 0
 
-        async def act(_: Invocation) -> Outcome:
-            nonlocal asked
-            end = clock.steady() + 200
-            while clock.steady() < end:
-                try:
-                    await clock.pause(end - clock.steady())
-                except asyncio.CancelledError:
-                    asked += 1
-            return Succeeded('"all the same"')
+    async def act(_: Invocation) -> Outcome:
+        nonlocal asked
+        end = clock.steady() + 200
+        while clock.steady() < end:
+            try:
+                await clock.pause(end - clock.steady())
+            except asyncio.CancelledError:
+                asked += 1
+        return Succeeded('"all the same"')
 
-        return await carried_once(clock, act, seconds=1_000, **policies), asked
-
-    run, asked = virtually(scene)
+    run = await carried_once(clock, act, seconds=1_000, **policies)
     assert asked == 1 + int(190 / policies["timeout"].total_seconds())
     # What it finished, it finished: nobody else could know better.
     assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"all the same"')
 
 
-def test_what_cleans_up_after_its_deadline_is_left_to_it_when_others_time_out() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, cleaned = Door(), list[float]()
+async def test_what_cleans_up_after_its_deadline_is_left_to_it_when_others_time_out(clock: VirtualClock) -> None:
+    store, cleaned = Door(), list[float]()
 
-        async def act(invocation: Invocation) -> Outcome:
-            try:
-                await endless(invocation)
-            finally:
-                await clock.pause(20)
-                cleaned.append(clock.steady())
-            return Succeeded()
+    async def act(invocation: Invocation) -> Outcome:
+        try:
+            await endless(invocation)
+        finally:
+            await clock.pause(20)
+            cleaned.append(clock.steady())
+        return Succeeded()
 
-        engine = an_engine(store, Obedient(act), clock)
-        for start in (0, 5, 10):
-            await add(store, NOON + start * SECOND, clock.now(), guarantee="at_most_once", timeout=30 * SECOND)
-        await engine.start()
-        await clock.pause(100)
-        await engine.stop()
-        assert cleaned == [50, 55, 60]
-        assert {run.state for run in await runs_of(store)} == {RunState.TIMED_OUT}
-
-    virtually(scene)
+    engine = an_engine(store, Obedient(act), clock)
+    for start in (0, 5, 10):
+        await add(store, NOON + start * SECOND, clock.now(), guarantee="at_most_once", timeout=30 * SECOND)
+    await engine.start()
+    await clock.pause(100)
+    await engine.stop()
+    assert cleaned == [50, 55, 60]
+    assert {run.state for run in await runs_of(store)} == {RunState.TIMED_OUT}
 
 
-def test_what_breaks_because_of_its_deadline_has_timed_out() -> None:
+async def test_what_breaks_because_of_its_deadline_has_timed_out(clock: VirtualClock) -> None:
     async def act(invocation: Invocation) -> Outcome:
         try:
             await endless(invocation)
@@ -167,8 +146,5 @@ def test_what_breaks_because_of_its_deadline_has_timed_out() -> None:
             raise ConnectionError("in the middle of it") from None
         return Succeeded()
 
-    async def scene(clock: VirtualClock) -> Run:
-        return await carried_once(clock, act)
-
-    run = virtually(scene)
+    run = await carried_once(clock, act)
     assert (run.state, run.error) == (RunState.TIMED_OUT, "ConnectionError: in the middle of it")

@@ -23,7 +23,7 @@ from horae.model.task import TaskState
 from horae.ports.target import Invocation
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node
-from tests.unit.engine.stage import TERMS, Door, Obedient, add, an_engine, as_store, endless, runs_of, until, virtually
+from tests.unit.engine.stage import TERMS, Door, Obedient, add, an_engine, as_store, endless, runs_of, until
 
 
 async def holding_a_lease(engine: Engine, store: Door, clock: VirtualClock) -> None:
@@ -33,19 +33,16 @@ async def holding_a_lease(engine: Engine, store: Door, clock: VirtualClock) -> N
     engine.lease.renewed(clock.steady())
 
 
-def test_nothing_is_claimed_early_not_even_by_a_microsecond() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock)
-        await holding_a_lease(engine, store, clock)
-        await add(store, NOON + SECOND, clock.now())
-        clock.advance((SECOND - MICROSECOND).total_seconds())
-        claim = await engine.dispatcher.step()
-        assert (claim.runs, claim.next_due) == ((), NOON + SECOND)
-        clock.advance(MICROSECOND.total_seconds())
-        assert len((await engine.dispatcher.step()).runs) == 1
-
-    virtually(scene)
+async def test_nothing_is_claimed_early_not_even_by_a_microsecond(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock)
+    await holding_a_lease(engine, store, clock)
+    await add(store, NOON + SECOND, clock.now())
+    clock.advance((SECOND - MICROSECOND).total_seconds())
+    claim = await engine.dispatcher.step()
+    assert (claim.runs, claim.next_due) == ((), NOON + SECOND)
+    clock.advance(MICROSECOND.total_seconds())
+    assert len((await engine.dispatcher.step()).runs) == 1
 
 
 async def with_a_backlog(engine: Engine, store: Door, clock: VirtualClock, slices: int) -> None:
@@ -56,39 +53,33 @@ async def with_a_backlog(engine: Engine, store: Door, clock: VirtualClock, slice
     assert len((await engine.dispatcher.look()).runs) == CLAIM_SLICE
 
 
-def test_of_a_backlog_two_slices_are_claimed_at_once() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient(endless)
-        engine = an_engine(store, target, clock, capacity=4 * CLAIM_SLICE)
-        await with_a_backlog(engine, store, clock, slices=4)
-        store.shut("claim_due")
-        look = asyncio.ensure_future(engine.dispatcher.look())
-        await clock.pause(1)
-        assert store.count("claim_due") == 3
-        store.open_again()
-        claim = await look
-        assert (len(claim.runs), claim.decided, claim.more) == (2 * CLAIM_SLICE, 2 * CLAIM_SLICE, True)
-        assert len((await engine.dispatcher.look()).runs) == CLAIM_SLICE, "there is no room for two more"
-        assert (store.count("claim_due"), engine.runner.room) == (4, 0)
-
-    virtually(scene)
+async def test_of_a_backlog_two_slices_are_claimed_at_once(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient(endless)
+    engine = an_engine(store, target, clock, capacity=4 * CLAIM_SLICE)
+    await with_a_backlog(engine, store, clock, slices=4)
+    store.shut("claim_due")
+    look = asyncio.ensure_future(engine.dispatcher.look())
+    await clock.pause(1)
+    assert store.count("claim_due") == 3
+    store.open_again()
+    claim = await look
+    assert (len(claim.runs), claim.decided, claim.more) == (2 * CLAIM_SLICE, 2 * CLAIM_SLICE, True)
+    assert len((await engine.dispatcher.look()).runs) == CLAIM_SLICE, "there is no room for two more"
+    assert (store.count("claim_due"), engine.runner.room) == (4, 0)
 
 
-def test_when_one_of_two_claims_fails_the_other_is_carried_all_the_same() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient(endless)
-        engine = an_engine(store, target, clock, capacity=8 * CLAIM_SLICE)
-        await with_a_backlog(engine, store, clock, slices=4)
-        store.fail_before("claim_due")
-        with pytest.raises(StoreError):
-            await engine.dispatcher.look()
-        assert engine.runner.going == 2 * CLAIM_SLICE
-        claim = await engine.dispatcher.look()
-        assert (len(claim.runs), claim.more, store.count("held")) == (CLAIM_SLICE, True, 1), (
-            "one, after a look for lost ones"
-        )
-
-    virtually(scene)
+async def test_when_one_of_two_claims_fails_the_other_is_carried_all_the_same(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient(endless)
+    engine = an_engine(store, target, clock, capacity=8 * CLAIM_SLICE)
+    await with_a_backlog(engine, store, clock, slices=4)
+    store.fail_before("claim_due")
+    with pytest.raises(StoreError):
+        await engine.dispatcher.look()
+    assert engine.runner.going == 2 * CLAIM_SLICE
+    claim = await engine.dispatcher.look()
+    assert (len(claim.runs), claim.more, store.count("held")) == (CLAIM_SLICE, True, 1), (
+        "one, after a look for lost ones"
+    )
 
 
 async def _limited_claims(clock: VirtualClock) -> None:
@@ -104,155 +95,131 @@ async def _limited_claims(clock: VirtualClock) -> None:
     assert (engine.runner.going, engine.runner.room) == (25, 0)
 
 
-def test_a_claim_limit_bounds_each_claim_and_not_the_concurrency() -> None:
-    virtually(_limited_claims)
+async def test_a_claim_limit_bounds_each_claim_and_not_the_concurrency(clock: VirtualClock) -> None:
+    await _limited_claims(clock)
 
 
-def test_nothing_is_claimed_without_a_lease() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock)
+async def test_nothing_is_claimed_without_a_lease(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock)
+    await add(store, NOON, clock.now())
+    await engine.dispatcher.step()
+    await holding_a_lease(engine, store, clock)
+    clock.advance(TERMS.self_stop.total_seconds())
+    claim = await engine.dispatcher.step()
+    assert not claim.more
+    assert store.count("claim_due") == 0
+
+
+async def test_it_stops_claiming_without_room_and_goes_on_when_there_is_room(clock: VirtualClock) -> None:
+    store, gate = Door(), asyncio.Event()
+
+    async def act(_: Invocation) -> Outcome:
+        await gate.wait()
+        return Succeeded()
+
+    target = Obedient(act)
+    engine = an_engine(store, target, clock, capacity=3)
+    for _ in range(8):
         await add(store, NOON, clock.now())
-        await engine.dispatcher.step()
-        await holding_a_lease(engine, store, clock)
-        clock.advance(TERMS.self_stop.total_seconds())
-        claim = await engine.dispatcher.step()
-        assert not claim.more
-        assert store.count("claim_due") == 0
-
-    virtually(scene)
-
-
-def test_it_stops_claiming_without_room_and_goes_on_when_there_is_room() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, gate = Door(), asyncio.Event()
-
-        async def act(_: Invocation) -> Outcome:
-            await gate.wait()
-            return Succeeded()
-
-        target = Obedient(act)
-        engine = an_engine(store, target, clock, capacity=3)
-        for _ in range(8):
-            await add(store, NOON, clock.now())
-        await engine.start()
-        await clock.pause(60)
-        assert (engine.runner.going, engine.runner.room) == (3, 0)
-        assert len(target.seen) == 3
-        full = store.count("claim_due")
-        await clock.pause(200)
-        assert store.count("claim_due") == full, "it claims although nothing could be carried"
-        gate.set()
-        before = clock.now()
-        await until(clock, lambda: len(target.seen) == 8, within=1)
-        assert clock.now() - before < SECOND
-        await engine.stop()
-        assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
-
-    virtually(scene)
+    await engine.start()
+    await clock.pause(60)
+    assert (engine.runner.going, engine.runner.room) == (3, 0)
+    assert len(target.seen) == 3
+    full = store.count("claim_due")
+    await clock.pause(200)
+    assert store.count("claim_due") == full, "it claims although nothing could be carried"
+    gate.set()
+    before = clock.now()
+    await until(clock, lambda: len(target.seen) == 8, within=1)
+    assert clock.now() - before < SECOND
+    await engine.stop()
+    assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
 
 
-def test_a_full_node_that_only_polls_goes_on_at_once_too() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock, capacity=2, precise=False)
-        for _ in range(20):
-            await add(store, NOON, clock.now())
-        await engine.start()
-        await until(clock, lambda: len(target.seen) == 20, within=1)
-        await engine.stop()
-
-    virtually(scene)
+async def test_a_full_node_that_only_polls_goes_on_at_once_too(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock, capacity=2, precise=False)
+    for _ in range(20):
+        await add(store, NOON, clock.now())
+    await engine.start()
+    await until(clock, lambda: len(target.seen) == 20, within=1)
+    await engine.stop()
 
 
-def test_polling_claims_at_the_ceiling_and_not_before() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock, precise=False)
-        await engine.start()
-        await clock.pause(0.5)
+async def test_polling_claims_at_the_ceiling_and_not_before(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock, precise=False)
+    await engine.start()
+    await clock.pause(0.5)
+    await add(store, NOON + SECOND, clock.now())
+    engine.ring()
+    await until(clock, lambda: bool(target.seen))
+    assert clock.now() - NOON >= TERMS.poll_ceiling
+    assert clock.now() - NOON < TERMS.poll_ceiling + SECOND
+    await clock.pause(60)
+    assert store.count("claim_due") <= 8, "a poll every ten seconds is all there is"
+    await engine.stop()
+
+
+async def test_an_idle_node_does_not_spin(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock)
+    await add(store, NOON + HOUR, clock.now())
+    await engine.start()
+    await clock.pause(HOUR.total_seconds() - 1)
+    assert store.count("claim_due") <= 2, "the keeper's looks are as good as polls"
+    await clock.pause(1.001)
+    assert len(target.seen) == 1
+    await engine.stop()
+
+
+async def test_more_than_a_slice_is_claimed_slice_by_slice_at_one_instant(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock, capacity=1_000)
+    for _ in range(300):
         await add(store, NOON + SECOND, clock.now())
-        engine.ring()
-        await until(clock, lambda: bool(target.seen))
-        assert clock.now() - NOON >= TERMS.poll_ceiling
-        assert clock.now() - NOON < TERMS.poll_ceiling + SECOND
-        await clock.pause(60)
-        assert store.count("claim_due") <= 8, "a poll every ten seconds is all there is"
-        await engine.stop()
-
-    virtually(scene)
+    await engine.start()
+    await until(clock, lambda: len(target.seen) == 300)
+    assert clock.now() - NOON < SECOND + 100 * timedelta(milliseconds=1)
+    await engine.stop()
 
 
-def test_an_idle_node_does_not_spin() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock)
-        await add(store, NOON + HOUR, clock.now())
-        await engine.start()
-        await clock.pause(HOUR.total_seconds() - 1)
-        assert store.count("claim_due") <= 2, "the keeper's looks are as good as polls"
-        await clock.pause(1.001)
-        assert len(target.seen) == 1
-        await engine.stop()
-
-    virtually(scene)
-
-
-def test_more_than_a_slice_is_claimed_slice_by_slice_at_one_instant() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock, capacity=1_000)
-        for _ in range(300):
-            await add(store, NOON + SECOND, clock.now())
-        await engine.start()
-        await until(clock, lambda: len(target.seen) == 300)
-        assert clock.now() - NOON < SECOND + 100 * timedelta(milliseconds=1)
-        await engine.stop()
-
-    virtually(scene)
-
-
-def test_runs_begin_between_slices() -> None:
+async def test_runs_begin_between_slices(clock: VirtualClock) -> None:
     """The store in memory answers without ever waiting, and would let nobody else run."""
 
-    async def scene(clock: VirtualClock) -> None:
-        store, begun_at_claims = Door(), list[int]()
+    store, begun_at_claims = Door(), list[int]()
 
-        async def act(_: Invocation) -> Outcome:
-            begun_at_claims.append(store.count("claim_due"))
-            return Succeeded()
+    async def act(_: Invocation) -> Outcome:
+        begun_at_claims.append(store.count("claim_due"))
+        return Succeeded()
 
-        engine = an_engine(store, Obedient(act), clock, capacity=1_000)
-        for _ in range(500):
-            await add(store, NOON, clock.now())
-        await engine.start()
-        await until(clock, lambda: len(begun_at_claims) == 500)
-        assert begun_at_claims[0] < store.count("claim_due") - 1
-        await engine.stop()
-
-    virtually(scene)
+    engine = an_engine(store, Obedient(act), clock, capacity=1_000)
+    for _ in range(500):
+        await add(store, NOON, clock.now())
+    await engine.start()
+    await until(clock, lambda: len(begun_at_claims) == 500)
+    assert begun_at_claims[0] < store.count("claim_due") - 1
+    await engine.stop()
 
 
-def test_it_goes_on_after_the_store_failed() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock)
-        task = await add(store, NOON + SECOND, clock.now())
-        await engine.start()
-        await clock.pause(0.5)
-        store.fail_before("claim_due", times=3)
-        await until(clock, lambda: bool(target.seen))
-        assert clock.now() - NOON < 4 * SECOND
-        await engine.stop()
-        assert [run.attempt for run in await runs_of(store, task)] == [1]
-
-    virtually(scene)
+async def test_it_goes_on_after_the_store_failed(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock)
+    task = await add(store, NOON + SECOND, clock.now())
+    await engine.start()
+    await clock.pause(0.5)
+    store.fail_before("claim_due", times=3)
+    await until(clock, lambda: bool(target.seen))
+    assert clock.now() - NOON < 4 * SECOND
+    await engine.stop()
+    assert [run.attempt for run in await runs_of(store, task)] == [1]
 
 
-def test_the_store_answers_again_only_when_it_did(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_store_answers_again_only_when_it_did(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:
     """Not when a node without a lease does not even ask."""
 
-    async def scene(clock: VirtualClock) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
         store, target = Door(), Obedient()
         engine = an_engine(store, target, clock)
         await engine.start()
@@ -271,82 +238,70 @@ def test_the_store_answers_again_only_when_it_did(caplog: pytest.LogCaptureFixtu
         assert "claiming goes on" in caplog.text
         await engine.stop()
 
-    with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(scene)
 
-
-def test_a_claim_whose_answer_got_lost_is_found_and_run_again() -> None:
+async def test_a_claim_whose_answer_got_lost_is_found_and_run_again(clock: VirtualClock) -> None:
     """The node renews its lease, so nobody else would ever recover a run that nobody carries."""
 
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock)
-        task = await add(store, NOON + SECOND, clock.now())
-        await engine.start()
-        await clock.pause(0.5)
-        store.fail_after("claim_due")
-        await until(clock, lambda: bool(target.seen), within=3)
-        await engine.stop()
-        first, second = await runs_of(store, task)
-        assert (first.state, first.reason, first.deaths) == (RunState.LOST, Reason.RELEASED, 0)
-        assert (second.state, second.attempt, second.tries) == (RunState.SUCCEEDED, 2, 1)
-
-    virtually(scene)
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock)
+    task = await add(store, NOON + SECOND, clock.now())
+    await engine.start()
+    await clock.pause(0.5)
+    store.fail_after("claim_due")
+    await until(clock, lambda: bool(target.seen), within=3)
+    await engine.stop()
+    first, second = await runs_of(store, task)
+    assert (first.state, first.reason, first.deaths) == (RunState.LOST, Reason.RELEASED, 0)
+    assert (second.state, second.attempt, second.tries) == (RunState.SUCCEEDED, 2, 1)
 
 
-def test_what_is_carried_or_waits_to_be_recorded_is_not_taken_for_lost() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
+async def test_what_is_carried_or_waits_to_be_recorded_is_not_taken_for_lost(clock: VirtualClock) -> None:
+    store = Door()
 
-        async def act(invocation: Invocation) -> Outcome:
-            await clock.pause(100 if len(target.seen) == 1 else 0)
-            return Succeeded(f'"{invocation.run.attempt}"')
+    async def act(invocation: Invocation) -> Outcome:
+        await clock.pause(100 if len(target.seen) == 1 else 0)
+        return Succeeded(f'"{invocation.run.attempt}"')
 
-        target = Obedient(act)
-        engine = an_engine(store, target, clock)
-        carried = await add(store, NOON, clock.now())
-        await engine.start()
-        await until(clock, lambda: len(target.seen) == 1)
-        store.shut("settle")
-        ended = await add(store, NOON + SECOND, clock.now())
-        engine.ring()
-        await until(clock, lambda: engine.settler.waiting == 1)
-        store.fail_before("claim_due")
-        engine.ring()
-        await clock.pause(5)
-        assert store.count("held") == 1, "nobody looked for lost claims"
-        store.open_again()
-        await clock.pause(200)
-        await engine.stop()
-        for task in (carried, ended):
-            assert [run.state for run in await runs_of(store, task)] == [RunState.SUCCEEDED]
-
-    virtually(scene)
+    target = Obedient(act)
+    engine = an_engine(store, target, clock)
+    carried = await add(store, NOON, clock.now())
+    await engine.start()
+    await until(clock, lambda: len(target.seen) == 1)
+    store.shut("settle")
+    ended = await add(store, NOON + SECOND, clock.now())
+    engine.ring()
+    await until(clock, lambda: engine.settler.waiting == 1)
+    store.fail_before("claim_due")
+    engine.ring()
+    await clock.pause(5)
+    assert store.count("held") == 1, "nobody looked for lost claims"
+    store.open_again()
+    await clock.pause(200)
+    await engine.stop()
+    for task in (carried, ended):
+        assert [run.state for run in await runs_of(store, task)] == [RunState.SUCCEEDED]
 
 
-def test_an_answer_that_comes_after_the_lease_was_lost_is_handed_back() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock)
-        await holding_a_lease(engine, store, clock)
-        task = await add(store, NOON, clock.now())
-        store.shut("claim_due")
-        step = asyncio.ensure_future(engine.dispatcher.step())
-        await clock.pause(TERMS.self_stop.total_seconds() + 1)
-        store.open_again()
-        assert len((await step).runs) == 1
-        assert engine.runner.going == 0
-        await engine.releaser.flush()
-        assert target.seen == []
-        assert [run.reason for run in await runs_of(store, task)] == [Reason.RELEASED]
-
-    virtually(scene)
+async def test_an_answer_that_comes_after_the_lease_was_lost_is_handed_back(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock)
+    await holding_a_lease(engine, store, clock)
+    task = await add(store, NOON, clock.now())
+    store.shut("claim_due")
+    step = asyncio.ensure_future(engine.dispatcher.step())
+    await clock.pause(TERMS.self_stop.total_seconds() + 1)
+    store.open_again()
+    assert len((await step).runs) == 1
+    assert engine.runner.going == 0
+    await engine.releaser.flush()
+    assert target.seen == []
+    assert [run.reason for run in await runs_of(store, task)] == [Reason.RELEASED]
 
 
-def test_one_entry_that_cannot_be_decided_does_not_stop_the_others(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_one_entry_that_cannot_be_decided_does_not_stop_the_others(
+    clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scene(clock: VirtualClock) -> None:
+    with caplog.at_level(logging.ERROR, logger="horae"):
         store, target = Door(), Obedient()
         bad = await add(store, NOON + SECOND, clock.now())
         good = await add(store, NOON + SECOND, clock.now())
@@ -371,7 +326,4 @@ def test_one_entry_that_cannot_be_decided_does_not_stop_the_others(
         facts = await as_store(store).facts(bad.id, None)
         assert facts is not None
         assert facts.standing.state is TaskState.COMPLETED
-
-    with caplog.at_level(logging.ERROR, logger="horae"):
-        virtually(scene)
     assert "cannot be decided" in caplog.text

@@ -27,7 +27,6 @@ from tests.unit.engine.stage import (
     as_store,
     endless,
     runs_of,
-    virtually,
 )
 
 Act = Callable[[Invocation], Awaitable[Outcome]]
@@ -49,54 +48,48 @@ async def cancelled_after(
     return run, target, engine
 
 
-def test_a_cancelled_run_ends_at_once() -> None:
-    async def scene(clock: VirtualClock) -> Run:
-        return (await cancelled_after(clock, endless, seconds=10))[0]
-
-    run = virtually(scene)
+async def test_a_cancelled_run_ends_at_once(clock: VirtualClock) -> None:
+    run = (await cancelled_after(clock, endless, seconds=10))[0]
     assert (run.state, run.reason) == (RunState.CANCELLED, Reason.CANCELLED)
     assert run.ended is not None
     assert run.ended - NOON < 10 * SECOND + timedelta(seconds=0.1)
 
 
-def test_a_run_that_cleans_up_is_asked_only_once() -> None:
+async def test_a_run_that_cleans_up_is_asked_only_once(clock: VirtualClock) -> None:
     """Orders are repeated with every renewal; a second cancellation would break the cleaning up."""
 
-    async def scene(clock: VirtualClock) -> Run:
-        async def act(invocation: Invocation) -> Outcome:
-            try:
-                await endless(invocation)
-            finally:
-                await clock.pause(60)
-                cleaned.append(clock.now())
-            return Succeeded()
-
-        return (await cancelled_after(clock, act, seconds=1))[0]
-
     cleaned: list[Any] = []
-    run = virtually(scene)
+
+    async def act(invocation: Invocation) -> Outcome:
+        try:
+            await endless(invocation)
+        finally:
+            await clock.pause(60)
+            cleaned.append(clock.now())
+        return Succeeded()
+
+    run = (await cancelled_after(clock, act, seconds=1))[0]
     assert run.state is RunState.CANCELLED
     assert len(cleaned) == 1
 
 
-def test_a_cancelled_run_that_succeeds_all_the_same_has_succeeded() -> None:
-    async def scene(clock: VirtualClock) -> Run:
-        async def act(invocation: Invocation) -> Outcome:
-            while not invocation.cancelled:
-                try:
-                    await clock.pause(1)
-                except asyncio.CancelledError:
-                    break
-            assert invocation.cancelled
-            return Succeeded('"just in time"')
+async def test_a_cancelled_run_that_succeeds_all_the_same_has_succeeded(clock: VirtualClock) -> None:
+    async def act(invocation: Invocation) -> Outcome:
+        while not invocation.cancelled:
+            try:
+                await clock.pause(1)
+            except asyncio.CancelledError:
+                break
+        assert invocation.cancelled
+        return Succeeded('"just in time"')
 
-        return (await cancelled_after(clock, act, seconds=1))[0]
-
-    run = virtually(scene)
+    run = (await cancelled_after(clock, act, seconds=1))[0]
     assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"just in time"')
 
 
-def test_what_a_target_wants_done_at_its_end_is_done_and_may_fail(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_a_target_wants_done_at_its_end_is_done_and_may_fail(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     done: list[str] = []
 
     def broken() -> None:
@@ -111,61 +104,51 @@ def test_what_a_target_wants_done_at_its_end_is_done_and_may_fail(caplog: pytest
             invocation.on_cancel(lambda: done.append("after"))
         return Succeeded()
 
-    async def scene(clock: VirtualClock) -> Run:
-        return (await cancelled_after(clock, act, seconds=1))[0]
-
     with caplog.at_level(logging.ERROR, logger="horae"):
-        run = virtually(scene)
+        run = (await cancelled_after(clock, act, seconds=1))[0]
     assert (run.state, done) == (RunState.CANCELLED, ["before", "after"])
     assert "nothing to kill" in caplog.text
 
 
-def test_a_run_that_is_cancelled_before_its_first_step_is_settled() -> None:
+async def test_a_run_that_is_cancelled_before_its_first_step_is_settled(clock: VirtualClock) -> None:
     """A job that was never begun would just vanish when it is cancelled."""
 
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock)
-        task = await add(store, NOON + SECOND, clock.now())
-        await engine.start()
-        await clock.pause(0.5)
-        carry = engine.runner.carry
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock)
+    task = await add(store, NOON + SECOND, clock.now())
+    await engine.start()
+    await clock.pause(0.5)
+    carry = engine.runner.carry
 
-        def carry_and_end(claims: Any) -> None:
-            carry(claims)
-            for _, run in claims:
-                engine.runner.end(run.id, Reason.CANCELLED)
+    def carry_and_end(claims: Any) -> None:
+        carry(claims)
+        for _, run in claims:
+            engine.runner.end(run.id, Reason.CANCELLED)
 
-        engine.dispatcher._runner.carry = carry_and_end  # type: ignore[method-assign]
-        await clock.pause(5)
-        assert engine.runner.going == 0
-        await engine.stop()
-        assert target.seen == []
-        assert [run.state for run in await runs_of(store, task)] == [RunState.CANCELLED]
-
-    virtually(scene)
+    engine.dispatcher._runner.carry = carry_and_end  # type: ignore[method-assign]
+    await clock.pause(5)
+    assert engine.runner.going == 0
+    await engine.stop()
+    assert target.seen == []
+    assert [run.state for run in await runs_of(store, task)] == [RunState.CANCELLED]
 
 
-def test_an_end_that_is_asked_for_while_the_log_is_written_loses_nothing() -> None:
-    async def scene(clock: VirtualClock) -> Run:
-        store = Door()
+async def test_an_end_that_is_asked_for_while_the_log_is_written_loses_nothing(clock: VirtualClock) -> None:
+    store = Door()
 
-        async def act(invocation: Invocation) -> Outcome:
-            invocation.log("the last words")
-            return Succeeded('"done"')
+    async def act(invocation: Invocation) -> Outcome:
+        invocation.log("the last words")
+        return Succeeded('"done"')
 
-        engine = an_engine(store, Obedient(act), clock)
-        task = await add(store, NOON, clock.now(), timeout=5 * SECOND)
-        store.shut("write_lines")
-        await engine.start()
-        await clock.pause(8)
-        assert engine.runner.going == 1
-        store.open_again()
-        await clock.pause(1)
-        await engine.stop()
-        (run,) = await runs_of(store, task)
-        assert [line.line.text for line in await as_store(store).lines(run.id)] == ["the last words"]
-        return run
-
-    run = virtually(scene)
+    engine = an_engine(store, Obedient(act), clock)
+    task = await add(store, NOON, clock.now(), timeout=5 * SECOND)
+    store.shut("write_lines")
+    await engine.start()
+    await clock.pause(8)
+    assert engine.runner.going == 1
+    store.open_again()
+    await clock.pause(1)
+    await engine.stop()
+    (run,) = await runs_of(store, task)
+    assert [line.line.text for line in await as_store(store).lines(run.id)] == ["the last words"]
     assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"done"')

@@ -30,194 +30,168 @@ from tests.unit.engine.stage import (
     nodes,
     runs_of,
     until,
-    virtually,
 )
 
 
-def test_start_and_stop_may_be_said_twice() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = MemoryStore(), Obedient()
-        engine = an_engine(store, target, clock)
-        await engine.stop()
-        await asyncio.gather(engine.start(), engine.start())
+async def test_start_and_stop_may_be_said_twice(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), Obedient()
+    engine = an_engine(store, target, clock)
+    await engine.stop()
+    await asyncio.gather(engine.start(), engine.start())
+    await engine.start()
+    assert len(await nodes(store)) == 1
+    await add(store, NOON, clock.now())
+    engine.ring()
+    await clock.pause(1)
+    await asyncio.gather(engine.stop(), engine.stop())
+    await engine.stop()
+    assert len(target.seen) == 1
+    assert await nodes(store) == []
+
+
+async def test_a_stopped_engine_can_start_again(clock: VirtualClock) -> None:
+    store, asked = MemoryStore(), list[bool]()
+
+    async def act(invocation: Invocation) -> Outcome:
+        asked.append(invocation.yield_requested)
+        invocation.log("hello")
+        return Succeeded()
+
+    engine = an_engine(store, Obedient(act), clock)
+    task = await add(store, Every(interval=HOUR), clock.now())
+    await clock.pause(1)
+    for _ in range(3):
         await engine.start()
-        assert len(await nodes(store)) == 1
-        await add(store, NOON, clock.now())
-        engine.ring()
-        await clock.pause(1)
-        await asyncio.gather(engine.stop(), engine.stop())
+        await clock.pause(HOUR.total_seconds())
         await engine.stop()
-        assert len(target.seen) == 1
-        assert await nodes(store) == []
-
-    virtually(scene)
-
-
-def test_a_stopped_engine_can_start_again() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, asked = MemoryStore(), list[bool]()
-
-        async def act(invocation: Invocation) -> Outcome:
-            asked.append(invocation.yield_requested)
-            invocation.log("hello")
-            return Succeeded()
-
-        engine = an_engine(store, Obedient(act), clock)
-        task = await add(store, Every(interval=HOUR), clock.now())
-        await clock.pause(1)
-        for _ in range(3):
-            await engine.start()
-            await clock.pause(HOUR.total_seconds())
-            await engine.stop()
-        assert asked == [False, False, False]
-        runs = await runs_of(store, task)
-        assert [run.state for run in runs] == [RunState.SUCCEEDED] * 3
-        assert [len(await store.lines(run.id)) for run in runs] == [1, 1, 1]
-
-    virtually(scene)
+    assert asked == [False, False, False]
+    runs = await runs_of(store, task)
+    assert [run.state for run in runs] == [RunState.SUCCEEDED] * 3
+    assert [len(await store.lines(run.id)) for run in runs] == [1, 1, 1]
 
 
-def test_what_is_going_may_end_within_the_grace() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        engine = an_engine(store, Obedient(lasting(clock, 8)), clock, grace=10 * SECOND)
-        task = await add(store, NOON, clock.now())
-        await engine.start()
-        await clock.pause(1)
-        await engine.stop()
-        assert clock.steady() < 8.5
-        assert [run.state for run in await runs_of(store, task)] == [RunState.SUCCEEDED]
-        assert await nodes(store) == []
-
-    virtually(scene)
+async def test_what_is_going_may_end_within_the_grace(clock: VirtualClock) -> None:
+    store = Door()
+    engine = an_engine(store, Obedient(lasting(clock, 8)), clock, grace=10 * SECOND)
+    task = await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(1)
+    await engine.stop()
+    assert clock.steady() < 8.5
+    assert [run.state for run in await runs_of(store, task)] == [RunState.SUCCEEDED]
+    assert await nodes(store) == []
 
 
-def test_after_the_grace_it_is_handed_back_and_runs_elsewhere_at_once() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = MemoryStore()
-        first = an_engine(store, Obedient(endless), clock, grace=5 * SECOND)
-        target = Obedient()
-        second = an_engine(store, target, clock)
-        task = await add(store, NOON, clock.now())
-        await first.start()
-        await clock.pause(1)
-        await second.start()
-        await clock.pause(0.5)
-        stopping = clock.now()
-        await first.stop()
-        assert clock.now() - stopping == timedelta(seconds=5)
-        second.ring()
-        await clock.pause(0.1)
-        await second.stop()
-        lost, again = await runs_of(store, task)
-        assert (lost.state, lost.reason, lost.deaths) == (RunState.LOST, Reason.RELEASED, 0)
-        assert (again.state, again.attempt, again.tries) == (RunState.SUCCEEDED, 2, 1)
-        assert len(target.seen) == 1
-
-    virtually(scene)
+async def test_after_the_grace_it_is_handed_back_and_runs_elsewhere_at_once(clock: VirtualClock) -> None:
+    store = MemoryStore()
+    first = an_engine(store, Obedient(endless), clock, grace=5 * SECOND)
+    target = Obedient()
+    second = an_engine(store, target, clock)
+    task = await add(store, NOON, clock.now())
+    await first.start()
+    await clock.pause(1)
+    await second.start()
+    await clock.pause(0.5)
+    stopping = clock.now()
+    await first.stop()
+    assert clock.now() - stopping == timedelta(seconds=5)
+    second.ring()
+    await clock.pause(0.1)
+    await second.stop()
+    lost, again = await runs_of(store, task)
+    assert (lost.state, lost.reason, lost.deaths) == (RunState.LOST, Reason.RELEASED, 0)
+    assert (again.state, again.attempt, again.tries) == (RunState.SUCCEEDED, 2, 1)
+    assert len(target.seen) == 1
 
 
-def test_it_is_handed_back_only_when_it_has_cleaned_up() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, cleaned_at = Door(), list[float]()
+async def test_it_is_handed_back_only_when_it_has_cleaned_up(clock: VirtualClock) -> None:
+    store, cleaned_at = Door(), list[float]()
 
-        async def act(invocation: Invocation) -> Outcome:
+    async def act(invocation: Invocation) -> Outcome:
+        try:
+            await endless(invocation)
+        finally:
+            await clock.pause(2)
+            cleaned_at.append(clock.steady())
+        return Succeeded()
+
+    engine = an_engine(store, Obedient(act), clock, grace=timedelta(0))
+    task = await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(1)
+    await engine.stop()
+    assert cleaned_at == [3.0]
+    (run,) = await runs_of(store, task)
+    assert (run.state, run.ended) == (RunState.LOST, NOON + 3 * SECOND)
+
+
+async def test_what_does_not_listen_does_not_hold_up_the_stop(clock: VirtualClock) -> None:
+    store, over = MemoryStore(), asyncio.Event()
+
+    async def act(_: Invocation) -> Outcome:
+        while not over.is_set():
             try:
-                await endless(invocation)
-            finally:
-                await clock.pause(2)
-                cleaned_at.append(clock.steady())
-            return Succeeded()
+                await over.wait()
+            except asyncio.CancelledError:
+                continue
+        return Succeeded()
 
-        engine = an_engine(store, Obedient(act), clock, grace=timedelta(0))
-        task = await add(store, NOON, clock.now())
-        await engine.start()
-        await clock.pause(1)
-        await engine.stop()
-        assert cleaned_at == [3.0]
-        (run,) = await runs_of(store, task)
-        assert (run.state, run.ended) == (RunState.LOST, NOON + 3 * SECOND)
-
-    virtually(scene)
-
-
-def test_what_does_not_listen_does_not_hold_up_the_stop() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, over = MemoryStore(), asyncio.Event()
-
-        async def act(_: Invocation) -> Outcome:
-            while not over.is_set():
-                try:
-                    await over.wait()
-                except asyncio.CancelledError:
-                    continue
-            return Succeeded()
-
-        engine = an_engine(store, Obedient(act), clock, grace=5 * SECOND)
-        task = await add(store, NOON, clock.now())
-        await engine.start()
-        await clock.pause(1)
-        before = clock.steady()
-        await engine.stop()
-        assert clock.steady() - before == 5 + CLEAN_UP_SECONDS
-        assert [run.reason for run in await runs_of(store, task)] == [Reason.RELEASED]
-        assert await nodes(store) == []
-        over.set()
-
-    virtually(scene)
+    engine = an_engine(store, Obedient(act), clock, grace=5 * SECOND)
+    task = await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(1)
+    before = clock.steady()
+    await engine.stop()
+    assert clock.steady() - before == 5 + CLEAN_UP_SECONDS
+    assert [run.reason for run in await runs_of(store, task)] == [Reason.RELEASED]
+    assert await nodes(store) == []
+    over.set()
 
 
-def test_what_was_claimed_and_not_begun_is_handed_back() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock, grace=timedelta(0))
-        task = await add(store, NOON + SECOND, clock.now())
-        careful = await add(store, NOON + SECOND, clock.now(), guarantee="at_most_once")
-        await engine.start()
-        await clock.pause(0.5)
-        store.shut("claim_due")
-        await clock.pause(2)
-        stop = asyncio.ensure_future(engine.stop())
-        await clock.pause(0.1)
-        store.open_again()
-        await stop
-        assert target.seen == []
-        for each in (task, careful):
-            assert [(run.state, run.reason) for run in await runs_of(store, each)] == [(RunState.LOST, Reason.RELEASED)]
-        assert await nodes(store) == []
-        other = an_engine(store, target, clock)
-        await other.start()
-        await clock.pause(1)
-        await other.stop()
-        assert {each.task.id for each in target.seen} == {task.id, careful.id}
-
-    virtually(scene)
+async def test_what_was_claimed_and_not_begun_is_handed_back(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock, grace=timedelta(0))
+    task = await add(store, NOON + SECOND, clock.now())
+    careful = await add(store, NOON + SECOND, clock.now(), guarantee="at_most_once")
+    await engine.start()
+    await clock.pause(0.5)
+    store.shut("claim_due")
+    await clock.pause(2)
+    stop = asyncio.ensure_future(engine.stop())
+    await clock.pause(0.1)
+    store.open_again()
+    await stop
+    assert target.seen == []
+    for each in (task, careful):
+        assert [(run.state, run.reason) for run in await runs_of(store, each)] == [(RunState.LOST, Reason.RELEASED)]
+    assert await nodes(store) == []
+    other = an_engine(store, target, clock)
+    await other.start()
+    await clock.pause(1)
+    await other.stop()
+    assert {each.task.id for each in target.seen} == {task.id, careful.id}
 
 
-def test_a_node_that_has_left_does_not_join_again() -> None:
+async def test_a_node_that_has_left_does_not_join_again(clock: VirtualClock) -> None:
     """A keeper that goes on after the goodbye would take the missing row for its death."""
 
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        engine = an_engine(
-            Slow(store, clock, "leave", 2 * TERMS.renewal.total_seconds(), after=True), Obedient(), clock
-        )
-        await engine.start()
-        await clock.pause(1)
-        await engine.stop()
-        await clock.pause(60)
-        assert store.count("join") == 1
-        assert await nodes(store) == []
-
-    virtually(scene)
+    store = Door()
+    engine = an_engine(Slow(store, clock, "leave", 2 * TERMS.renewal.total_seconds(), after=True), Obedient(), clock)
+    await engine.start()
+    await clock.pause(1)
+    await engine.stop()
+    await clock.pause(60)
+    assert store.count("join") == 1
+    assert await nodes(store) == []
 
 
 @pytest.mark.parametrize("hanging", [True, False])
-def test_a_store_that_is_out_of_reach_does_not_hold_up_the_stop_for_ever(
+async def test_a_store_that_is_out_of_reach_does_not_hold_up_the_stop_for_ever(
+    clock: VirtualClock,
     hanging: bool,  # noqa: FBT001 - or failing
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def scene(clock: VirtualClock) -> None:
+    with caplog.at_level(logging.WARNING, logger="horae"):
         store = Door()
         engine = an_engine(store, Obedient(lasting(clock, 2)), clock, grace=5 * SECOND)
         task = await add(store, NOON, clock.now())
@@ -240,60 +214,53 @@ def test_a_store_that_is_out_of_reach_does_not_hold_up_the_stop_for_ever(
         await clock.pause(TERMS.lease.total_seconds() + 1)
         await other.stop()
         assert [each.run.attempt for each in target.seen] == [2]
-
-    with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(scene)
     assert "without a last word" in caplog.text
 
 
-def test_a_killed_node_settles_nothing_and_is_recovered_after_its_lease() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = MemoryStore()
-        dead = an_engine(store, Obedient(endless), clock)
-        task = await add(store, NOON, clock.now())
-        await dead.start()
-        renewed = clock.steady()
-        await clock.pause(1)
-        dead.kill()
-        dead.kill()
-        target = Obedient()
-        engine = an_engine(store, target, clock)
-        await engine.start()
-        await clock.pause(1)
-        assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING]
-        await until(clock, lambda: bool(target.seen))
-        assert clock.steady() - renewed == pytest.approx(TERMS.lease.total_seconds(), abs=0.05)
-        await engine.stop()
-        lost, again = await runs_of(store, task)
-        assert (lost.state, lost.reason) == (RunState.LOST, Reason.LEASE_LOST)
-        assert (again.state, again.deaths) == (RunState.SUCCEEDED, 1)
-
-    virtually(scene)
+async def test_a_killed_node_settles_nothing_and_is_recovered_after_its_lease(clock: VirtualClock) -> None:
+    store = MemoryStore()
+    dead = an_engine(store, Obedient(endless), clock)
+    task = await add(store, NOON, clock.now())
+    await dead.start()
+    renewed = clock.steady()
+    await clock.pause(1)
+    dead.kill()
+    dead.kill()
+    target = Obedient()
+    engine = an_engine(store, target, clock)
+    await engine.start()
+    await clock.pause(1)
+    assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING]
+    await until(clock, lambda: bool(target.seen))
+    assert clock.steady() - renewed == pytest.approx(TERMS.lease.total_seconds(), abs=0.05)
+    await engine.stop()
+    lost, again = await runs_of(store, task)
+    assert (lost.state, lost.reason) == (RunState.LOST, Reason.LEASE_LOST)
+    assert (again.state, again.deaths) == (RunState.SUCCEEDED, 1)
 
 
-def test_a_start_that_fails_can_be_tried_again() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock)
-        await add(store, NOON, clock.now())
-        for name in ("join", "extend"):
-            store.fail_before(name)
-            with pytest.raises(StoreError):
-                await engine.start()
-        await engine.start()
-        await clock.pause(1)
-        await engine.stop()
-        assert len(target.seen) == 1
-
-    virtually(scene)
+async def test_a_start_that_fails_can_be_tried_again(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock)
+    await add(store, NOON, clock.now())
+    for name in ("join", "extend"):
+        store.fail_before(name)
+        with pytest.raises(StoreError):
+            await engine.start()
+    await engine.start()
+    await clock.pause(1)
+    await engine.stop()
+    assert len(target.seen) == 1
 
 
 @pytest.mark.parametrize(
     ("actor", "call"),
     [("dispatcher", "claim_due"), ("keeper", "extend"), ("releaser", "release"), ("janitor", "recall")],
 )
-def test_no_actor_dies_in_silence(actor: str, call: str, caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(clock: VirtualClock) -> None:
+async def test_no_actor_dies_in_silence(
+    clock: VirtualClock, actor: str, call: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, logger="horae"):
         store = Door()
 
         async def act(invocation: Invocation) -> Outcome:
@@ -313,16 +280,15 @@ def test_no_actor_dies_in_silence(actor: str, call: str, caplog: pytest.LogCaptu
         assert engine.lease.held
         await engine.stop()
         assert (await runs_of(store, task))[-1].state is RunState.SUCCEEDED
-
-    with caplog.at_level(logging.ERROR, logger="horae"):
-        virtually(scene)
     if actor != "janitor":
         assert f"the {actor} failed unexpectedly" in caplog.text
         assert "a slip" in caplog.text
 
 
-def test_the_janitor_that_fails_is_told_of_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(clock: VirtualClock) -> None:
+async def test_the_janitor_that_fails_is_told_of_and_goes_on(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, logger="horae"):
         store = Door()
         store.fail_before("trim", error=ZeroDivisionError("a slip"))
         engine = an_engine(store, Obedient(), clock, upkeep_every=10 * SECOND)
@@ -330,27 +296,21 @@ def test_the_janitor_that_fails_is_told_of_and_goes_on(caplog: pytest.LogCapture
         await clock.pause(35)
         await engine.stop()
         assert store.count("trim") == 4
-
-    with caplog.at_level(logging.ERROR, logger="horae"):
-        virtually(scene)
     assert "the janitor failed unexpectedly" in caplog.text
 
 
-def test_two_nodes_share_the_work_and_run_each_occurrence_once() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = MemoryStore()
-        targets = [Obedient(lasting(clock, 1)) for _ in range(2)]
-        engines: list[Engine] = [an_engine(store, target, clock, capacity=5) for target in targets]
-        for _ in range(20):
-            await add(store, NOON + SECOND, clock.now())
-        for engine in engines:
-            await engine.start()
-        await clock.pause(10)
-        for engine in engines:
-            await engine.stop()
-        assert sorted(len(target.seen) for target in targets) == [10, 10]
-        runs = await runs_of(store)
-        assert len(runs) == 20
-        assert {run.state for run in runs} == {RunState.SUCCEEDED}
-
-    virtually(scene)
+async def test_two_nodes_share_the_work_and_run_each_occurrence_once(clock: VirtualClock) -> None:
+    store = MemoryStore()
+    targets = [Obedient(lasting(clock, 1)) for _ in range(2)]
+    engines: list[Engine] = [an_engine(store, target, clock, capacity=5) for target in targets]
+    for _ in range(20):
+        await add(store, NOON + SECOND, clock.now())
+    for engine in engines:
+        await engine.start()
+    await clock.pause(10)
+    for engine in engines:
+        await engine.stop()
+    assert sorted(len(target.seen) for target in targets) == [10, 10]
+    runs = await runs_of(store)
+    assert len(runs) == 20
+    assert {run.state for run in runs} == {RunState.SUCCEEDED}

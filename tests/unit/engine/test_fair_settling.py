@@ -13,7 +13,7 @@ from horae.schedule import Every
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
-from tests.unit.engine.stage import Obedient, Slow, add, an_engine, runs_of, virtually
+from tests.unit.engine.stage import Obedient, Slow, add, an_engine, runs_of
 
 SECOND = timedelta(seconds=1)
 CROWD = 4_000
@@ -33,8 +33,8 @@ async def beside_a_crowd(clock: VirtualClock, **policies: Any) -> list[Run]:
     return await runs_of(store, task)
 
 
-def test_burst_of_one_owner_costs_another_no_instant() -> None:
-    runs = virtually(beside_a_crowd)
+async def test_burst_of_one_owner_costs_another_no_instant(clock: VirtualClock) -> None:
+    runs = await beside_a_crowd(clock)
     assert [run.planned for run in runs] == [NOON + number * SECOND for number in range(1, 11)]
     assert {(run.state, run.reason) for run in runs} == {(RunState.SUCCEEDED, None)}
 
@@ -43,9 +43,9 @@ async def queued_beside_a_crowd(clock: VirtualClock) -> list[Run]:
     return await beside_a_crowd(clock, overlap="queue")
 
 
-def test_burst_of_one_owner_does_not_make_the_other_wait_its_turn() -> None:
+async def test_burst_of_one_owner_does_not_make_the_other_wait_its_turn(clock: VirtualClock) -> None:
     """Under `queue` nothing is skipped, but a run that waits for the record of the one before starts late."""
-    runs = virtually(queued_beside_a_crowd)
+    runs = await queued_beside_a_crowd(clock)
     assert len(runs) == 10
     assert Reason.OVERLAP not in {run.reason for run in runs}
     assert max(run.lateness for run in runs if run.lateness is not None) < SECOND / 10

@@ -15,7 +15,7 @@ from horae.schedule import Every
 from horae.service.service import Service
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import NOON
-from tests.unit.engine.stage import Door, Obedient, add, an_engine, until, virtually
+from tests.unit.engine.stage import Door, Obedient, add, an_engine, until
 
 SECOND = timedelta(seconds=1)
 FULL = StoreFull("There is no space left for another write.")
@@ -39,9 +39,11 @@ async def run_on_a_full_store(clock: VirtualClock) -> None:
     await engine.stop()
 
 
-def test_full_store_is_logged_once_a_minute_for_each_loop(caplog: pytest.LogCaptureFixture) -> None:
+async def test_full_store_is_logged_once_a_minute_for_each_loop(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(run_on_a_full_store)
+        await run_on_a_full_store(clock)
     begins = [message.split(" is paused")[0] for message in caplog.messages if "is paused and tried again" in message]
     assert "claiming" in begins or "lease renewal" in begins
     assert all(begins.count(loop) <= MINUTES + 1 for loop in begins)
@@ -63,7 +65,9 @@ async def seal_on_a_full_store(clock: VirtualClock) -> None:
     sealing.cancel()
 
 
-def test_sealing_of_the_audit_trail_on_a_full_store_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+async def test_sealing_of_the_audit_trail_on_a_full_store_is_logged_once_a_minute(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING, logger="horae"):
-        virtually(seal_on_a_full_store)
+        await seal_on_a_full_store(clock)
     assert 1 <= len(caplog.messages) <= MINUTES + 1

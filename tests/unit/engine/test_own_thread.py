@@ -56,95 +56,82 @@ def keepers() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "horae-keeper"]
 
 
-def test_it_renews_while_a_function_blocks_the_loop() -> None:
-    async def scene() -> None:
-        store, ended = Counting(), asyncio.Event()
+async def test_it_renews_while_a_function_blocks_the_loop() -> None:
+    store, ended = Counting(), asyncio.Event()
 
-        async def act(_: Invocation) -> Outcome:
-            store.wait_for_more(8)  # two leases long, nothing else on this loop can run
-            ended.set()
-            return Succeeded('"survived"')
+    async def act(_: Invocation) -> Outcome:
+        store.wait_for_more(8)  # two leases long, nothing else on this loop can run
+        ended.set()
+        return Succeeded('"survived"')
 
-        engine = an_engine(store, Obedient(act))
-        await engine.start()
-        node = engine.node
-        task = await add(store, SystemClock().now(), SystemClock().now())
-        engine.ring()
-        await ended.wait()
-        await engine.stop()
-        assert engine.node == node
-        (run,) = await runs_of(store, task)
-        assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"survived"')
-
-    asyncio.run(scene())
+    engine = an_engine(store, Obedient(act))
+    await engine.start()
+    node = engine.node
+    task = await add(store, SystemClock().now(), SystemClock().now())
+    engine.ring()
+    await ended.wait()
+    await engine.stop()
+    assert engine.node == node
+    (run,) = await runs_of(store, task)
+    assert (run.state, run.result_json) == (RunState.SUCCEEDED, '"survived"')
     assert keepers() == []
 
 
-def test_its_orders_reach_the_loop_of_the_runs() -> None:
-    async def scene() -> None:
-        store, begun = Counting(), asyncio.Event()
+async def test_its_orders_reach_the_loop_of_the_runs() -> None:
+    store, begun = Counting(), asyncio.Event()
 
-        async def act(_: Invocation) -> Outcome:
-            begun.set()
-            await asyncio.get_running_loop().create_future()
-            return Succeeded()
+    async def act(_: Invocation) -> Outcome:
+        begun.set()
+        await asyncio.get_running_loop().create_future()
+        return Succeeded()
 
-        engine = an_engine(store, Obedient(act))
+    engine = an_engine(store, Obedient(act))
+    await engine.start()
+    now = SystemClock().now()
+    task = await add(store, now, now)
+    engine.ring()
+    await begun.wait()
+    settled = asyncio.Event()
+    engine.on_settled = lambda _tasks: settled.set()
+    await store.change(task.id, None, lambda facts: cancel(facts, now))
+    engine.ring()
+    await asyncio.wait_for(settled.wait(), PATIENCE)
+    await engine.stop()
+    (run,) = await runs_of(store, task)
+    assert run.state is RunState.CANCELLED
+
+
+async def test_a_start_that_fails_leaves_no_thread_behind() -> None:
+    store = Door()
+    store.fail_before("join")
+    engine = an_engine(store, Obedient())
+    with pytest.raises(StoreError):
         await engine.start()
-        now = SystemClock().now()
-        task = await add(store, now, now)
-        engine.ring()
-        await begun.wait()
-        settled = asyncio.Event()
-        engine.on_settled = lambda _tasks: settled.set()
-        await store.change(task.id, None, lambda facts: cancel(facts, now))
-        engine.ring()
-        await asyncio.wait_for(settled.wait(), PATIENCE)
-        await engine.stop()
-        (run,) = await runs_of(store, task)
-        assert run.state is RunState.CANCELLED
-
-    asyncio.run(scene())
-
-
-def test_a_start_that_fails_leaves_no_thread_behind() -> None:
-    async def scene() -> None:
-        store = Door()
-        store.fail_before("join")
-        engine = an_engine(store, Obedient())
-        with pytest.raises(StoreError):
-            await engine.start()
-        assert keepers() == []
-        await engine.start()
-        assert len(keepers()) == 1
-        await engine.stop()
-
-    asyncio.run(scene())
+    assert keepers() == []
+    await engine.start()
+    assert len(keepers()) == 1
+    await engine.stop()
     assert keepers() == []
 
 
-def test_a_killed_node_keeps_no_thread() -> None:
-    async def scene() -> None:
-        engine = an_engine(MemoryStore(), Obedient())
-        await engine.start()
-        engine.kill()
-        assert keepers() == []
-        engine.ring()
-        engine.kill()
+async def test_a_killed_node_keeps_no_thread() -> None:
+    engine = an_engine(MemoryStore(), Obedient())
+    await engine.start()
+    engine.kill()
+    assert keepers() == []
+    engine.ring()
+    engine.kill()
 
-    asyncio.run(scene())
+
+async def started() -> Engine:
+    engine = an_engine(Counting(), Obedient())
+    await engine.start()
+    return engine
 
 
 def test_a_keeper_whose_node_has_lost_its_loop_gives_up_the_lease(caplog: pytest.LogCaptureFixture) -> None:
-    store = Counting()
-
-    async def scene() -> Engine:
-        engine = an_engine(store, Obedient())
-        await engine.start()
-        return engine
-
     with caplog.at_level(logging.ERROR, logger="horae"):
-        engine = asyncio.run(scene())
+        engine = asyncio.run(started())
         thread = engine._thread
         assert thread is not None
         (job,) = thread._jobs

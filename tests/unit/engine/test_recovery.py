@@ -21,7 +21,6 @@ from tests.unit.engine.stage import (
     as_store,
     nodes,
     until,
-    virtually,
 )
 
 LEASE, RENEWAL, SELF_STOP = (each.total_seconds() for each in (TERMS.lease, TERMS.renewal, TERMS.self_stop))
@@ -37,113 +36,95 @@ async def a_dead_neighbour(store: object, clock: VirtualClock, count: int = 1) -
         claimed += len((await whole.claim_due(clock.now(), NODE, count, starting())).runs)
 
 
-def test_a_node_that_stands_still_for_a_whole_lease_is_recovered_and_not_earlier() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = MemoryStore(), Obedient()
-        await a_dead_neighbour(store, clock)
-        engine = an_engine(store, target, clock)
+async def test_a_node_that_stands_still_for_a_whole_lease_is_recovered_and_not_earlier(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), Obedient()
+    await a_dead_neighbour(store, clock)
+    engine = an_engine(store, target, clock)
+    await engine.start()
+    await clock.pause(LEASE - 0.01)
+    assert target.seen == []
+    await clock.pause(0.02)
+    assert [each.run.attempt for each in target.seen] == [2]
+    assert target.seen[0].run.deaths == 1
+    await engine.stop()
+
+
+async def test_a_node_that_renews_is_never_recovered(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), Obedient()
+    await a_dead_neighbour(store, clock)
+    engine = an_engine(store, target, clock)
+    await engine.start()
+    for _ in range(20):
+        # Just in time each time, and once in a while late by the neighbour's own reckoning.
+        await clock.pause(LEASE - 0.1)
+        assert (await store.extend(NODE, clock.now())).held
+    assert target.seen == []
+    await clock.pause(LEASE + RENEWAL)
+    assert len(target.seen) == 1
+    await engine.stop()
+
+
+async def test_many_runs_of_a_dead_node_do_not_keep_the_lease_from_being_renewed(clock: VirtualClock) -> None:
+    store = Noted(clock, MemoryStore())
+    await a_dead_neighbour(store, clock, count=8 * HANDFUL)
+    engine = an_engine(Slow(store, clock, "recover", 2.0), Obedient(), clock, capacity=10_000)
+    await engine.start()
+    await clock.pause(LEASE + 8 * 2 + 10)
+    late = [later - earlier for earlier, later in pairwise(store.renewed_at)]
+    assert max(late) <= RENEWAL + 2.0
+    assert engine.lease.held
+    assert await nodes(store) == [engine.node]
+    await engine.stop()
+
+
+async def test_a_recovery_that_fails_is_tried_again_without_a_spin(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    await a_dead_neighbour(store, clock)
+    engine = an_engine(store, target, clock)
+    store.fail_before("recover", times=5)
+    await engine.start()
+    await until(clock, lambda: bool(target.seen), within=LEASE + 10)
+    assert store.count("recover") == 6
+    assert clock.steady() >= LEASE + 5 * 0.5
+    await engine.stop()
+
+
+async def test_after_an_outage_the_first_one_back_does_not_take_the_others_for_dead(clock: VirtualClock) -> None:
+    inner = MemoryStore()
+    doors = [Door(inner), Door(inner)]
+    engines = [an_engine(door, Obedient(), clock) for door in doors]
+    for engine in engines:
         await engine.start()
-        await clock.pause(LEASE - 0.01)
-        assert target.seen == []
-        await clock.pause(0.02)
-        assert [each.run.attempt for each in target.seen] == [2]
-        assert target.seen[0].run.deaths == 1
+        await clock.pause(1)
+    # The first one has renewed for the last time, the second one has seen it.
+    await clock.pause(RENEWAL)
+    names = [engine.node for engine in engines]
+    for door in doors:
+        door.fail_before("extend", times=1_000)
+    await clock.pause(3 * LEASE)
+    doors[1].fail_before("extend", times=0)
+    await clock.pause(2)
+    doors[0].fail_before("extend", times=0)
+    await clock.pause(2 * LEASE)
+    assert [engine.node for engine in engines] == names
+    for engine in engines:
         await engine.stop()
 
-    virtually(scene)
 
-
-def test_a_node_that_renews_is_never_recovered() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = MemoryStore(), Obedient()
-        await a_dead_neighbour(store, clock)
-        engine = an_engine(store, target, clock)
-        await engine.start()
-        for _ in range(20):
-            # Just in time each time, and once in a while late by the neighbour's own reckoning.
-            await clock.pause(LEASE - 0.1)
-            assert (await store.extend(NODE, clock.now())).held
-        assert target.seen == []
-        await clock.pause(LEASE + RENEWAL)
-        assert len(target.seen) == 1
-        await engine.stop()
-
-    virtually(scene)
-
-
-def test_many_runs_of_a_dead_node_do_not_keep_the_lease_from_being_renewed() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Noted(clock, MemoryStore())
-        await a_dead_neighbour(store, clock, count=8 * HANDFUL)
-        engine = an_engine(Slow(store, clock, "recover", 2.0), Obedient(), clock, capacity=10_000)
-        await engine.start()
-        await clock.pause(LEASE + 8 * 2 + 10)
-        late = [later - earlier for earlier, later in pairwise(store.renewed_at)]
-        assert max(late) <= RENEWAL + 2.0
-        assert engine.lease.held
-        assert await nodes(store) == [engine.node]
-        await engine.stop()
-
-    virtually(scene)
-
-
-def test_a_recovery_that_fails_is_tried_again_without_a_spin() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        await a_dead_neighbour(store, clock)
-        engine = an_engine(store, target, clock)
-        store.fail_before("recover", times=5)
-        await engine.start()
-        await until(clock, lambda: bool(target.seen), within=LEASE + 10)
-        assert store.count("recover") == 6
-        assert clock.steady() >= LEASE + 5 * 0.5
-        await engine.stop()
-
-    virtually(scene)
-
-
-def test_after_an_outage_the_first_one_back_does_not_take_the_others_for_dead() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        inner = MemoryStore()
-        doors = [Door(inner), Door(inner)]
-        engines = [an_engine(door, Obedient(), clock) for door in doors]
-        for engine in engines:
-            await engine.start()
-            await clock.pause(1)
-        # The first one has renewed for the last time, the second one has seen it.
-        await clock.pause(RENEWAL)
-        names = [engine.node for engine in engines]
-        for door in doors:
-            door.fail_before("extend", times=1_000)
-        await clock.pause(3 * LEASE)
-        doors[1].fail_before("extend", times=0)
-        await clock.pause(2)
-        doors[0].fail_before("extend", times=0)
-        await clock.pause(2 * LEASE)
-        assert [engine.node for engine in engines] == names
-        for engine in engines:
-            await engine.stop()
-
-    virtually(scene)
-
-
-def test_a_node_whose_process_is_gone_is_recovered_at_once() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = MemoryStore(), Obedient()
-        await a_dead_neighbour(store, clock)
-        gone = a_node().home
-        engine = Engine(
-            as_store(store),
-            {"stub": target},
-            clock,
-            an_engine(store, target, clock)._settings,
-            version="1",
-            home="here/1",
-            is_gone=lambda home: home == gone,
-        )
-        await engine.start()
-        await clock.pause(0.1)
-        assert [each.run.attempt for each in target.seen] == [2]
-        await engine.stop()
-
-    virtually(scene)
+async def test_a_node_whose_process_is_gone_is_recovered_at_once(clock: VirtualClock) -> None:
+    store, target = MemoryStore(), Obedient()
+    await a_dead_neighbour(store, clock)
+    gone = a_node().home
+    engine = Engine(
+        as_store(store),
+        {"stub": target},
+        clock,
+        an_engine(store, target, clock)._settings,
+        version="1",
+        home="here/1",
+        is_gone=lambda home: home == gone,
+    )
+    await engine.start()
+    await clock.pause(0.1)
+    assert [each.run.attempt for each in target.seen] == [2]
+    await engine.stop()

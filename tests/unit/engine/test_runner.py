@@ -11,7 +11,7 @@ from horae.engine.carried import Carried
 from horae.engine.engine import Engine
 from horae.model.outcome import Failed, Outcome, Skipped, Succeeded, Waiting
 from horae.model.reason import Reason
-from horae.model.run import Run, RunState
+from horae.model.run import RunState
 from horae.model.task import Target
 from horae.ports.target import Invocation
 from horae.simulation.virtual import VirtualClock
@@ -27,7 +27,6 @@ from tests.unit.engine.stage import (
     endless,
     runs_of,
     until,
-    virtually,
 )
 
 
@@ -40,131 +39,110 @@ from tests.unit.engine.stage import (
         (Waiting(NOON + HOUR), RunState.WAITING),
     ],
 )
-def test_what_the_target_says_is_recorded(outcome: Outcome, state: RunState) -> None:
+async def test_what_the_target_says_is_recorded(clock: VirtualClock, outcome: Outcome, state: RunState) -> None:
     async def act(_: Invocation) -> Outcome:
         return outcome
 
-    async def scene(clock: VirtualClock) -> Run:
-        return await carried_once(clock, act, seconds=1)
-
-    assert virtually(scene).state is state
+    run = await carried_once(clock, act, seconds=1)
+    assert run.state is state
 
 
 @pytest.mark.parametrize("error", [ValueError("no such thing"), SystemExit(3), asyncio.CancelledError()])
-def test_a_target_that_raises_has_failed(error: BaseException) -> None:
+async def test_a_target_that_raises_has_failed(clock: VirtualClock, error: BaseException) -> None:
     async def act(_: Invocation) -> Outcome:
         raise error
 
-    async def scene(clock: VirtualClock) -> Run:
-        return await carried_once(clock, act, seconds=1)
-
-    run = virtually(scene)
+    run = await carried_once(clock, act, seconds=1)
     assert (run.state, run.reason) == (RunState.FAILED, Reason.TARGET_FAILED)
     assert run.error is not None
     assert str(error) in run.error
 
 
-def test_a_target_that_answers_nonsense_has_failed() -> None:
+async def test_a_target_that_answers_nonsense_has_failed(clock: VirtualClock) -> None:
     async def act(_: Invocation) -> Outcome:
         return cast("Outcome", None)
 
-    async def scene(clock: VirtualClock) -> Run:
-        return await carried_once(clock, act, seconds=1)
-
-    run = virtually(scene)
+    run = await carried_once(clock, act, seconds=1)
     assert (run.state, run.error) == (RunState.FAILED, "the target answered with NoneType, which is no outcome")
 
 
-def test_a_kind_of_target_that_nobody_knows() -> None:
-    async def scene(clock: VirtualClock) -> Run:
-        store = Door()
-        engine = Engine(as_store(store), {}, clock, SETTINGS, version="1", home="here/1")
-        task = await add(store, NOON, clock.now(), guarantee="at_most_once")
-        await engine.start()
-        await clock.pause(1)
-        await engine.stop()
-        (run,) = await runs_of(store, task)
-        return run
-
-    run = virtually(scene)
+async def test_a_kind_of_target_that_nobody_knows(clock: VirtualClock) -> None:
+    store = Door()
+    engine = Engine(as_store(store), {}, clock, SETTINGS, version="1", home="here/1")
+    task = await add(store, NOON, clock.now(), guarantee="at_most_once")
+    await engine.start()
+    await clock.pause(1)
+    await engine.stop()
+    (run,) = await runs_of(store, task)
     assert (run.state, run.reason) == (RunState.FAILED, Reason.TARGET_UNKNOWN)
 
 
 # --- letting go ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settled() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, ended = Door(), asyncio.Event()
+async def test_what_was_abandoned_is_handed_back_when_it_is_over_and_never_settled(clock: VirtualClock) -> None:
+    store, ended = Door(), asyncio.Event()
 
-        async def act(invocation: Invocation) -> Outcome:
-            if invocation.run.attempt > 1:
-                return Succeeded()
-            try:
-                await endless(invocation)
-            finally:
-                await clock.pause(2)
-                ended.set()
+    async def act(invocation: Invocation) -> Outcome:
+        if invocation.run.attempt > 1:
             return Succeeded()
+        try:
+            await endless(invocation)
+        finally:
+            await clock.pause(2)
+            ended.set()
+        return Succeeded()
 
-        target = Obedient(act)
-        engine = an_engine(store, target, clock)
-        task = await add(store, NOON, clock.now())
-        await engine.start()
-        await clock.pause(1)
-        engine.runner.abandon(Reason.LEASE_LOST)
-        engine.runner.abandon(Reason.LEASE_LOST)
-        assert engine.runner.going == 0
-        await engine.runner.drained()
-        await clock.pause(1)
-        assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING], "its work is not over yet"
-        await engine.runner.gone()
-        assert ended.is_set()
-        await clock.pause(1)
-        await engine.stop()
-        first, second = await runs_of(store, task)
-        assert (first.state, first.reason) == (RunState.LOST, Reason.RELEASED)
-        assert second.state is RunState.SUCCEEDED
-        assert all(first.id not in [each.run_id for each in batch] for batch, _ in store.arguments("settle"))
-
-    virtually(scene)
-
-
-def test_room_counts_what_has_ended_and_is_not_recorded_yet_beyond_as_much_again() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock, capacity=3)
-        store.shut("settle")
-        for _ in range(4):
-            await add(store, NOON, clock.now())
-        await engine.start()
-        await clock.pause(1)
-        assert (engine.runner.going, engine.settler.waiting, engine.runner.room) == (0, 4, 2)
-        store.open_again()
-        await clock.pause(1)
-        assert (engine.settler.waiting, engine.runner.room) == (0, 3)
-        await engine.stop()
-
-    virtually(scene)
+    target = Obedient(act)
+    engine = an_engine(store, target, clock)
+    task = await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(1)
+    engine.runner.abandon(Reason.LEASE_LOST)
+    engine.runner.abandon(Reason.LEASE_LOST)
+    assert engine.runner.going == 0
+    await engine.runner.drained()
+    await clock.pause(1)
+    assert [run.state for run in await runs_of(store, task)] == [RunState.RUNNING], "its work is not over yet"
+    await engine.runner.gone()
+    assert ended.is_set()
+    await clock.pause(1)
+    await engine.stop()
+    first, second = await runs_of(store, task)
+    assert (first.state, first.reason) == (RunState.LOST, Reason.RELEASED)
+    assert second.state is RunState.SUCCEEDED
+    assert all(first.id not in [each.run_id for each in batch] for batch, _ in store.arguments("settle"))
 
 
-def test_the_key_and_the_trace_are_those_of_the_occurrence() -> None:
-    async def scene(clock: VirtualClock) -> list[Invocation]:
-        store = Door()
-
-        async def act(invocation: Invocation) -> Outcome:
-            return Failed("once more") if invocation.run.attempt < 3 else Succeeded()
-
-        target = Obedient(act)
-        engine = an_engine(store, target, clock)
+async def test_room_counts_what_has_ended_and_is_not_recorded_yet_beyond_as_much_again(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock, capacity=3)
+    store.shut("settle")
+    for _ in range(4):
         await add(store, NOON, clock.now())
-        await add(store, NOON + HOUR, clock.now())
-        await engine.start()
-        await clock.pause(2 * HOUR.total_seconds())
-        await engine.stop()
-        return target.seen
+    await engine.start()
+    await clock.pause(1)
+    assert (engine.runner.going, engine.settler.waiting, engine.runner.room) == (0, 4, 2)
+    store.open_again()
+    await clock.pause(1)
+    assert (engine.settler.waiting, engine.runner.room) == (0, 3)
+    await engine.stop()
 
-    seen = virtually(scene)
+
+async def test_the_key_and_the_trace_are_those_of_the_occurrence(clock: VirtualClock) -> None:
+    store = Door()
+
+    async def act(invocation: Invocation) -> Outcome:
+        return Failed("once more") if invocation.run.attempt < 3 else Succeeded()
+
+    target = Obedient(act)
+    engine = an_engine(store, target, clock)
+    await add(store, NOON, clock.now())
+    await add(store, NOON + HOUR, clock.now())
+    await engine.start()
+    await clock.pause(2 * HOUR.total_seconds())
+    await engine.stop()
+    seen = target.seen
     assert len(seen) == 6
     assert len({each.key for each in seen}) == 2
     spans = [each.trace.split("-") for each in seen]
@@ -173,58 +151,49 @@ def test_the_key_and_the_trace_are_those_of_the_occurrence() -> None:
     assert len({span[2] for span in spans}) == 6
 
 
-def test_a_stop_is_told_to_those_who_look() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        async def act(invocation: Invocation) -> Outcome:
-            while not invocation.yield_requested:
-                await clock.pause(0.5)
-            return Succeeded('"early"')
+async def test_a_stop_is_told_to_those_who_look(clock: VirtualClock) -> None:
+    async def act(invocation: Invocation) -> Outcome:
+        while not invocation.yield_requested:
+            await clock.pause(0.5)
+        return Succeeded('"early"')
 
-        store = Door()
-        engine = an_engine(store, Obedient(act), clock)
-        task = await add(store, NOON, clock.now())
-        await engine.start()
-        await clock.pause(5)
-        before = clock.now()
-        await engine.stop()
-        assert clock.now() - before < SECOND
-        assert [run.result_json for run in await runs_of(store, task)] == ['"early"']
-
-    virtually(scene)
+    store = Door()
+    engine = an_engine(store, Obedient(act), clock)
+    task = await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(5)
+    before = clock.now()
+    await engine.stop()
+    assert clock.now() - before < SECOND
+    assert [run.result_json for run in await runs_of(store, task)] == ['"early"']
 
 
-def test_a_carried_run_says_no_more_than_is_kept() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
+async def test_a_carried_run_says_no_more_than_is_kept(clock: VirtualClock) -> None:
+    store = Door()
 
-        async def act(invocation: Invocation) -> Outcome:
-            for number in range(5_000):
-                invocation.log(str(number))
-            assert isinstance(invocation, Carried)
-            return Succeeded()
+    async def act(invocation: Invocation) -> Outcome:
+        for number in range(5_000):
+            invocation.log(str(number))
+        assert isinstance(invocation, Carried)
+        return Succeeded()
 
-        engine = an_engine(store, Obedient(act), clock)
-        await add(store, NOON, clock.now())
-        await engine.start()
-        await clock.pause(1)
-        await engine.stop()
-        assert sum(len(lines) for (lines,) in store.arguments("write_lines")) == 1_001
-
-    virtually(scene)
+    engine = an_engine(store, Obedient(act), clock)
+    await add(store, NOON, clock.now())
+    await engine.start()
+    await clock.pause(1)
+    await engine.stop()
+    assert sum(len(lines) for (lines,) in store.arguments("write_lines")) == 1_001
 
 
-def test_the_target_is_told_what_it_is_for() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, target = Door(), Obedient()
-        engine = an_engine(store, target, clock)
-        task = await add(store, NOON + SECOND, clock.now())
-        await engine.start()
-        await until(clock, lambda: bool(target.seen))
-        (invocation,) = target.seen
-        assert invocation.task == task
-        assert invocation.task.target == Target("stub", "{}")
-        assert (invocation.run.planned, invocation.run.attempt) == (NOON + SECOND, 1)
-        assert invocation.deadline == NOON + SECOND + task.policies.timeout
-        await engine.stop()
-
-    virtually(scene)
+async def test_the_target_is_told_what_it_is_for(clock: VirtualClock) -> None:
+    store, target = Door(), Obedient()
+    engine = an_engine(store, target, clock)
+    task = await add(store, NOON + SECOND, clock.now())
+    await engine.start()
+    await until(clock, lambda: bool(target.seen))
+    (invocation,) = target.seen
+    assert invocation.task == task
+    assert invocation.task.target == Target("stub", "{}")
+    assert (invocation.run.planned, invocation.run.attempt) == (NOON + SECOND, 1)
+    assert invocation.deadline == NOON + SECOND + task.policies.timeout
+    await engine.stop()

@@ -15,7 +15,7 @@ from horae.ports.journal import Line
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON, a_new_task, a_run, a_task
-from tests.unit.engine.stage import Door, as_store, virtually
+from tests.unit.engine.stage import Door, as_store
 
 TASK = a_task()
 RUN = a_run(TASK)
@@ -36,111 +36,95 @@ async def texts(store: Door) -> list[str]:
     return [line.line.text for line in await as_store(store).lines(RUN.id)]
 
 
-def test_a_burst_of_lines_is_one_write_soon() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        scribe = await a_scribe(store, clock)
-        for number in range(50):
-            scribe.write(a_line(str(number)))
-        assert store.count("write_lines") == 0
-        await clock.pause(2 * GATHER_SECONDS)
-        assert store.count("write_lines") == 1
-        assert await texts(store) == [str(number) for number in range(50)]
-        scribe.write(a_line("later"))
-        await clock.pause(2 * GATHER_SECONDS)
-        assert store.count("write_lines") == 2
-
-    virtually(scene)
+async def test_a_burst_of_lines_is_one_write_soon(clock: VirtualClock) -> None:
+    store = Door()
+    scribe = await a_scribe(store, clock)
+    for number in range(50):
+        scribe.write(a_line(str(number)))
+    assert store.count("write_lines") == 0
+    await clock.pause(2 * GATHER_SECONDS)
+    assert store.count("write_lines") == 1
+    assert await texts(store) == [str(number) for number in range(50)]
+    scribe.write(a_line("later"))
+    await clock.pause(2 * GATHER_SECONDS)
+    assert store.count("write_lines") == 2
 
 
-def test_after_a_flush_all_that_was_said_is_there() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        scribe = await a_scribe(store, clock)
-        scribe.write(a_line("one"))
-        store.shut("write_lines")
-        first = asyncio.ensure_future(scribe.flush())
-        await clock.pause(0)
-        second = asyncio.ensure_future(scribe.flush())
-        await clock.pause(0)
-        assert not second.done(), "the line is still on its way"
-        store.open_again()
-        await asyncio.gather(first, second)
-        assert await texts(store) == ["one"]
-
-    virtually(scene)
+async def test_after_a_flush_all_that_was_said_is_there(clock: VirtualClock) -> None:
+    store = Door()
+    scribe = await a_scribe(store, clock)
+    scribe.write(a_line("one"))
+    store.shut("write_lines")
+    first = asyncio.ensure_future(scribe.flush())
+    await clock.pause(0)
+    second = asyncio.ensure_future(scribe.flush())
+    await clock.pause(0)
+    assert not second.done(), "the line is still on its way"
+    store.open_again()
+    await asyncio.gather(first, second)
+    assert await texts(store) == ["one"]
 
 
-def test_lines_may_come_from_many_threads() -> None:
-    async def scene() -> None:
-        store = Door(MemoryStore())
-        scribe = await a_scribe(store, SystemClock())
+async def test_lines_may_come_from_many_threads() -> None:
+    store = Door(MemoryStore())
+    scribe = await a_scribe(store, SystemClock())
 
-        def speak(name: int) -> None:
-            for number in range(100):
-                scribe.write(a_line(f"{name}/{number}"))
+    def speak(name: int) -> None:
+        for number in range(100):
+            scribe.write(a_line(f"{name}/{number}"))
 
-        threads = [threading.Thread(target=speak, args=(name,)) for name in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            await asyncio.to_thread(thread.join)
-        await scribe.stop()
-        said = await texts(store)
-        assert len(said) == 400
-        for name in range(4):
-            assert [each for each in said if each.startswith(f"{name}/")] == [f"{name}/{n}" for n in range(100)]
-
-    asyncio.run(scene())
+    threads = [threading.Thread(target=speak, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+    await scribe.stop()
+    said = await texts(store)
+    assert len(said) == 400
+    for name in range(4):
+        assert [each for each in said if each.startswith(f"{name}/")] == [f"{name}/{n}" for n in range(100)]
 
 
 def test_a_thread_that_outlives_the_loop_may_go_on_talking() -> None:
-    async def scene() -> Scribe:
-        return await a_scribe(Door(MemoryStore()), SystemClock())
-
-    scribe = asyncio.run(scene())
+    scribe = asyncio.run(a_scribe(Door(MemoryStore()), SystemClock()))
     scribe.write(a_line("is anybody there?"))
 
 
-def test_what_the_store_could_not_take_is_written_later() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        scribe = await a_scribe(store, clock)
-        store.fail_before("write_lines", times=2)
-        scribe.write(a_line("one"))
-        await scribe.flush()
-        scribe.write(a_line("two"))
-        assert await texts(store) == []
-        await clock.pause(5)
-        assert await texts(store) == ["one", "two"]
-
-    virtually(scene)
+async def test_what_the_store_could_not_take_is_written_later(clock: VirtualClock) -> None:
+    store = Door()
+    scribe = await a_scribe(store, clock)
+    store.fail_before("write_lines", times=2)
+    scribe.write(a_line("one"))
+    await scribe.flush()
+    scribe.write(a_line("two"))
+    assert await texts(store) == []
+    await clock.pause(5)
+    assert await texts(store) == ["one", "two"]
 
 
-def test_what_waits_is_bounded_and_the_newest_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_waits_is_bounded_and_the_newest_stay(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scribe_module, "MOST_PENDING", 10)
 
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        scribe = await a_scribe(store, clock)
-        for number in range(15):
-            scribe.write(a_line(str(number)))
-        store.shut("write_lines")
-        store.fail_before("write_lines")
-        flush = asyncio.ensure_future(scribe.flush())
-        await clock.pause(0)
-        for number in range(15, 22):
-            scribe.write(a_line(str(number)))
-        store.open_again()
-        await flush
-        await clock.pause(5)
-        assert await texts(store) == [str(number) for number in range(12, 22)]
-
-    virtually(scene)
+    store = Door()
+    scribe = await a_scribe(store, clock)
+    for number in range(15):
+        scribe.write(a_line(str(number)))
+    store.shut("write_lines")
+    store.fail_before("write_lines")
+    flush = asyncio.ensure_future(scribe.flush())
+    await clock.pause(0)
+    for number in range(15, 22):
+        scribe.write(a_line(str(number)))
+    store.open_again()
+    await flush
+    await clock.pause(5)
+    assert await texts(store) == [str(number) for number in range(12, 22)]
 
 
-def test_lines_that_cannot_be_kept_are_dropped_and_told(caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(clock: VirtualClock) -> None:
+async def test_lines_that_cannot_be_kept_are_dropped_and_told(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, logger="horae"):
         store = Door()
         scribe = await a_scribe(store, clock)
         store.fail_before("write_lines", error=UnicodeError("a lone surrogate"))
@@ -149,22 +133,16 @@ def test_lines_that_cannot_be_kept_are_dropped_and_told(caplog: pytest.LogCaptur
         scribe.write(a_line("fine"))
         await clock.pause(1)
         assert await texts(store) == ["fine"]
-
-    with caplog.at_level(logging.ERROR, logger="horae"):
-        virtually(scene)
     assert "cannot be kept" in caplog.text
 
 
-def test_a_scribe_that_was_stopped_can_start_again() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        scribe = await a_scribe(store, clock)
-        scribe.write(a_line("one"))
-        await clock.pause(GATHER_SECONDS / 2)
-        await scribe.stop()
-        scribe.start()
-        scribe.write(a_line("two"))
-        await clock.pause(1)
-        assert await texts(store) == ["one", "two"]
-
-    virtually(scene)
+async def test_a_scribe_that_was_stopped_can_start_again(clock: VirtualClock) -> None:
+    store = Door()
+    scribe = await a_scribe(store, clock)
+    scribe.write(a_line("one"))
+    await clock.pause(GATHER_SECONDS / 2)
+    await scribe.stop()
+    scribe.start()
+    scribe.write(a_line("two"))
+    await clock.pause(1)
+    assert await texts(store) == ["one", "two"]

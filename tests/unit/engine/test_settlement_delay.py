@@ -22,7 +22,7 @@ from horae.service.overview import Overview, Overviews
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON
-from tests.unit.engine.stage import Door, Obedient, Slow, add, an_engine, as_store, virtually
+from tests.unit.engine.stage import Door, Obedient, Slow, add, an_engine, as_store
 
 SECOND = timedelta(seconds=1)
 NEIGHBOUR = Principal("neighbour")
@@ -45,8 +45,8 @@ async def beside_a_crowd(clock: VirtualClock) -> dict[str, Overview]:
     return seen
 
 
-def test_overview_shows_the_settlement_delay_of_each_owner_apart() -> None:
-    seen = virtually(beside_a_crowd)
+async def test_overview_shows_the_settlement_delay_of_each_owner_apart(clock: VirtualClock) -> None:
+    seen = await beside_a_crowd(clock)
     own, everybody = seen["neighbour"].settlement_delay, seen["root"].settlement_delay
     assert 20 <= own.counted <= 31
     assert everybody.counted == own.counted + 2_000
@@ -68,8 +68,8 @@ async def report_on_stop(clock: VirtualClock) -> SettlementDelay:
     return await settlement_delay(as_store(store), None, clock.now())
 
 
-def test_node_that_stops_reports_its_last_settlements() -> None:
-    assert virtually(report_on_stop).counted == 1
+async def test_node_that_stops_reports_its_last_settlements(clock: VirtualClock) -> None:
+    assert (await report_on_stop(clock)).counted == 1
 
 
 async def writes_of_two_nodes(clock: VirtualClock) -> tuple[int, int, int, SettlementDelay, SettlementDelay]:
@@ -95,8 +95,8 @@ async def writes_of_two_nodes(clock: VirtualClock) -> tuple[int, int, int, Settl
     return busy, both, found.counted, found, await settlement_delay(as_store(store), None, clock.now())
 
 
-def test_reports_of_nodes_are_added_up_and_expire() -> None:
-    busy, both, counted, found, later = virtually(writes_of_two_nodes)
+async def test_reports_of_nodes_are_added_up_and_expire(clock: VirtualClock) -> None:
+    busy, both, counted, found, later = await writes_of_two_nodes(clock)
     assert busy <= 100 / EVERY_SECONDS + 4
     assert both <= 2 * (60 / EVERY_SECONDS + 1)
     assert counted >= 150
@@ -113,8 +113,8 @@ async def no_runs(clock: VirtualClock) -> int:
     return [record.kind for record, *_ in store.arguments("put_record")].count(SETTLEMENT_DELAY)
 
 
-def test_idle_node_writes_no_report() -> None:
-    assert virtually(no_runs) == 0
+async def test_idle_node_writes_no_report(clock: VirtualClock) -> None:
+    assert (await no_runs(clock)) == 0
 
 
 def test_percentiles_never_exceed_the_longest_delay() -> None:

@@ -25,7 +25,7 @@ from horae.ports.target import Invocation
 from horae.simulation.virtual import VirtualClock
 from horae.testing.decisions import start_everything
 from horae.testing.factories import HOUR, NODE, NOON, SECOND, a_new_task, a_node, a_settlement, a_task
-from tests.unit.engine.stage import Door, Obedient, add, an_engine, as_store, runs_of, until, virtually
+from tests.unit.engine.stage import Door, Obedient, add, an_engine, as_store, runs_of, until
 
 CEILING = 10 * SECOND
 
@@ -46,183 +46,156 @@ def settler_on(store: Door, clock: VirtualClock) -> tuple[Settler, Alarm]:
     return Settler(as_store(store), alarm, clock), alarm
 
 
-def test_many_that_ended_are_one_write() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        runs = await claimed(store, 100)
-        settler, _ = settler_on(store, clock)
-        for run in runs:
-            settler.add(a_settlement(run))
-        assert settler.waiting == 100
-        await settler.flush()
-        assert (settler.waiting, store.count("settle")) == (0, 1)
-        assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
-
-    virtually(scene)
+async def test_many_that_ended_are_one_write(clock: VirtualClock) -> None:
+    store = Door()
+    runs = await claimed(store, 100)
+    settler, _ = settler_on(store, clock)
+    for run in runs:
+        settler.add(a_settlement(run))
+    assert settler.waiting == 100
+    await settler.flush()
+    assert (settler.waiting, store.count("settle")) == (0, 1)
+    assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
 
 
-def test_more_than_a_handful_goes_in_handfuls_in_order() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        settlements = [a_settlement(run) for run in await claimed(store, HANDFUL + 10)]
-        settler, _ = settler_on(store, clock)
-        for settlement in settlements:
-            settler.add(settlement)
-        await settler.flush()
-        batches = [batch for batch, _ in store.arguments("settle")]
-        assert [len(batch) for batch in batches] == [HANDFUL, 10]
-        assert [each for batch in batches for each in batch] == settlements
-
-    virtually(scene)
+async def test_more_than_a_handful_goes_in_handfuls_in_order(clock: VirtualClock) -> None:
+    store = Door()
+    settlements = [a_settlement(run) for run in await claimed(store, HANDFUL + 10)]
+    settler, _ = settler_on(store, clock)
+    for settlement in settlements:
+        settler.add(settlement)
+    await settler.flush()
+    batches = [batch for batch, _ in store.arguments("settle")]
+    assert [len(batch) for batch in batches] == [HANDFUL, 10]
+    assert [each for batch in batches for each in batch] == settlements
 
 
-def test_a_second_write_begins_only_while_more_than_a_handful_is_ready() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        settlements = [a_settlement(run) for run in await claimed(store, 2 * HANDFUL + 10)]
-        settler, _ = settler_on(store, clock)
-        actor = asyncio.ensure_future(settler.run())
-        store.shut("settle")
-        for settlement in settlements[: HANDFUL + 10]:
-            settler.add(settlement)
-        await clock.pause(1)
-        assert store.count("settle") == 1, "ten are too few for a write of their own beside another one"
-        for settlement in settlements[HANDFUL + 10 :]:
-            settler.add(settlement)
-        await clock.pause(1)
-        assert store.count("settle") == 2
-        assert settler.waiting == len(settlements)
-        assert all(settler.holds(settlement.run_id) for settlement in settlements)
-        store.open_again()
-        await until(clock, lambda: settler.waiting == 0, within=5)
-        actor.cancel()
-        batches = [batch for batch, _ in store.arguments("settle")]
-        assert [len(batch) for batch in batches] == [HANDFUL, HANDFUL, 10]
-        assert [each for batch in batches for each in batch] == settlements
-
-    virtually(scene)
+async def test_a_second_write_begins_only_while_more_than_a_handful_is_ready(clock: VirtualClock) -> None:
+    store = Door()
+    settlements = [a_settlement(run) for run in await claimed(store, 2 * HANDFUL + 10)]
+    settler, _ = settler_on(store, clock)
+    actor = asyncio.ensure_future(settler.run())
+    store.shut("settle")
+    for settlement in settlements[: HANDFUL + 10]:
+        settler.add(settlement)
+    await clock.pause(1)
+    assert store.count("settle") == 1, "ten are too few for a write of their own beside another one"
+    for settlement in settlements[HANDFUL + 10 :]:
+        settler.add(settlement)
+    await clock.pause(1)
+    assert store.count("settle") == 2
+    assert settler.waiting == len(settlements)
+    assert all(settler.holds(settlement.run_id) for settlement in settlements)
+    store.open_again()
+    await until(clock, lambda: settler.waiting == 0, within=5)
+    actor.cancel()
+    batches = [batch for batch, _ in store.arguments("settle")]
+    assert [len(batch) for batch in batches] == [HANDFUL, HANDFUL, 10]
+    assert [each for batch in batches for each in batch] == settlements
 
 
-def test_when_one_of_two_writes_fails_nothing_is_lost() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        settlements = [a_settlement(run) for run in await claimed(store, 2 * HANDFUL)]
-        settler, _ = settler_on(store, clock)
-        store.fail_before("settle")
-        actor = asyncio.ensure_future(settler.run())
-        for settlement in settlements:
-            settler.add(settlement)
-        await until(clock, lambda: settler.waiting == 0, within=5)
-        actor.cancel()
-        assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
-
-    virtually(scene)
+async def test_when_one_of_two_writes_fails_nothing_is_lost(clock: VirtualClock) -> None:
+    store = Door()
+    settlements = [a_settlement(run) for run in await claimed(store, 2 * HANDFUL)]
+    settler, _ = settler_on(store, clock)
+    store.fail_before("settle")
+    actor = asyncio.ensure_future(settler.run())
+    for settlement in settlements:
+        settler.add(settlement)
+    await until(clock, lambda: settler.waiting == 0, within=5)
+    actor.cancel()
+    assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
 
 
-def test_a_failed_write_keeps_everything_first_in_line() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        first, second, third = [a_settlement(run) for run in await claimed(store, 3)]
-        settler, _ = settler_on(store, clock)
-        settler.add(first)
-        settler.add(second)
-        store.fail_before("settle")
-        store.shut("settle")
-        step = asyncio.ensure_future(settler.step())
-        await clock.pause(1)
-        settler.add(third)
-        assert settler.waiting == 3
-        assert settler.holds(first.run_id)
-        store.open_again()
-        with pytest.raises(StoreError):
-            await step
-        assert settler.waiting == 3
-        await settler.step()
-        assert store.arguments("settle")[-1][0] == (first, second, third)
-        assert not settler.holds(first.run_id)
-
-    virtually(scene)
+async def test_a_failed_write_keeps_everything_first_in_line(clock: VirtualClock) -> None:
+    store = Door()
+    first, second, third = [a_settlement(run) for run in await claimed(store, 3)]
+    settler, _ = settler_on(store, clock)
+    settler.add(first)
+    settler.add(second)
+    store.fail_before("settle")
+    store.shut("settle")
+    step = asyncio.ensure_future(settler.step())
+    await clock.pause(1)
+    settler.add(third)
+    assert settler.waiting == 3
+    assert settler.holds(first.run_id)
+    store.open_again()
+    with pytest.raises(StoreError):
+        await step
+    assert settler.waiting == 3
+    await settler.step()
+    assert store.arguments("settle")[-1][0] == (first, second, third)
+    assert not settler.holds(first.run_id)
 
 
 @pytest.mark.parametrize("written", [False, True])
-def test_the_loop_tries_again_until_it_is_written(written: bool) -> None:  # noqa: FBT001 - before or after the commit
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        runs = await claimed(store, 5)
-        settler, _ = settler_on(store, clock)
-        (store.fail_after if written else store.fail_before)("settle", times=3)
-        actor = asyncio.ensure_future(settler.run())
-        for run in runs:
-            settler.add(a_settlement(run))
-        await until(clock, lambda: settler.waiting == 0, within=5)
-        actor.cancel()
-        assert store.count("settle") == 4
-        ended = [event.event for event in await as_store(store).events(0) if event.event.kind == "run.succeeded"]
-        assert len(ended) == 5, "settling twice must change nothing"
-
-    virtually(scene)
+async def test_the_loop_tries_again_until_it_is_written(clock: VirtualClock, written: bool) -> None:  # noqa: FBT001 - before or after the commit
+    store = Door()
+    runs = await claimed(store, 5)
+    settler, _ = settler_on(store, clock)
+    (store.fail_after if written else store.fail_before)("settle", times=3)
+    actor = asyncio.ensure_future(settler.run())
+    for run in runs:
+        settler.add(a_settlement(run))
+    await until(clock, lambda: settler.waiting == 0, within=5)
+    actor.cancel()
+    assert store.count("settle") == 4
+    ended = [event.event for event in await as_store(store).events(0) if event.event.kind == "run.succeeded"]
+    assert len(ended) == 5, "settling twice must change nothing"
 
 
-def test_what_became_due_wakes_the_alarm_even_when_only_the_answer_got_lost() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, alarm_at = Door(), list[timedelta]()
-        failing = Retry(backoff=timedelta(0))
+async def test_what_became_due_wakes_the_alarm_even_when_only_the_answer_got_lost(clock: VirtualClock) -> None:
+    store, alarm_at = Door(), list[timedelta]()
+    failing = Retry(backoff=timedelta(0))
 
-        async def act(invocation: Invocation) -> Outcome:
-            alarm_at.append(clock.now() - NOON)
-            return Failed("again") if invocation.run.attempt < 4 else Succeeded()
+    async def act(invocation: Invocation) -> Outcome:
+        alarm_at.append(clock.now() - NOON)
+        return Failed("again") if invocation.run.attempt < 4 else Succeeded()
 
-        engine = an_engine(store, Obedient(act), clock)
-        await add(store, NOON + SECOND, clock.now(), retry=failing)
-        await engine.start()
-        await clock.pause(0.5)
-        store.fail_after("settle")
-        await until(clock, lambda: len(alarm_at) == 4, within=2)
-        await engine.stop()
-
-    virtually(scene)
+    engine = an_engine(store, Obedient(act), clock)
+    await add(store, NOON + SECOND, clock.now(), retry=failing)
+    await engine.start()
+    await clock.pause(0.5)
+    store.fail_after("settle")
+    await until(clock, lambda: len(alarm_at) == 4, within=2)
+    await engine.stop()
 
 
-def test_a_freed_seat_is_taken_at_once() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
+async def test_a_freed_seat_is_taken_at_once(clock: VirtualClock) -> None:
+    store = Door()
 
-        async def act(_: Invocation) -> Outcome:
-            await clock.pause(3)
-            return Succeeded()
+    async def act(_: Invocation) -> Outcome:
+        await clock.pause(3)
+        return Succeeded()
 
-        target = Obedient(act)
-        engine = an_engine(store, target, clock)
-        for _ in range(3):
-            await add(store, NOON, clock.now(), lane="press")
-        await engine.start()
-        await clock.pause(20)
-        await engine.stop()
-        started = [(run.started - NOON).total_seconds() for run in await runs_of(store) if run.started is not None]
-        assert sorted(round(each, 2) for each in started) == [0, 3, 6]
-
-    virtually(scene)
+    target = Obedient(act)
+    engine = an_engine(store, target, clock)
+    for _ in range(3):
+        await add(store, NOON, clock.now(), lane="press")
+    await engine.start()
+    await clock.pause(20)
+    await engine.stop()
+    started = [(run.started - NOON).total_seconds() for run in await runs_of(store) if run.started is not None]
+    assert sorted(round(each, 2) for each in started) == [0, 3, 6]
 
 
-def test_those_who_wait_hear_which_tasks_have_something_ended() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store, heard = Door(), list[set[str]]()
-        runs = await claimed(store, 3)
-        settler, _ = settler_on(store, clock)
-        settler.on_settled = lambda tasks: heard.append(set(tasks))
-        for run in runs[:2]:
-            settler.add(a_settlement(run))
-        await settler.flush()
-        assert heard == [{run.task_id for run in runs[:2]}]
-
-    virtually(scene)
+async def test_those_who_wait_hear_which_tasks_have_something_ended(clock: VirtualClock) -> None:
+    store, heard = Door(), list[set[str]]()
+    runs = await claimed(store, 3)
+    settler, _ = settler_on(store, clock)
+    settler.on_settled = lambda tasks: heard.append(set(tasks))
+    for run in runs[:2]:
+        settler.add(a_settlement(run))
+    await settler.flush()
+    assert heard == [{run.task_id for run in runs[:2]}]
 
 
 @pytest.mark.parametrize("error", [UnicodeError("that text cannot be written"), StoreError("it contradicts the rest")])
-def test_a_report_that_cannot_be_recorded_fails_alone(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_a_report_that_cannot_be_recorded_fails_alone(
+    clock: VirtualClock, error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scene(clock: VirtualClock) -> None:
+    with caplog.at_level(logging.ERROR, logger="horae"):
         store = Door()
         bad, *good = await claimed(store, 4)
 
@@ -243,39 +216,35 @@ def test_a_report_that_cannot_be_recorded_fails_alone(
         told = after[bad.id].error
         assert told is not None
         assert "could not be recorded" in told
-
-    with caplog.at_level(logging.ERROR, logger="horae"):
-        virtually(scene)
     assert "cannot be recorded as it is" in caplog.text
 
 
-def test_what_is_told_of_a_failure_can_itself_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_told_of_a_failure_can_itself_be_written(
+    clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(logging.getLogger("horae"), "disabled", True)
 
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        (bad,) = await claimed(store, 1)
+    store = Door()
+    (bad,) = await claimed(store, 1)
 
-        def settle(facts: Facts, run: Run, report: Settlement) -> Change:
-            if isinstance(report.outcome, Succeeded):
-                raise UnicodeError("half of a pair: \ud800")
-            return really_settle(facts, run, report)
+    def settle(facts: Facts, run: Run, report: Settlement) -> Change:
+        if isinstance(report.outcome, Succeeded):
+            raise UnicodeError("half of a pair: \ud800")
+        return really_settle(facts, run, report)
 
-        monkeypatch.setattr(settler_module, "settle", settle)
-        settler, _ = settler_on(store, clock)
-        settler.add(a_settlement(bad))
-        await settler.flush()
-        (run,) = await runs_of(store)
-        assert run.error is not None
-        assert run.error.isascii()
-
-    virtually(scene)
+    monkeypatch.setattr(settler_module, "settle", settle)
+    settler, _ = settler_on(store, clock)
+    settler.add(a_settlement(bad))
+    await settler.flush()
+    (run,) = await runs_of(store)
+    assert run.error is not None
+    assert run.error.isascii()
 
 
-def test_a_run_that_cannot_be_ended_at_all_does_not_hold_up_the_others(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_a_run_that_cannot_be_ended_at_all_does_not_hold_up_the_others(
+    clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scene(clock: VirtualClock) -> None:
+    with caplog.at_level(logging.ERROR, logger="horae"):
         store = Door()
         bad, good = await claimed(store, 2)
 
@@ -294,16 +263,13 @@ def test_a_run_that_cannot_be_ended_at_all_does_not_hold_up_the_others(
             bad.id: RunState.RUNNING,
             good.id: RunState.SUCCEEDED,
         }
-
-    with caplog.at_level(logging.ERROR, logger="horae"):
-        virtually(scene)
     assert "cannot be ended at all" in caplog.text
 
 
-def test_a_store_that_fails_in_the_middle_of_that_loses_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_a_store_that_fails_in_the_middle_of_that_loses_nothing(
+    clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scene(clock: VirtualClock) -> None:
+    with caplog.at_level(logging.CRITICAL, logger="horae"):
         store = Door()
         bad, *good = await claimed(store, 3)
 
@@ -325,9 +291,6 @@ def test_a_store_that_fails_in_the_middle_of_that_loses_nothing(
         await settler.flush()
         assert {run.state for run in await runs_of(store)} == {RunState.SUCCEEDED}
 
-    with caplog.at_level(logging.CRITICAL, logger="horae"):
-        virtually(scene)
-
 
 # --- the releaser --------------------------------------------------------------------------------------------------------
 
@@ -336,52 +299,43 @@ def releaser_on(store: Door, clock: VirtualClock) -> Releaser:
     return Releaser(as_store(store), Alarm(clock, CEILING), clock)
 
 
-def test_what_is_handed_back_is_lost_and_due_again() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        runs = await claimed(store, 3)
-        releaser = releaser_on(store, clock)
-        releaser.add([(run.id, run.token) for run in runs])
-        await releaser.flush()
-        assert {(run.state, run.reason) for run in await runs_of(store)} == {(RunState.LOST, Reason.RELEASED)}
-        assert await as_store(store).next_due() == NOON
-
-    virtually(scene)
+async def test_what_is_handed_back_is_lost_and_due_again(clock: VirtualClock) -> None:
+    store = Door()
+    runs = await claimed(store, 3)
+    releaser = releaser_on(store, clock)
+    releaser.add([(run.id, run.token) for run in runs])
+    await releaser.flush()
+    assert {(run.state, run.reason) for run in await runs_of(store)} == {(RunState.LOST, Reason.RELEASED)}
+    assert await as_store(store).next_due() == NOON
 
 
-def test_handfuls_are_handed_back_once_each_though_two_are_at_it() -> None:
+async def test_handfuls_are_handed_back_once_each_though_two_are_at_it(clock: VirtualClock) -> None:
     """At a stop, the last flush may meet the releaser's own loop."""
 
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        runs = await claimed(store, 2 * RELEASED_AT_ONCE + 10)
-        releaser = releaser_on(store, clock)
-        actor = asyncio.ensure_future(releaser.run())
-        store.shut("release")
-        releaser.add([(run.id, run.token) for run in runs])
-        await clock.pause(1)
-        flush = asyncio.ensure_future(releaser.flush())
-        await clock.pause(1)
-        store.open_again()
-        await flush
-        await clock.pause(1)
-        actor.cancel()
-        assert {run.state for run in await runs_of(store)} == {RunState.LOST}
-
-    virtually(scene)
+    store = Door()
+    runs = await claimed(store, 2 * RELEASED_AT_ONCE + 10)
+    releaser = releaser_on(store, clock)
+    actor = asyncio.ensure_future(releaser.run())
+    store.shut("release")
+    releaser.add([(run.id, run.token) for run in runs])
+    await clock.pause(1)
+    flush = asyncio.ensure_future(releaser.flush())
+    await clock.pause(1)
+    store.open_again()
+    await flush
+    await clock.pause(1)
+    actor.cancel()
+    assert {run.state for run in await runs_of(store)} == {RunState.LOST}
 
 
-def test_what_could_not_be_handed_back_is_when_the_store_is_back() -> None:
-    async def scene(clock: VirtualClock) -> None:
-        store = Door()
-        runs = await claimed(store, 3)
-        releaser = releaser_on(store, clock)
-        actor = asyncio.ensure_future(releaser.run())
-        store.fail_before("release", times=4)
-        releaser.add([(run.id, run.token) for run in runs])
-        await clock.pause(HOUR.total_seconds())
-        actor.cancel()
-        assert store.count("release") == 5
-        assert {run.state for run in await runs_of(store)} == {RunState.LOST}
-
-    virtually(scene)
+async def test_what_could_not_be_handed_back_is_when_the_store_is_back(clock: VirtualClock) -> None:
+    store = Door()
+    runs = await claimed(store, 3)
+    releaser = releaser_on(store, clock)
+    actor = asyncio.ensure_future(releaser.run())
+    store.fail_before("release", times=4)
+    releaser.add([(run.id, run.token) for run in runs])
+    await clock.pause(HOUR.total_seconds())
+    actor.cancel()
+    assert store.count("release") == 5
+    assert {run.state for run in await runs_of(store)} == {RunState.LOST}

@@ -26,55 +26,44 @@ def fine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> boo
 
 
 @pytest.mark.parametrize("seconds", [0.0, SHORT])
-def test_it_fires_and_not_early(seconds: float, fine: bool) -> None:  # noqa: FBT001 - a fixture
+async def test_it_fires_and_not_early(seconds: float, fine: bool) -> None:  # noqa: FBT001 - a fixture
     clock = SystemClock()
 
-    async def scene() -> float:
-        fired = asyncio.Event()
-        started = clock.steady()
-        with timer(seconds, fired.set, fine=fine):
-            await fired.wait()
-        return clock.steady() - started
-
     # An event loop may fire within the resolution of its clock before the time.
-    assert asyncio.run(scene()) >= seconds - 1e-6
+    fired = asyncio.Event()
+    started = clock.steady()
+    with timer(seconds, fired.set, fine=fine):
+        await fired.wait()
+    outcome = clock.steady() - started
+    assert outcome >= seconds - 1e-6
 
 
-def test_what_is_over_does_not_fire(fine: bool) -> None:  # noqa: FBT001 - a fixture
-    async def scene() -> list[str]:
-        fired: list[str] = []
-        last = asyncio.Event()
-        with timer(SHORT, lambda: fired.append("first"), fine=fine):
-            pass
-        with timer(2 * SHORT, last.set, fine=fine):
-            await last.wait()
-        return fired
-
-    assert asyncio.run(scene()) == []
+async def test_what_is_over_does_not_fire(fine: bool) -> None:  # noqa: FBT001 - a fixture
+    fired: list[str] = []
+    last = asyncio.Event()
+    with timer(SHORT, lambda: fired.append("first"), fine=fine):
+        pass
+    with timer(2 * SHORT, last.set, fine=fine):
+        await last.wait()
+    assert fired == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="nowhere to count open files")
-def test_it_leaves_no_file_open() -> None:
-    async def scene() -> None:
-        before = open_files()
-        for _ in range(100):
-            with timer(60, lambda: None):
-                pass
-        assert open_files() == before
-
-    asyncio.run(scene())
+async def test_it_leaves_no_file_open() -> None:
+    before = open_files()
+    for _ in range(100):
+        with timer(60, lambda: None):
+            pass
+    assert open_files() == before
 
 
-def test_a_system_without_files_to_spare_has_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_system_without_files_to_spare_has_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     class Exhausted:
         def timerfd_create(self, *_: int) -> int:
             return -1
 
     monkeypatch.setattr(module, "_SYSTEM", Exhausted())
 
-    async def scene() -> None:
-        fired = asyncio.Event()
-        with timer(SHORT, fired.set):
-            await fired.wait()
-
-    asyncio.run(scene())
+    fired = asyncio.Event()
+    with timer(SHORT, fired.set):
+        await fired.wait()

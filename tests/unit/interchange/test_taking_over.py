@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from horae.interchange import Found, crontab, nanoclaw, openclaw
@@ -32,22 +31,19 @@ def everything(folder: Path) -> list[Found]:
     ]
 
 
-def test_importing_twice_changes_nothing(tmp_path: Path) -> None:
-    async def scene() -> None:
-        store = MemoryStore()
-        service = Tasks(store, VirtualClock(NOON), "UTC")
+async def test_importing_twice_changes_nothing(tmp_path: Path) -> None:
+    store = MemoryStore()
+    service = Tasks(store, VirtualClock(NOON), "UTC")
 
-        async def take_over() -> list[Task]:
-            return [await service.create(ADMIN, found.wish) for found in everything(tmp_path)]
+    async def take_over() -> list[Task]:
+        return [await service.create(ADMIN, found.wish) for found in everything(tmp_path)]
 
-        made_first = await take_over()
-        (tmp_path / "messages.db").unlink()
-        assert await take_over() == made_first
-        kept = (await store.tasks(TaskFilter(), limit=1_000)).items
-        assert len(kept) == len(made_first) == 15
-        assert {task.owner for task in made_first} == {"operator", "group:main", "group:ops", "group:family"}
-
-    asyncio.run(scene())
+    made_first = await take_over()
+    (tmp_path / "messages.db").unlink()
+    assert await take_over() == made_first
+    kept = (await store.tasks(TaskFilter(), limit=1_000)).items
+    assert len(kept) == len(made_first) == 15
+    assert {task.owner for task in made_first} == {"operator", "group:main", "group:ops", "group:family"}
 
 
 def test_the_command_target_accepts_every_command(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -18,13 +17,10 @@ from horae.testing.contracts.moving import all_parcels
 from horae.testing.factories import HOUR, NOON, a_run, a_task, an_entry
 
 
-def all_of_a_day() -> dict[Part, list[Parcel]]:
-    async def scene() -> dict[Part, list[Parcel]]:
-        store = MemoryStore()
-        await a_busy_day(store)
-        return await all_parcels(store)
-
-    return asyncio.run(scene())
+async def all_of_a_day() -> dict[Part, list[Parcel]]:
+    store = MemoryStore()
+    await a_busy_day(store)
+    return await all_parcels(store)
 
 
 def weight(part: Part, *parcels: Parcel) -> Carried:
@@ -32,8 +28,8 @@ def weight(part: Part, *parcels: Parcel) -> Carried:
 
 
 @pytest.mark.parametrize("part", [part for part in Part if part is not Part.TASKS])
-def test_the_order_does_not_matter_and_every_parcel_does(part: Part) -> None:
-    parcels = all_of_a_day()[part]
+async def test_the_order_does_not_matter_and_every_parcel_does(part: Part) -> None:
+    parcels = (await all_of_a_day())[part]
     whole = weight(part, *parcels)
     assert weight(part, *reversed(parcels)) == whole
     for place in range(len(parcels)):
@@ -41,15 +37,15 @@ def test_the_order_does_not_matter_and_every_parcel_does(part: Part) -> None:
     assert weight(part, *parcels, parcels[0]).digest != whole.digest
 
 
-def test_of_tasks_the_order_does_matter() -> None:
-    tasks = all_of_a_day()[Part.TASKS]
+async def test_of_tasks_the_order_does_matter() -> None:
+    tasks = (await all_of_a_day())[Part.TASKS]
     assert weight(Part.TASKS, *tasks) == weight(Part.TASKS, *tasks[:3]).with_more(Part.TASKS, tasks[3:])
     assert weight(Part.TASKS, *tasks) != weight(Part.TASKS, *reversed(tasks))
 
 
 @pytest.mark.parametrize("part", Part)
-def test_every_field_matters(part: Part) -> None:
-    for parcel in all_of_a_day()[part]:
+async def test_every_field_matters(part: Part) -> None:
+    for parcel in (await all_of_a_day())[part]:
         for name, value in parcel._asdict().items():
             other = parcel._replace(**{name: _another(value)})
             assert weight(part, other).digest != weight(part, parcel).digest, name
@@ -101,11 +97,8 @@ def test_what_cannot_be_carried_is_an_error() -> None:
         weight(Part.REMEMBERED, object())  # type: ignore[arg-type]
 
 
-def test_each_page_is_told() -> None:
-    async def scene() -> tuple[Carried, list[int]]:
-        store, told = MemoryStore(), list[int]()
-        await a_busy_day(store)
-        return await weigh(store, Part.EVENTS, told.append), told
-
-    carried, told = asyncio.run(scene())
+async def test_each_page_is_told() -> None:
+    store, told = MemoryStore(), list[int]()
+    await a_busy_day(store)
+    carried = await weigh(store, Part.EVENTS, told.append)
     assert sum(told) == carried.parcels > 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
@@ -75,131 +74,104 @@ async def refused(work: Awaitable[object]) -> Refusal:
 
 
 @pytest.mark.parametrize("done_before", [False, True])
-def test_a_move_that_is_interrupted_anywhere_is_taken_up_again(done_before: bool) -> None:  # noqa: FBT001
-    async def scene() -> None:
-        source = await a_source()
-        whole = await all_parcels(source.store)
-        counting = Mortal()
-        await goes(source, Side("target", counting))
-        for writes in range(1, counting.writes + 1):
-            target = Mortal()
-            target.dies_at, target.done_before = writes, done_before
-            with pytest.raises(Interrupted):
-                await goes(source, Side("target", target))
+async def test_a_move_that_is_interrupted_anywhere_is_taken_up_again(done_before: bool) -> None:  # noqa: FBT001
+    source = await a_source()
+    whole = await all_parcels(source.store)
+    counting = Mortal()
+    await goes(source, Side("target", counting))
+    for writes in range(1, counting.writes + 1):
+        target = Mortal()
+        target.dies_at, target.done_before = writes, done_before
+        with pytest.raises(Interrupted):
             await goes(source, Side("target", target))
-            assert await all_parcels(target) == whole, writes
-            assert await everything(target) == await everything(source.store)
-            assert await target.check() == ()
-            # Nearly everything was there already, but for the very first write.
-            assert target.writes <= counting.writes + 4
-
-    asyncio.run(scene())
-
-
-def test_a_move_that_is_done_is_not_done_again() -> None:
-    async def scene() -> None:
-        source, target = await a_source(), Side("target", Mortal())
-        assert await goes(source, target) is None
-        assert isinstance(target.store, Mortal)
-        before = target.store.writes
-        begun = await goes(source, target)
-        assert begun == Begun("source", None, done=True)
-        assert target.store.writes == before + 1
-        assert MARK not in {getattr(each, "name", "") for each in (await all_parcels(source.store))[Part.REMEMBERED]}
-
-    asyncio.run(scene())
+        await goes(source, Side("target", target))
+        assert await all_parcels(target) == whole, writes
+        assert await everything(target) == await everything(source.store)
+        assert await target.check() == ()
+        # Nearly everything was there already, but for the very first write.
+        assert target.writes <= counting.writes + 4
 
 
-def test_what_a_move_noted_does_not_move_on() -> None:
-    async def scene() -> None:
-        first, second, third = await a_source(), Side("second", MemoryStore()), Side("third", MemoryStore())
-        await goes(first, second)
-        await goes(second, third)
-        assert await all_parcels(third.store) == await all_parcels(first.store)
-        assert "second" in str(await third.store.recall(MARK))
+async def test_a_move_that_is_done_is_not_done_again() -> None:
+    source, target = await a_source(), Side("target", Mortal())
+    assert await goes(source, target) is None
+    assert isinstance(target.store, Mortal)
+    before = target.store.writes
+    begun = await goes(source, target)
+    assert begun == Begun("source", None, done=True)
+    assert target.store.writes == before + 1
+    assert MARK not in {getattr(each, "name", "") for each in (await all_parcels(source.store))[Part.REMEMBERED]}
 
-    asyncio.run(scene())
+
+async def test_what_a_move_noted_does_not_move_on() -> None:
+    first, second, third = await a_source(), Side("second", MemoryStore()), Side("third", MemoryStore())
+    await goes(first, second)
+    await goes(second, third)
+    assert await all_parcels(third.store) == await all_parcels(first.store)
+    assert "second" in str(await third.store.recall(MARK))
 
 
-def test_a_target_that_holds_something_is_left_alone() -> None:
-    async def scene() -> None:
-        source, target = await a_source(), Side("target", MemoryStore())
-        await keep(target.store, a_task())
-        before = await all_parcels(target.store)
-        for attempt in (goes(source, target), survey(source, target)):
-            found = await refused(attempt)
-            assert (found.code, found.facts["part"], type(found)) == ("move_target_not_empty", Part.TASKS, Conflict)
-        assert await all_parcels(target.store) == before
-
-    asyncio.run(scene())
+async def test_a_target_that_holds_something_is_left_alone() -> None:
+    source, target = await a_source(), Side("target", MemoryStore())
+    await keep(target.store, a_task())
+    before = await all_parcels(target.store)
+    for attempt in (goes(source, target), survey(source, target)):
+        found = await refused(attempt)
+        assert (found.code, found.facts["part"], type(found)) == ("move_target_not_empty", Part.TASKS, Conflict)
+    assert await all_parcels(target.store) == before
 
 
 @pytest.mark.parametrize("part", [Part.REMEMBERED, Part.RECORDS, Part.LANES, Part.BARRED, Part.NODES, Part.MARKS])
-def test_a_target_with_anything_at_all_is_not_empty(part: Part) -> None:
-    async def scene() -> None:
-        source, target = await a_source(), Side("target", MemoryStore())
-        await target.store.carry_in(part, (await all_parcels(source.store))[part])
-        assert (await refused(goes(source, target))).code == "move_target_not_empty"
-
-    asyncio.run(scene())
+async def test_a_target_with_anything_at_all_is_not_empty(part: Part) -> None:
+    source, target = await a_source(), Side("target", MemoryStore())
+    await target.store.carry_in(part, (await all_parcels(source.store))[part])
+    assert (await refused(goes(source, target))).code == "move_target_not_empty"
 
 
-def test_a_move_begun_from_another_source_is_left_alone() -> None:
-    async def scene() -> None:
-        target = Mortal()
-        target.dies_at = 5
-        with pytest.raises(Interrupted):
-            await goes(await a_source(), Side("target", target))
-        other = (await a_source())._replace(name="other")
-        before = await all_parcels(target)
-        found = await refused(goes(other, Side("target", target)))
-        assert (found.code, found.facts["source"]) == ("move_begun_elsewhere", "source")
-        assert await all_parcels(target) == before
-
-    asyncio.run(scene())
+async def test_a_move_begun_from_another_source_is_left_alone() -> None:
+    target = Mortal()
+    target.dies_at = 5
+    with pytest.raises(Interrupted):
+        await goes(await a_source(), Side("target", target))
+    other = (await a_source())._replace(name="other")
+    before = await all_parcels(target)
+    found = await refused(goes(other, Side("target", target)))
+    assert (found.code, found.facts["source"]) == ("move_begun_elsewhere", "source")
+    assert await all_parcels(target) == before
 
 
-def test_a_store_cannot_move_to_itself() -> None:
-    async def scene() -> None:
-        source = await a_source()
-        for target in (source._replace(name="another"), Side("source", MemoryStore())):
-            found = await refused(goes(source, target))
-            assert (found.code, type(found)) == ("move_same_store", InvalidTask)
-
-    asyncio.run(scene())
+async def test_a_store_cannot_move_to_itself() -> None:
+    source = await a_source()
+    for target in (source._replace(name="another"), Side("source", MemoryStore())):
+        found = await refused(goes(source, target))
+        assert (found.code, type(found)) == ("move_same_store", InvalidTask)
 
 
-def test_a_target_that_was_at_work_since_is_not_touched_again() -> None:
-    async def scene() -> None:
-        source, target = await a_source(), Side("target", MemoryStore())
-        await goes(source, target)
-        await keep(target.store, a_task())
-        before = await all_parcels(target.store)
-        assert (await refused(goes(source, target))).code == "move_target_in_use"
-        assert await all_parcels(target.store) == before
-
-    asyncio.run(scene())
+async def test_a_target_that_was_at_work_since_is_not_touched_again() -> None:
+    source, target = await a_source(), Side("target", MemoryStore())
+    await goes(source, target)
+    await keep(target.store, a_task())
+    before = await all_parcels(target.store)
+    assert (await refused(goes(source, target))).code == "move_target_in_use"
+    assert await all_parcels(target.store) == before
 
 
-def test_a_source_that_changed_meanwhile_is_noticed_and_the_next_move_brings_it() -> None:
-    async def scene() -> None:
-        source, target = await a_source(), Mortal()
-        target.dies_at = 40
-        with pytest.raises(Interrupted):
-            await goes(source, Side("target", target))
-        task = (await source.store.tasks(TaskFilter())).items[0].task
-        edited = Change(task=task._replace(name="another", version=2), events=(an_event(task),))
-        await source.store.change(task.id, None, saying(edited))
-        found = await refused(goes(source, Side("target", target)))
-        assert (found.code, found.facts["part"]) == ("move_differs", Part.TASKS)
+async def test_a_source_that_changed_meanwhile_is_noticed_and_the_next_move_brings_it() -> None:
+    source, target = await a_source(), Mortal()
+    target.dies_at = 40
+    with pytest.raises(Interrupted):
         await goes(source, Side("target", target))
-        assert await all_parcels(target) == await all_parcels(source.store)
-        assert await target.check() == ()
+    task = (await source.store.tasks(TaskFilter())).items[0].task
+    edited = Change(task=task._replace(name="another", version=2), events=(an_event(task),))
+    await source.store.change(task.id, None, saying(edited))
+    found = await refused(goes(source, Side("target", target)))
+    assert (found.code, found.facts["part"]) == ("move_differs", Part.TASKS)
+    await goes(source, Side("target", target))
+    assert await all_parcels(target) == await all_parcels(source.store)
+    assert await target.check() == ()
 
-    asyncio.run(scene())
 
-
-def test_what_a_target_loses_is_found_by_the_comparison() -> None:
+async def test_what_a_target_loses_is_found_by_the_comparison() -> None:
     class LosesSomeLines(MemoryStore):
         async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
             await super().carry_in(part, parcels)
@@ -208,14 +180,11 @@ def test_what_a_target_loses_is_found_by_the_comparison() -> None:
                     for run_id in self._data.lines.all_keys()[:1]:
                         self._data.lines.write(run_id, None)
 
-    async def scene() -> None:
-        found = await refused(goes(await a_source(), Side("target", LosesSomeLines())))
-        assert (found.code, found.facts["part"]) == ("move_differs", Part.LINES)
-
-    asyncio.run(scene())
+    found = await refused(goes(await a_source(), Side("target", LosesSomeLines())))
+    assert (found.code, found.facts["part"]) == ("move_differs", Part.LINES)
 
 
-def test_a_node_that_comes_while_it_goes_on_ends_it_and_it_can_be_taken_up_again() -> None:
+async def test_a_node_that_comes_while_it_goes_on_ends_it_and_it_can_be_taken_up_again() -> None:
     class Joined(Mortal):
         async def carry_in(self, part: Part, parcels: Sequence[Parcel]) -> None:
             await super().carry_in(part, parcels)
@@ -224,42 +193,33 @@ def test_a_node_that_comes_while_it_goes_on_ends_it_and_it_can_be_taken_up_again
 
     late: Node = a_node("late")
 
-    async def scene() -> None:
-        source, target = await a_source(), Side("target", Joined())
-        found = await refused(goes(source, target))
-        assert (found.code, found.facts["nodes"]) == ("move_node_is_live", "late")
-        assert (await all_parcels(target.store))[Part.EVENTS] == []
-        await target.store.leave("late")
-        await goes(source, target)
-        assert await all_parcels(target.store) == await all_parcels(source.store)
-
-    asyncio.run(scene())
+    source, target = await a_source(), Side("target", Joined())
+    found = await refused(goes(source, target))
+    assert (found.code, found.facts["nodes"]) == ("move_node_is_live", "late")
+    assert (await all_parcels(target.store))[Part.EVENTS] == []
+    await target.store.leave("late")
+    await goes(source, target)
+    assert await all_parcels(target.store) == await all_parcels(source.store)
 
 
-def test_a_survey_changes_nothing_and_tells_how_far_it_came() -> None:
-    async def scene() -> None:
-        source, target = await a_source(), Mortal()
-        plan = await survey(source, Side("target", target))
-        assert (plan.begun, plan.stock, target.writes) == (None, await source.store.stock(), 0)
-        assert await survey(source, None) == plan
-        target.dies_at = 40
-        with pytest.raises(Interrupted):
-            await goes(source, Side("target", target))
-        begun = (await survey(source, Side("target", target))).begun
-        assert begun is not None
-        assert begun.part is not None
-        assert (begun.source, begun.done, target.writes) == ("source", False, 40)
-
-    asyncio.run(scene())
+async def test_a_survey_changes_nothing_and_tells_how_far_it_came() -> None:
+    source, target = await a_source(), Mortal()
+    plan = await survey(source, Side("target", target))
+    assert (plan.begun, plan.stock, target.writes) == (None, await source.store.stock(), 0)
+    assert await survey(source, None) == plan
+    target.dies_at = 40
+    with pytest.raises(Interrupted):
+        await goes(source, Side("target", target))
+    begun = (await survey(source, Side("target", target))).begun
+    assert begun is not None
+    assert begun.part is not None
+    assert (begun.source, begun.done, target.writes) == ("source", False, 40)
 
 
-def test_the_stages_are_told_from_the_beginning_to_the_end() -> None:
+async def test_the_stages_are_told_from_the_beginning_to_the_end() -> None:
     told: list[tuple[Stage, float]] = []
 
-    async def scene() -> None:
-        await move(await a_source(), Side("target", MemoryStore()), NOBODY_WORKS, lambda *each: told.append(each))
-
-    asyncio.run(scene())
+    await move(await a_source(), Side("target", MemoryStore()), NOBODY_WORKS, lambda *each: told.append(each))
     for stage in (Stage.COPYING, Stage.COMPARING):
         shares = [share for each, share in told if each is stage]
         assert shares == sorted(shares)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -50,64 +49,64 @@ class Hand(SystemClock):
                 await self.store.join(a_node(self.joining))
 
 
-def watched(clock: Hand, *, gone: bool = False, here: bool = False) -> float:
+async def watched(clock: Hand, *, gone: bool = False, here: bool = False) -> float:
     """How long it took until the store was seen to be still."""
     watching = Watching(clock, is_gone=lambda _: gone, lives_here=lambda _: here)
-    asyncio.run(see_still(Side("store", clock.store), watching, lambda _: None))
+    await see_still(Side("store", clock.store), watching, lambda _: None)
     return clock.seconds
 
 
-def with_a_node() -> Hand:
+async def with_a_node() -> Hand:
     store = MemoryStore()
-    asyncio.run(store.join(a_node("a")))
+    await store.join(a_node("a"))
     return Hand(store)
 
 
-def test_without_nodes_nothing_is_waited_for() -> None:
-    assert watched(Hand(MemoryStore())) == 0
+async def test_without_nodes_nothing_is_waited_for() -> None:
+    assert await watched(Hand(MemoryStore())) == 0
 
 
-def test_a_process_that_is_gone_is_not_waited_for() -> None:
-    assert watched(with_a_node(), gone=True) == 0
+async def test_a_process_that_is_gone_is_not_waited_for() -> None:
+    assert await watched(await with_a_node(), gone=True) == 0
 
 
-def test_a_process_that_runs_here_is_refused_at_once() -> None:
-    clock = with_a_node()
+async def test_a_process_that_runs_here_is_refused_at_once() -> None:
+    clock = await with_a_node()
     with pytest.raises(Conflict, match="A node is at work on store: a"):
-        watched(clock, here=True)
+        await watched(clock, here=True)
     assert clock.seconds == 0
 
 
-def test_a_node_that_renews_is_refused_as_soon_as_that_is_seen() -> None:
-    clock = with_a_node()
+async def test_a_node_that_renews_is_refused_as_soon_as_that_is_seen() -> None:
+    clock = await with_a_node()
     clock.renewing = "a"
     with pytest.raises(Conflict):
-        watched(clock)
+        await watched(clock)
     assert RENEWAL <= clock.seconds < RENEWAL + 1
 
 
-def test_a_node_that_stands_still_for_a_whole_lease_is_dead() -> None:
-    assert LEASE <= watched(with_a_node()) < LEASE + 1
+async def test_a_node_that_stands_still_for_a_whole_lease_is_dead() -> None:
+    assert LEASE <= await watched(await with_a_node()) < LEASE + 1
 
 
-def test_a_node_that_leaves_is_not_waited_for_any_longer() -> None:
-    clock = with_a_node()
+async def test_a_node_that_leaves_is_not_waited_for_any_longer() -> None:
+    clock = await with_a_node()
     clock.leaving = "a"
-    assert RENEWAL <= watched(clock) < RENEWAL + 1
+    assert RENEWAL <= await watched(clock) < RENEWAL + 1
 
 
-def test_a_node_that_comes_meanwhile_is_refused() -> None:
-    clock = with_a_node()
+async def test_a_node_that_comes_meanwhile_is_refused() -> None:
+    clock = await with_a_node()
     clock.joining = "b"
     with pytest.raises(Conflict, match=r": b\."):
-        watched(clock)
+        await watched(clock)
 
 
-def test_dead_nodes_that_were_carried_over_are_not_waited_for_again() -> None:
-    clock = with_a_node()
+async def test_dead_nodes_that_were_carried_over_are_not_waited_for_again() -> None:
+    clock = await with_a_node()
     watching = Watching(clock, is_gone=lambda _: False, lives_here=lambda _: False)
     side = Side("store", clock.store)
-    still = asyncio.run(see_still(side, watching, lambda _: None, frozenset({("a", 0)})))
+    still = await see_still(side, watching, lambda _: None, frozenset({("a", 0)}))
     assert (clock.seconds, set(still.dead)) == (0.0, {("a", 0)})
 
 

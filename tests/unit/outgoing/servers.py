@@ -119,11 +119,7 @@ async def a_client(client: Client | None = None) -> AsyncIterator[Client]:
         await made.close()
 
 
-def reply_to(speak: Speak, **changes: object) -> Reply:
+async def reply_to(speak: Speak, **changes: object) -> Reply:
     """What a client that may call loopback makes of a server that speaks like this."""
-
-    async def ask() -> Reply:
-        async with wire(speak) as server, a_client() as client:
-            return await client.send(a_request(server.url(), **changes))  # type: ignore[arg-type]
-
-    return asyncio.run(ask())
+    async with wire(speak) as server, a_client() as client:
+        return await client.send(a_request(server.url(), **changes))  # type: ignore[arg-type]

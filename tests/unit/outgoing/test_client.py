@@ -15,7 +15,6 @@ from horae.outgoing.unpacking import Unpacking
 from tests.unit.outgoing.servers import (
     LOOPBACK,
     Speak,
-    Wire,
     a_client,
     a_request,
     answering,
@@ -34,21 +33,17 @@ def trouble(reply: object) -> Trouble:
     return reply.kind
 
 
-def test_an_answer_has_its_status_its_headers_and_its_body() -> None:
-    reply = reply_to(answering(201, b"made", (("X-Twice", "one"), ("X-Twice", "two"))))
+async def test_an_answer_has_its_status_its_headers_and_its_body() -> None:
+    reply = await reply_to(answering(201, b"made", (("X-Twice", "one"), ("X-Twice", "two"))))
     assert isinstance(reply, Answer)
     assert (reply.status, reply.body, reply.truncated, reply.headers["x-twice"]) == (201, b"made", False, "one")
 
 
-def test_what_is_sent_is_what_was_asked_and_little_else() -> None:
-    async def ask() -> Wire:
-        async with wire(answering()) as server, a_client() as client:
-            url = server.url("/a%20b?x=%7B1%7D", host="127.0.0.1")
-            headers = (("X-One", "1"), ("Content-Type", "text/x"))
-            await client.send(a_request(url, method="POST", headers=headers, body=b"hello"))
-            return server
-
-    server = asyncio.run(ask())
+async def test_what_is_sent_is_what_was_asked_and_little_else() -> None:
+    async with wire(answering()) as server, a_client() as client:
+        url = server.url("/a%20b?x=%7B1%7D", host="127.0.0.1")
+        headers = (("X-One", "1"), ("Content-Type", "text/x"))
+        await client.send(a_request(url, method="POST", headers=headers, body=b"hello"))
     first, *lines = server.heard[0].strip().split("\r\n")
     assert first == "POST /a%20b?x=%7B1%7D HTTP/1.1"
     assert {line.lower() for line in lines} == {
@@ -63,31 +58,24 @@ def test_what_is_sent_is_what_was_asked_and_little_else() -> None:
     assert server.bodies == [b"hello"]
 
 
-def test_no_cookie_is_kept_and_no_connection_is_shared() -> None:
+async def test_no_cookie_is_kept_and_no_connection_is_shared() -> None:
     async def lookup(_host: str) -> tuple[str]:
         return ("127.0.0.1",)
 
-    async def ask() -> Wire:
-        cookie = ("Set-Cookie", "a=b; Path=/")
-        async with wire(answering(headers=(cookie,))) as server, a_client(Client(LOOPBACK, lookup=lookup)) as client:
-            for _ in range(2):
-                await client.send(a_request(server.url(host="named.example")))
-            return server
-
-    server = asyncio.run(ask())
+    cookie = ("Set-Cookie", "a=b; Path=/")
+    async with wire(answering(headers=(cookie,))) as server, a_client(Client(LOOPBACK, lookup=lookup)) as client:
+        for _ in range(2):
+            await client.send(a_request(server.url(host="named.example")))
     assert server.connections == 2
     assert "cookie" not in server.heard[1].lower()
 
 
-def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def ask() -> tuple[Wire, object]:
-        async with wire(answering()) as proxy, wire(answering(204)) as server:
-            for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-                monkeypatch.setenv(name, proxy.url().text)
-            async with a_client() as client:
-                return proxy, await client.send(a_request(server.url()))
-
-    proxy, reply = asyncio.run(ask())
+async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with wire(answering()) as proxy, wire(answering(204)) as server:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url().text)
+        async with a_client() as client:
+            reply = await client.send(a_request(server.url()))
     assert isinstance(reply, Answer)
     assert reply.status == 204
     assert proxy.connections == 0
@@ -105,23 +93,23 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatc
         ("deflate", zlib.compress(b"hello")[2:-4]),
     ],
 )
-def test_compressed_answers_are_read(encoding: str, body: bytes) -> None:
-    reply = reply_to(answering(body=body, headers=(("Content-Encoding", encoding),)))
+async def test_compressed_answers_are_read(encoding: str, body: bytes) -> None:
+    reply = await reply_to(answering(body=body, headers=(("Content-Encoding", encoding),)))
     assert isinstance(reply, Answer)
     assert reply.body == b"hello"
 
 
-def test_a_body_of_exactly_the_bound_is_whole_and_one_byte_more_is_cut() -> None:
+async def test_a_body_of_exactly_the_bound_is_whole_and_one_byte_more_is_cut() -> None:
     for body, cut in ((b"12345678", False), (b"123456789", True)):
         for encoding, sent in (("", body), ("gzip", gzip.compress(body))):
-            reply = reply_to(answering(body=sent, headers=(("Content-Encoding", encoding),)), most=8)
+            reply = await reply_to(answering(body=sent, headers=(("Content-Encoding", encoding),)), most=8)
             assert isinstance(reply, Answer)
             assert (reply.body, reply.truncated) == (b"12345678", cut)
 
 
 @pytest.mark.parametrize(("encoding", "bomb"), [("gzip", GZIP_BOMB), ("deflate", zlib.compress(bytes(50_000_000)))])
-def test_a_bomb_is_cut_at_the_bound(encoding: str, bomb: bytes) -> None:
-    reply = reply_to(answering(body=bomb, headers=(("Content-Encoding", encoding),)), most=1000)
+async def test_a_bomb_is_cut_at_the_bound(encoding: str, bomb: bytes) -> None:
+    reply = await reply_to(answering(body=bomb, headers=(("Content-Encoding", encoding),)), most=1000)
     assert isinstance(reply, Answer)
     assert (reply.body, reply.truncated) == (bytes(1000), True)
 
@@ -141,14 +129,10 @@ def test_a_bomb_never_unfolds_in_memory() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\nx\x9c", b"\0\0\0\xff\xff" * 800),
     ],
 )
-def test_an_endless_body_is_cut_at_the_bound_and_the_connection_is_closed(head: bytes, piece: bytes) -> None:
-    async def ask() -> object:
-        async with wire(endlessly(head, piece)) as server, a_client() as client:
-            reply = await client.send(a_request(server.url(), most=100_000))
-            await server.gone.wait()
-            return reply
-
-    reply = asyncio.run(ask())
+async def test_an_endless_body_is_cut_at_the_bound_and_the_connection_is_closed(head: bytes, piece: bytes) -> None:
+    async with wire(endlessly(head, piece)) as server, a_client() as client:
+        reply = await client.send(a_request(server.url(), most=100_000))
+        await server.gone.wait()
     assert isinstance(reply, Answer)
     assert reply.truncated
 
@@ -165,8 +149,8 @@ async def halfway(writer: asyncio.StreamWriter) -> None:
 
 
 @pytest.mark.parametrize("speak", [silence, slowly, halfway, endlessly(b"", b"HTTP/1.1 100 Continue\r\n\r\n")])
-def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None:
-    assert trouble(reply_to(speak, within=0.2)) is Trouble.TIMEOUT
+async def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None:
+    assert trouble(await reply_to(speak, within=0.2)) is Trouble.TIMEOUT
 
 
 @pytest.mark.parametrize(
@@ -186,84 +170,70 @@ def test_what_does_not_end_in_time_ends_all_the_same(speak: Speak) -> None:
         (answering(body=gzip.compress(b"hello")[:-9], headers=(("Content-Encoding", "gzip"),)), Trouble.NONSENSE),
     ],
 )
-def test_what_breaks_has_a_name(speak: Speak, kind: Trouble) -> None:
-    assert trouble(reply_to(speak)) is kind
+async def test_what_breaks_has_a_name(speak: Speak, kind: Trouble) -> None:
+    assert trouble(await reply_to(speak)) is kind
 
 
-def test_a_reset_connection_is_broken() -> None:
-    async def reset(writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1")
-        await writer.drain()
-        writer.transport.abort()
-
-    assert trouble(reply_to(reset)) is Trouble.BROKEN
+async def reset(writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1")
+    await writer.drain()
+    writer.transport.abort()
 
 
-def test_nobody_listens() -> None:
-    async def ask() -> object:
-        async with wire(silence) as server:
-            url = server.url()
-        async with a_client() as client:
-            return await client.send(a_request(url))
-
-    assert trouble(asyncio.run(ask())) is Trouble.CONNECTION
+async def test_a_reset_connection_is_broken() -> None:
+    assert trouble(await reply_to(reset)) is Trouble.BROKEN
 
 
-def test_plain_text_where_tls_should_be() -> None:
-    async def ask() -> object:
-        async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            writer.close()
-
-        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, a_client() as client:
-            port = server.sockets[0].getsockname()[1]
-            return await client.send(a_request(CheckedUrl("https", "127.0.0.1", port, "/")))
-
-    assert trouble(asyncio.run(ask())) is Trouble.TLS
+async def test_nobody_listens() -> None:
+    async with wire(silence) as server:
+        url = server.url()
+    async with a_client() as client:
+        outcome = await client.send(a_request(url))
+    assert trouble(outcome) is Trouble.CONNECTION
 
 
-def test_a_cancelled_request_closes_its_connection() -> None:
-    async def ask() -> None:
-        async with (
-            wire(
-                endlessly(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1000\r\n" + bytes(4096) + b"\r\n")
-            ) as server,
-            a_client() as client,
-        ):
-            request = a_request(server.url(), most=1 << 40)
-            sending = asyncio.create_task(client.send(request))
-            await server.arrived.wait()
-            sending.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await sending
-            await server.gone.wait()
+async def test_plain_text_where_tls_should_be() -> None:
+    async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
 
-    asyncio.run(ask())
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, a_client() as client:
+        port = server.sockets[0].getsockname()[1]
+        outcome = await client.send(a_request(CheckedUrl("https", "127.0.0.1", port, "/")))
+    assert trouble(outcome) is Trouble.TLS
 
 
-def test_closing_is_safe_twice_and_before_anything_was_sent() -> None:
-    async def close() -> None:
-        client = Client(LOOPBACK)
-        await client.close()
-        await client.close()
-
-    asyncio.run(close())
-
-
-def test_messages_name_the_host_alone() -> None:
-    async def ask() -> Unreachable:
-        async with wire(saying()) as server, a_client() as client:
-            url = server.url("/hunter2?hunter2")
-            reply = await client.send(a_request(url, headers=(("X", "hunter2"),), body=b"hunter2", method="POST"))
-            assert isinstance(reply, Unreachable)
-            return reply
-
-    assert "hunter2" not in asyncio.run(ask()).message
+async def test_a_cancelled_request_closes_its_connection() -> None:
+    async with (
+        wire(
+            endlessly(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1000\r\n" + bytes(4096) + b"\r\n")
+        ) as server,
+        a_client() as client,
+    ):
+        request = a_request(server.url(), most=1 << 40)
+        sending = asyncio.create_task(client.send(request))
+        await server.arrived.wait()
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+        await server.gone.wait()
 
 
-def test_a_url_that_nobody_checked_is_checked() -> None:
-    async def ask() -> object:
-        async with a_client(Client()) as client:
-            return await client.send(a_request(CheckedUrl("http", "169.254.169.254", 80, "/latest/meta-data")))
+async def test_closing_is_safe_twice_and_before_anything_was_sent() -> None:
+    client = Client(LOOPBACK)
+    await client.close()
+    await client.close()
 
-    assert trouble(asyncio.run(ask())) is Trouble.GUARDED
+
+async def test_messages_name_the_host_alone() -> None:
+    async with wire(saying()) as server, a_client() as client:
+        url = server.url("/hunter2?hunter2")
+        reply = await client.send(a_request(url, headers=(("X", "hunter2"),), body=b"hunter2", method="POST"))
+        assert isinstance(reply, Unreachable)
+    assert "hunter2" not in reply.message
+
+
+async def test_a_url_that_nobody_checked_is_checked() -> None:
+    async with a_client(Client()) as client:
+        outcome = await client.send(a_request(CheckedUrl("http", "169.254.169.254", 80, "/latest/meta-data")))
+    assert trouble(outcome) is Trouble.GUARDED

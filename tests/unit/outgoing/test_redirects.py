@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AsyncExitStack
 
 import pytest
@@ -36,31 +35,27 @@ def followed(location: str, status: int = 302, **changes: object) -> Request:
     return found
 
 
-def test_a_redirect_is_an_answer_where_none_is_followed() -> None:
-    reply = reply_to(answering(302, headers=(("Location", "/elsewhere"),)))
+async def test_a_redirect_is_an_answer_where_none_is_followed() -> None:
+    reply = await reply_to(answering(302, headers=(("Location", "/elsewhere"),)))
     assert isinstance(reply, Answer)
     assert reply.status == 302
 
 
-def both(location_of: str, redirects: int = 1, **changes: object) -> tuple[Reply, Wire, Wire]:
+async def both(location_of: str, redirects: int = 1, **changes: object) -> tuple[Reply, Wire, Wire]:
     """Two servers; the first redirects to the second, which is found under `location_of`."""
-
-    async def run() -> tuple[Reply, Wire, Wire]:
-        async with AsyncExitStack() as stack:
-            second = await stack.enter_async_context(wire(answering(200, b"there"), "127.0.0.2"))
-            location = location_of.format(port=second.port)
-            status = int(str(changes.pop("status", 302)))
-            first = await stack.enter_async_context(wire(answering(status, headers=(("Location", location),))))
-            allowed = read_networks(str(changes.pop("allowed", "127.0.0.0/8")).split())
-            client = await stack.enter_async_context(a_client(Client(allowed)))
-            request = a_request(first.url(), redirects=redirects, **changes)  # type: ignore[arg-type]
-            return await client.send(request), first, second
-
-    return asyncio.run(run())
+    async with AsyncExitStack() as stack:
+        second = await stack.enter_async_context(wire(answering(200, b"there"), "127.0.0.2"))
+        location = location_of.format(port=second.port)
+        status = int(str(changes.pop("status", 302)))
+        first = await stack.enter_async_context(wire(answering(status, headers=(("Location", location),))))
+        allowed = read_networks(str(changes.pop("allowed", "127.0.0.0/8")).split())
+        client = await stack.enter_async_context(a_client(Client(allowed)))
+        request = a_request(first.url(), redirects=redirects, **changes)  # type: ignore[arg-type]
+        return await client.send(request), first, second
 
 
-def test_an_allowed_redirect_is_followed_without_what_is_private() -> None:
-    reply, first, second = both("http://127.0.0.2:{port}/", method="POST", body=b"{}", headers=PRIVATE)
+async def test_an_allowed_redirect_is_followed_without_what_is_private() -> None:
+    reply, first, second = await both("http://127.0.0.2:{port}/", method="POST", body=b"{}", headers=PRIVATE)
     assert isinstance(reply, Answer)
     assert reply.body == b"there"
     assert reply.url.place.startswith("127.0.0.2")
@@ -72,27 +67,24 @@ def test_an_allowed_redirect_is_followed_without_what_is_private() -> None:
 
 
 @pytest.mark.parametrize("location", ["http://127.0.0.2:{port}/", "http://2130706434:{port}/", "//127.0.0.2:{port}/x"])
-def test_a_redirect_inward_fails_without_a_connection(location: str) -> None:
-    reply, first, second = both(location, allowed="127.0.0.1/32")
+async def test_a_redirect_inward_fails_without_a_connection(location: str) -> None:
+    reply, first, second = await both(location, allowed="127.0.0.1/32")
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.REDIRECTED
     assert reply.permanent
     assert (first.connections, second.connections) == (1, 0)
 
 
-def test_a_circle_ends() -> None:
-    async def run() -> tuple[Reply, int]:
-        async with wire(answering(302, headers=(("Location", "/again"),))) as server, a_client() as client:
-            return await client.send(a_request(server.url(), redirects=3)), server.connections
-
-    reply, connections = asyncio.run(run())
+async def test_a_circle_ends() -> None:
+    async with wire(answering(302, headers=(("Location", "/again"),))) as server, a_client() as client:
+        reply, connections = await client.send(a_request(server.url(), redirects=3)), server.connections
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.REDIRECTED
     assert connections == 4
 
 
-def test_a_body_does_not_go_to_another_origin() -> None:
-    reply, _, second = both("http://127.0.0.2:{port}/", method="POST", body=b"{}", status=307)
+async def test_a_body_does_not_go_to_another_origin() -> None:
+    reply, _, second = await both("http://127.0.0.2:{port}/", method="POST", body=b"{}", status=307)
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.REDIRECTED
     assert second.connections == 0

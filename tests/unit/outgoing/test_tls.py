@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from horae.outgoing.client import Client
-from horae.outgoing.exchange import Reply, Trouble, Unreachable
+from horae.outgoing.exchange import Trouble, Unreachable
 from horae.outgoing.guard import CheckedUrl
 from tests.unit.outgoing.servers import LOOPBACK, a_client, a_request
 
@@ -40,7 +40,7 @@ def a_certificate(folder: Path) -> Path:
     return path
 
 
-def test_the_name_is_asked_for_and_a_stranger_is_refused(tmp_path: Path) -> None:
+async def test_the_name_is_asked_for_and_a_stranger_is_refused(tmp_path: Path) -> None:
     asked: list[str | None] = []
     spoken: list[bytes] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -54,15 +54,12 @@ def test_the_name_is_asked_for_and_a_stranger_is_refused(tmp_path: Path) -> None
         spoken.append(await reader.read(1))
         writer.close()
 
-    async def run() -> Reply:
-        async with (
-            await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context) as server,
-            a_client(Client(LOOPBACK, lookup=lookup)) as client,
-        ):
-            port = server.sockets[0].getsockname()[1]
-            return await client.send(a_request(CheckedUrl("https", NAME, port, "/")))
-
-    reply = asyncio.run(run())
+    async with (
+        await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context) as server,
+        a_client(Client(LOOPBACK, lookup=lookup)) as client,
+    ):
+        port = server.sockets[0].getsockname()[1]
+        reply = await client.send(a_request(CheckedUrl("https", NAME, port, "/")))
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.TLS
     assert "self-signed" in reply.message

@@ -10,7 +10,7 @@ import pytest
 
 from horae.outgoing.addresses import read_networks
 from horae.outgoing.client import Client
-from horae.outgoing.exchange import Answer, Reply, Trouble, Unreachable
+from horae.outgoing.exchange import Answer, Trouble, Unreachable
 from horae.outgoing.guard import check_url
 from horae.outgoing.session import ask, open_session, system_lookup
 from tests.unit.outgoing.servers import a_client, a_request, answering, wire
@@ -30,17 +30,14 @@ class Rebinding:
         return self._answers.pop(0)
 
 
-def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second_time() -> None:
-    async def run() -> tuple[Reply, Reply, int, list[str]]:
-        lookup = Rebinding(["127.0.0.1"], ["127.0.0.2"])
-        async with wire(answering(204)) as outer, a_client(Client(ONE, lookup=lookup)) as client:
-            inner = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.2", outer.port)
-            async with inner:
-                first = await client.send(a_request(outer.url(host="rebinding.example")))
-                second = await client.send(a_request(outer.url(host="rebinding.example")))
-            return first, second, outer.connections, lookup.asked
-
-    first, second, connections, asked = asyncio.run(run())
+async def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second_time() -> None:
+    lookup = Rebinding(["127.0.0.1"], ["127.0.0.2"])
+    async with wire(answering(204)) as outer, a_client(Client(ONE, lookup=lookup)) as client:
+        inner = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.2", outer.port)
+        async with inner:
+            first = await client.send(a_request(outer.url(host="rebinding.example")))
+            second = await client.send(a_request(outer.url(host="rebinding.example")))
+        connections, asked = outer.connections, lookup.asked
     assert isinstance(first, Answer)
     assert isinstance(second, Unreachable)
     assert second.kind is Trouble.GUARDED
@@ -59,59 +56,44 @@ def test_a_name_that_leads_elsewhere_the_second_time_is_refused_the_second_time(
         ["127.0.0.1", "?"],
     ],
 )
-def test_one_bad_address_spoils_them_all(addresses: list[str]) -> None:
-    async def run() -> tuple[Reply, int]:
-        async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(addresses))) as client:
-            return await client.send(a_request(server.url(host="mixed.example"))), server.connections
-
-    reply, connections = asyncio.run(run())
+async def test_one_bad_address_spoils_them_all(addresses: list[str]) -> None:
+    async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(addresses))) as client:
+        reply, connections = await client.send(a_request(server.url(host="mixed.example"))), server.connections
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.GUARDED
     assert connections == 0
 
 
-def test_the_name_is_what_the_server_is_called_whatever_its_address() -> None:
-    async def run() -> str:
-        async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(["127.0.0.1"]))) as client:
-            await client.send(a_request(server.url(host="named.example")))
-            return server.heard[0].lower()
-
-    assert "host: named.example:" in asyncio.run(run())
+async def test_the_name_is_what_the_server_is_called_whatever_its_address() -> None:
+    async with wire(answering()) as server, a_client(Client(ONE, lookup=Rebinding(["127.0.0.1"]))) as client:
+        await client.send(a_request(server.url(host="named.example")))
+    assert "host: named.example:" in server.heard[0].lower()
 
 
-def test_a_name_without_an_address_is_a_trouble_that_may_pass() -> None:
+async def test_a_name_without_an_address_is_a_trouble_that_may_pass() -> None:
     async def unknown(_host: str) -> Sequence[str]:
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
-    async def run(client: Client) -> Reply:
-        async with a_client(client):
-            return await client.send(a_request(check_url("http://nowhere.example/")))
-
     for lookup in (unknown, Rebinding([])):
-        reply = asyncio.run(run(Client(lookup=lookup)))
+        async with a_client(Client(lookup=lookup)) as client:
+            reply = await client.send(a_request(check_url("http://nowhere.example/")))
         assert isinstance(reply, Unreachable)
         assert reply.kind is Trouble.NAME
         assert not reply.permanent
 
 
-def test_the_system_resolver_knows_this_machine_and_it_is_refused() -> None:
-    async def run() -> tuple[Sequence[str], Reply, int]:
-        async with wire(answering()) as server, a_client(Client(read_networks(["::1"]))) as client:
-            found = await system_lookup("localhost")
-            return found, await client.send(a_request(server.url(host="localhost"))), server.connections
-
-    found, reply, connections = asyncio.run(run())
+async def test_the_system_resolver_knows_this_machine_and_it_is_refused() -> None:
+    async with wire(answering()) as server, a_client(Client(read_networks(["::1"]))) as client:
+        found = await system_lookup("localhost")
+        reply, connections = await client.send(a_request(server.url(host="localhost"))), server.connections
     assert "127.0.0.1" in found
     assert isinstance(reply, Unreachable)
     assert connections == 0
 
 
-def test_no_socket_is_made_for_an_address_that_slipped_through() -> None:
-    async def run() -> tuple[Reply, int]:
-        async with wire(answering()) as server, open_session((), system_lookup, 5) as session:
-            return await ask(session, a_request(server.url())), server.connections
-
-    reply, connections = asyncio.run(run())
+async def test_no_socket_is_made_for_an_address_that_slipped_through() -> None:
+    async with wire(answering()) as server, open_session((), system_lookup, 5) as session:
+        reply, connections = await ask(session, a_request(server.url())), server.connections
     assert isinstance(reply, Unreachable)
     assert reply.kind is Trouble.GUARDED
     assert connections == 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
@@ -47,9 +47,9 @@ ALLOWED = Gate(frozenset({"garden.water"}))
 class House:
     """The whole service, and all that it told."""
 
-    def __init__(self, store: Keeping | None = None, gate: Gate = ALLOWED) -> None:
+    def __init__(self, store: Keeping | None = None, gate: Gate = ALLOWED, clock: VirtualClock | None = None) -> None:
         self.store: Keeping = store or MemoryStore()
-        self.clock = VirtualClock(NOON)
+        self.clock = clock or VirtualClock(NOON)
         self.told: list[datetime | None] = []
         secrets = SecretBox(self.store, Key.random(), self.clock)
         self.service = Service(self.store, self.clock, "Europe/Berlin", secrets, told=self.told.append, gate=gate)
@@ -101,16 +101,14 @@ class House:
         return found
 
 
-def played(scene: Callable[[House], Awaitable[None]], url: str = "memory://") -> None:
-    async def play() -> None:
-        store = make_store(url)
-        await store.open()
-        try:
-            await scene(House(store))
-        finally:
-            await store.close()
-
-    asyncio.run(play())
+@asynccontextmanager
+async def house_on(url: str = "memory://") -> AsyncIterator[House]:
+    store = make_store(url)
+    await store.open()
+    try:
+        yield House(store)
+    finally:
+        await store.close()
 
 
 async def refusal_of(call: Awaitable[object]) -> Refusal:

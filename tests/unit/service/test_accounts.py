@@ -29,12 +29,13 @@ from horae.model.account import (
 from horae.model.principal import MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas, Role, Scope
 from horae.service.lanes import MOST_IN_LANE
 from horae.testing.factories import HOUR, NOON
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, CHIEF, ROOT, House, code_of, played
+from .stage import ADA, CHIEF, ROOT, House, code_of
 
 
-def test_an_owner_is_made_and_changed_in_what_is_said() -> None:
-    async def scene(house: House) -> None:
+async def test_an_owner_is_made_and_changed_in_what_is_said() -> None:
+    async with house_on() as house:
         accounts = house.service.accounts
         made = await accounts.put(CHIEF, "ada", zone="Asia/Tokyo", note="gardener")
         assert made == Owner("ada", Role.MEMBER, NOON, "Asia/Tokyo", MEMBER_QUOTAS, "gardener")
@@ -52,8 +53,6 @@ def test_an_owner_is_made_and_changed_in_what_is_said() -> None:
         assert admin.quotas == NO_QUOTAS
         assert await accounts.get(ROOT, "ada") == admin
 
-    played(scene)
-
 
 def test_what_is_usual_may_be_chosen_for_a_deployment() -> None:
     members = MEMBER_QUOTAS._replace(active_tasks=7)
@@ -62,8 +61,8 @@ def test_what_is_usual_may_be_chosen_for_a_deployment() -> None:
     assert quotas_of(Role.ADMIN, (), members) == NO_QUOTAS
 
 
-def test_concurrent_runs_are_a_lane() -> None:
-    async def scene(house: House) -> None:
+async def test_concurrent_runs_are_a_lane() -> None:
+    async with house_on() as house:
         accounts = house.service.accounts
 
         async def seats() -> dict[str, int]:
@@ -77,8 +76,6 @@ def test_concurrent_runs_are_a_lane() -> None:
         assert await seats() == {"owner:ada": 2}
         await accounts.put(CHIEF, "ada", quotas={"concurrent_runs": None})
         assert await seats() == {"owner:ada": MOST_IN_LANE}
-
-    played(scene)
 
 
 @pytest.mark.parametrize(
@@ -105,31 +102,27 @@ def test_concurrent_runs_are_a_lane() -> None:
         ("ada", {"expected": 1}, "no_such_owner"),
     ],
 )
-def test_what_no_owner_can_be_is_refused(name: str, wanted: dict[str, Any], code: str) -> None:
-    async def scene(house: House) -> None:
+async def test_what_no_owner_can_be_is_refused(name: str, wanted: dict[str, Any], code: str) -> None:
+    async with house_on() as house:
         assert await code_of(house.service.accounts.put(CHIEF, name, **wanted)) == code
         assert not (await house.store.records("owner")).items
         assert not (await house.store.records("audit.open")).items
-
-    played(scene)
 
 
 def test_names_that_people_and_machines_have() -> None:
     assert all(map(is_owner_name, ["ada", "a.b-c_d", "group:garden", "ada@example.org", "7", "A" * 100]))
 
 
-def test_a_version_that_was_seen_must_still_be_there() -> None:
-    async def scene(house: House) -> None:
+async def test_a_version_that_was_seen_must_still_be_there() -> None:
+    async with house_on() as house:
         accounts = house.service.accounts
         await accounts.put(CHIEF, "ada")
         await accounts.put(CHIEF, "ada", note="x", expected=1)
         assert await code_of(accounts.put(CHIEF, "ada", note="y", expected=1)) == "stale_owner"
 
-    played(scene)
 
-
-def test_only_an_admin_makes_owners_and_everybody_may_choose_their_own_zone() -> None:
-    async def scene(house: House) -> None:
+async def test_only_an_admin_makes_owners_and_everybody_may_choose_their_own_zone() -> None:
+    async with house_on() as house:
         accounts = house.service.accounts
         ada = await house.member("ada")
         eve = await house.member("eve", Role.VIEWER)
@@ -144,22 +137,18 @@ def test_only_an_admin_makes_owners_and_everybody_may_choose_their_own_zone() ->
         nobody_made = Principal("local")
         assert await code_of(accounts.put(nobody_made, "local", zone="UTC")) == "no_such_owner"
 
-    played(scene)
 
-
-def test_nobody_locks_themselves_out() -> None:
-    async def scene(house: House) -> None:
+async def test_nobody_locks_themselves_out() -> None:
+    async with house_on() as house:
         accounts = house.service.accounts
         chief = await house.member("boss", Role.ADMIN)
         assert await code_of(accounts.revoke(chief, "boss")) == "own_account"
         assert await code_of(accounts.put(chief, "boss", role=Role.MEMBER)) == "own_account"
         await accounts.put(chief, "boss", note="still here")
 
-    played(scene)
 
-
-def test_what_is_revoked_is_barred_and_what_is_restored_goes_on() -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_revoked_is_barred_and_what_is_restored_goes_on() -> None:
+    async with house_on() as house:
         accounts = house.service.accounts
         task = await house.add("every 1h")
         assert await code_of(accounts.revoke(CHIEF, "ada")) == "no_such_owner"
@@ -175,17 +164,13 @@ def test_what_is_revoked_is_barred_and_what_is_restored_goes_on() -> None:
         assert facts is not None
         assert facts.barred is None
 
-    played(scene)
 
-
-def test_many_who_change_an_owner_at_once_all_get_their_turn() -> None:
-    async def scene(house: House) -> None:
+async def test_many_who_change_an_owner_at_once_all_get_their_turn() -> None:
+    async with house_on() as house:
         accounts = house.service.accounts
         await accounts.put(CHIEF, "ada")
         await asyncio.gather(*(accounts.put(CHIEF, "ada", note=f"{number}") for number in range(20)))
         assert (await accounts.get(ROOT, "ada")).version == 21
-
-    played(scene)
 
 
 # --- runs per day --------------------------------------------------------------------------------------------------
@@ -198,8 +183,8 @@ async def _ran(house: House, number: int, who: Principal) -> None:
         await house.settle(run)
 
 
-def test_who_has_used_up_a_day_waits_for_the_next() -> None:
-    async def scene(house: House) -> None:
+async def test_who_has_used_up_a_day_waits_for_the_next() -> None:
+    async with house_on() as house:
         daily, accounts = house.service.daily, house.service.accounts
         ada = await house.member("ada", runs_per_day=3, active_tasks=None)
         await _ran(house, 2, ada)
@@ -217,11 +202,9 @@ def test_who_has_used_up_a_day_waits_for_the_next() -> None:
         await _ran(house, 1, ada)
         assert (await accounts.get(ROOT, "ada")).exhausted is None
 
-    played(scene)
 
-
-def test_a_higher_limit_lifts_it_the_same_day() -> None:
-    async def scene(house: House) -> None:
+async def test_a_higher_limit_lifts_it_the_same_day() -> None:
+    async with house_on() as house:
         ada = await house.member("ada", runs_per_day=1)
         await _ran(house, 1, ada)
         assert await house.service.daily.enforce(house.clock.now()) == 1
@@ -229,11 +212,9 @@ def test_a_higher_limit_lifts_it_the_same_day() -> None:
         assert await house.service.daily.enforce(house.clock.now()) == 0, "it was lifted with the change"
         await _ran(house, 1, ada)
 
-    played(scene)
 
-
-def test_a_new_day_never_lifts_a_revocation() -> None:
-    async def scene(house: House) -> None:
+async def test_a_new_day_never_lifts_a_revocation() -> None:
+    async with house_on() as house:
         daily, accounts = house.service.daily, house.service.accounts
         ada = await house.member("ada", runs_per_day=1)
         task = await house.add("every 1h", who=ada)
@@ -250,13 +231,11 @@ def test_a_new_day_never_lifts_a_revocation() -> None:
         assert facts is not None
         assert facts.barred is None
 
-    played(scene)
 
-
-def test_who_was_revoked_while_somebody_counted_stays_revoked() -> None:
+async def test_who_was_revoked_while_somebody_counted_stays_revoked() -> None:
     """The bar of a quota must not take the place of one that was set a moment before."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         accounts = house.service.accounts
         await house.member("ada", runs_per_day=1)
         seen = await accounts.get(ROOT, "ada")
@@ -267,15 +246,11 @@ def test_who_was_revoked_while_somebody_counted_stays_revoked() -> None:
         assert facts is not None
         assert facts.barred == "owner_revoked"
 
-    played(scene)
 
-
-def test_an_owner_that_nobody_made_has_no_limit() -> None:
-    async def scene(house: House) -> None:
+async def test_an_owner_that_nobody_made_has_no_limit() -> None:
+    async with house_on() as house:
         await _ran(house, 5, ADA)
         assert await house.service.daily.enforce(house.clock.now()) == 0
-
-    played(scene)
 
 
 # --- values --------------------------------------------------------------------------------------------------------

@@ -17,8 +17,9 @@ from horae.service.edits import Edits
 from horae.service.gate import STRICT, Gate
 from horae.service.wishes import Options, Wish
 from horae.testing.factories import HOUR, MINUTE, NOON
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, BOB, CHIEF, House, code_of, played, refusal_of
+from .stage import ADA, BOB, CHIEF, House, code_of, refusal_of
 
 HTTP = Target("http", '{"url":"https://example.org/"}')
 EVENT = Target("event", "{}")
@@ -43,8 +44,8 @@ async def standing(house: House, task: Task) -> tuple[TaskState, PauseCause | No
     "target",
     [HTTP, Target("command", '{"argv":["true"]}'), Target("unheard-of", "{}"), Target("function", '{"name":"f"}')],
 )
-def test_what_reaches_out_waits_for_a_person(target: Target) -> None:
-    async def scene(house: House) -> None:
+async def test_what_reaches_out_waits_for_a_person(target: Target) -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         task = await house.tasks.create(robot, WISH._replace(target=target))
         assert await standing(house, task) == (TaskState.PAUSED, PauseCause.AWAITING_APPROVAL)
@@ -58,15 +59,13 @@ def test_what_reaches_out_waits_for_a_person(target: Target) -> None:
         house.later(HOUR)
         assert len(await house.claim()) == 1
 
-    played(scene)
-
 
 WATER = Target("function", '{"name":"garden.water"}')
 
 
 @pytest.mark.parametrize(("target", "allowed"), [(EVENT, ()), (WATER, ("garden.water",)), (WATER, ("*",))])
-def test_prompt_and_allowed_function_need_no_approval(target: Target, allowed: tuple[str, ...]) -> None:
-    async def scene(house: House) -> None:
+async def test_prompt_and_allowed_function_need_no_approval(target: Target, allowed: tuple[str, ...]) -> None:
+    async with house_on() as house:
         house = House(house.store, gate=Gate(frozenset(allowed)))
         robot = await robot_of(house)
         task = await house.tasks.create(robot, WISH._replace(target=target))
@@ -74,8 +73,6 @@ def test_prompt_and_allowed_function_need_no_approval(target: Target, allowed: t
         assert await code_of(house.service.approvals.approve(ADA, task.id, digest_of(task))) == "nothing_to_approve"
         mine = await house.add(who=ADA, target=HTTP)
         assert await standing(house, mine) == (TaskState.ACTIVE, None), "a person needs nobody else's either"
-
-    played(scene)
 
 
 WAYS_AROUND: dict[str, Callable[[House, Principal, Task], Awaitable[object]]] = {
@@ -87,8 +84,8 @@ WAYS_AROUND: dict[str, Callable[[House, Principal, Task], Awaitable[object]]] = 
 
 
 @pytest.mark.parametrize("way", WAYS_AROUND)
-def test_there_is_no_way_around_it_for_anybody(way: str) -> None:
-    async def scene(house: House) -> None:
+async def test_there_is_no_way_around_it_for_anybody(way: str) -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         task = await house.tasks.create(robot, WISH)
         for who in (robot, ADA, CHIEF, LOCAL):
@@ -100,16 +97,12 @@ def test_there_is_no_way_around_it_for_anybody(way: str) -> None:
         house.later(5 * HOUR)
         assert await house.claim() == []
 
-    played(scene)
 
-
-def test_a_task_that_is_made_paused_still_waits_for_approval() -> None:
-    async def scene(house: House) -> None:
+async def test_a_task_that_is_made_paused_still_waits_for_approval() -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         task = await house.tasks.create(robot, WISH, paused="not yet")
         assert await standing(house, task) == (TaskState.PAUSED, PauseCause.AWAITING_APPROVAL)
-
-    played(scene)
 
 
 EDITS: dict[str, Edits] = {
@@ -124,8 +117,8 @@ EDITS: dict[str, Edits] = {
 
 @pytest.mark.parametrize("what", EDITS)
 @pytest.mark.parametrize("by", ["robot", "its owner", "an admin"])
-def test_any_edit_voids_the_approval_and_pauses_again(what: str, by: str) -> None:
-    async def scene(house: House) -> None:
+async def test_any_edit_voids_the_approval_and_pauses_again(what: str, by: str) -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         who = {"robot": robot, "its owner": ADA, "an admin": CHIEF}[by]
         task = await house.tasks.create(robot, WISH)
@@ -138,11 +131,9 @@ def test_any_edit_voids_the_approval_and_pauses_again(what: str, by: str) -> Non
         await house.service.approvals.approve(ADA, task.id, digest_of(edited.after))
         assert await standing(house, task) == (TaskState.ACTIVE, None)
 
-    played(scene)
 
-
-def test_an_edit_that_changes_nothing_voids_nothing() -> None:
-    async def scene(house: House) -> None:
+async def test_an_edit_that_changes_nothing_voids_nothing() -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         task = await house.tasks.create(robot, WISH._replace(key="k"))
         after = await house.service.approvals.approve(ADA, task.id, digest_of(task))
@@ -153,32 +144,26 @@ def test_an_edit_that_changes_nothing_voids_nothing() -> None:
         again = await house.service.approvals.approve(ADA, task.id, digest_of(task))
         assert again.task.version == after.task.version, "twice is once"
 
-    played(scene)
 
-
-def test_a_harmless_task_that_becomes_another_waits_too() -> None:
-    async def scene(house: House) -> None:
+async def test_a_harmless_task_that_becomes_another_waits_too() -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         task = await house.tasks.create(robot, TOLD._replace(key="k"))
         await house.tasks.declare(robot, WISH._replace(key="k"))
         assert await standing(house, task) == (TaskState.PAUSED, PauseCause.AWAITING_APPROVAL)
 
-    played(scene)
 
-
-def test_an_agent_cannot_stamp_itself_approved() -> None:
-    async def scene(house: House) -> None:
+async def test_an_agent_cannot_stamp_itself_approved() -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         task = await house.tasks.create(robot, WISH)
         forged = Edits(labels={"horae/approved": digest_of(task)})
         for who in (robot, ADA, CHIEF):
             assert await code_of(house.tasks.edit(who, task.id, forged)) == "reserved_label"
 
-    played(scene)
 
-
-def test_what_gave_up_and_was_edited_is_not_run_or_retried_before_it_is_approved() -> None:
-    async def scene(house: House) -> None:
+async def test_what_gave_up_and_was_edited_is_not_run_or_retried_before_it_is_approved() -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         wish = WISH._replace(options=Options(retries=0, give_up_after=1))
         task = await house.tasks.create(robot, wish)
@@ -196,11 +181,9 @@ def test_what_gave_up_and_was_edited_is_not_run_or_retried_before_it_is_approved
         await house.service.approvals.approve(ADA, task.id, digest_of(edited.after))
         await house.tasks.resume(robot, task.id)
 
-    played(scene)
 
-
-def test_who_may_approve() -> None:
-    async def scene(house: House) -> None:
+async def test_who_may_approve() -> None:
+    async with house_on() as house:
         robot, approve = await robot_of(house), house.service.approvals.approve
         viewer = ADA._replace(scopes=frozenset())
         task = await house.tasks.create(robot, WISH)
@@ -215,19 +198,15 @@ def test_who_may_approve() -> None:
         assert (row.action, row.subject, row.owner) == ("task.approve", task.id, "ada")
         assert dict(row.detail) == {"digest": digest}
 
-    played(scene)
 
-
-def test_approval_takes_a_seat_of_whoever_approves() -> None:
-    async def scene(house: House) -> None:
+async def test_approval_takes_a_seat_of_whoever_approves() -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         task = await house.tasks.create(robot, WISH)
         ada = await house.member("ada", active_tasks=1)
         await house.add(who=ada)
         assert await code_of(house.service.approvals.approve(ada, task.id, digest_of(task))) == "too_many_tasks"
         assert await standing(house, task) == (TaskState.PAUSED, PauseCause.AWAITING_APPROVAL)
-
-    played(scene)
 
 
 # --- what a guest sees ---------------------------------------------------------------------------------------------
@@ -244,8 +223,8 @@ async def seen_by_robot(house: House) -> tuple[Principal, Facts, Facts]:
     return robot, await house.tasks.get(ADA, own.id), await house.tasks.get(ADA, other.id)
 
 
-def test_a_guest_sees_only_what_it_made() -> None:
-    async def scene(house: House) -> None:
+async def test_a_guest_sees_only_what_it_made() -> None:
+    async with house_on() as house:
         robot, own, other = await seen_by_robot(house)
         tasks, runs = house.tasks, house.runs
         assert [each.task.id for each in (await tasks.page(robot)).items] == [own.task.id]
@@ -259,11 +238,9 @@ def test_a_guest_sees_only_what_it_made() -> None:
         assert await tasks.keyed(robot, "other") is None
         assert await tasks.keyed(robot, "own") is not None
 
-    played(scene)
 
-
-def test_what_a_guest_did_not_make_answers_like_what_is_not_there() -> None:
-    async def scene(house: House) -> None:
+async def test_what_a_guest_did_not_make_answers_like_what_is_not_there() -> None:
+    async with house_on() as house:
         robot, _, other = await seen_by_robot(house)
         (run,) = (await house.runs.page(ADA, RunFilter(task_id=other.task.id))).items
         by_task: list[Callable[[str], Awaitable[object]]] = [
@@ -297,11 +274,9 @@ def test_what_a_guest_did_not_make_answers_like_what_is_not_there() -> None:
         assert (await house.tasks.declare(robot, TOLD._replace(key="other"))).key == "agent:robot/other"
         assert (await house.tasks.get(ADA, other.task.id)) == other
 
-    played(scene)
 
-
-def test_whatever_else_there_is_is_not_for_agents() -> None:
-    async def scene(house: House) -> None:
+async def test_whatever_else_there_is_is_not_for_agents() -> None:
+    async with house_on() as house:
         robot, own, _ = await seen_by_robot(house)
         service = house.service
         calls: list[Awaitable[object]] = [
@@ -330,13 +305,11 @@ def test_whatever_else_there_is_is_not_for_agents() -> None:
         for call in (service.nodes.all(robot), service.accounts.revoke(robot, "bob"), service.audit.verify(robot)):
             assert await code_of(call) == "not_allowed"
 
-    played(scene)
 
-
-def test_an_agent_on_the_machine_itself_is_a_guest_too() -> None:
+async def test_an_agent_on_the_machine_itself_is_a_guest_too() -> None:
     """Whatever else its principal says: an agent is no admin."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         robot = LOCAL._replace(agent="robot", via="mcp", quotas=AGENT_QUOTAS)
         other = await house.add(who=ADA)
         assert await code_of(house.tasks.get(robot, other.id)) == "no_such_task"
@@ -347,11 +320,9 @@ def test_an_agent_on_the_machine_itself_is_a_guest_too() -> None:
         elsewhere = robot._replace(owner="ada")
         assert await code_of(house.tasks.get(elsewhere, task.id)) == "no_such_task"
 
-    played(scene)
 
-
-def test_a_guest_among_many_runs_of_others_finds_its_own() -> None:
-    async def scene(house: House) -> None:
+async def test_a_guest_among_many_runs_of_others_finds_its_own() -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         own = await house.tasks.create(robot, TOLD._replace(when="in 1m"))
         house.later(MINUTE)
@@ -363,14 +334,12 @@ def test_a_guest_among_many_runs_of_others_finds_its_own() -> None:
         page = await house.runs.page(robot, limit=2)
         assert [each.task_id for each in page.items] == [own.id]
 
-    played(scene)
-
 
 # --- one word stops it ---------------------------------------------------------------------------------------------
 
 
-def test_one_word_stops_all_that_an_agent_has_and_nothing_else() -> None:
-    async def scene(house: House) -> None:
+async def test_one_word_stops_all_that_an_agent_has_and_nothing_else() -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         approvals = house.service.approvals
         going = await house.tasks.create(robot, TOLD)
@@ -406,11 +375,9 @@ def test_one_word_stops_all_that_an_agent_has_and_nothing_else() -> None:
         assert await standing(house, resting) == asked
         await house.tasks.resume(robot, resting.id)
 
-    played(scene)
 
-
-def test_who_may_stop_an_agent() -> None:
-    async def scene(house: House) -> None:
+async def test_who_may_stop_an_agent() -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         task = await house.tasks.create(robot, TOLD)
         approvals = house.service.approvals
@@ -422,13 +389,11 @@ def test_who_may_stop_an_agent() -> None:
         rows = [(row.action, row.subject) for row in (await house.service.audit.page(CHIEF)).items][:2]
         assert rows == [("task.pause", task.id), ("agent.stop", "robot")]
 
-    played(scene)
 
-
-def test_what_an_agent_makes_while_it_is_stopped_is_caught() -> None:
+async def test_what_an_agent_makes_while_it_is_stopped_is_caught() -> None:
     """It looked, was stopped, and only then writes: its pass is not valid any more."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         robot = await robot_of(house)
         real = house.store.add
         stopped: list[int] = []
@@ -442,5 +407,3 @@ def test_what_an_agent_makes_while_it_is_stopped_is_caught() -> None:
         assert await code_of(house.tasks.create(robot, TOLD)) == "agent_stopped"
         assert stopped == [0]
         assert not (await house.tasks.page(ADA)).items
-
-    played(scene)

@@ -27,8 +27,9 @@ from horae.service.service import Service
 from horae.service.wishes import Wish
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, NOON, a_node
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, code_of, played
+from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, code_of
 
 WISH = Wish("water the plants", "every 1h", TARGET, zone="UTC")
 DEEDS: dict[str, Callable[[House, Principal, str], Awaitable[object]]] = {
@@ -53,8 +54,8 @@ async def rows(house: House, who: Principal = ROOT) -> list[AuditRow]:
 
 
 @pytest.mark.parametrize("action", DEEDS)
-def test_a_row_is_written_for_who_answers_for_it_and_for_nobody_else(action: str) -> None:
-    async def scene(house: House) -> None:
+async def test_a_row_is_written_for_who_answers_for_it_and_for_nobody_else(action: str) -> None:
+    async with house_on() as house:
         task = await house.add()
         other = await house.add()
         await house.store.join(a_node("nod_1"))
@@ -70,11 +71,9 @@ def test_a_row_is_written_for_who_answers_for_it_and_for_nobody_else(action: str
         assert row.owner == ("ada" if action not in ("lane.limit", "node.drain") else "chief")
         assert "private words" not in repr(row)
 
-    played(scene)
 
-
-def test_what_is_refused_or_changes_nothing_leaves_no_row() -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_refused_or_changes_nothing_leaves_no_row() -> None:
+    async with house_on() as house:
         task = await house.add()
         await house.tasks.resume(CHIEF, task.id)
         await house.tasks.edit(CHIEF, task.id, Edits(name=task.name))
@@ -86,11 +85,9 @@ def test_what_is_refused_or_changes_nothing_leaves_no_row() -> None:
         assert await code_of(house.tasks.cancel(CHIEF, "tsk_absent")) == "no_such_task"
         assert await rows(house) == []
 
-    played(scene)
-
 
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
-def test_a_row_is_there_exactly_when_the_change_is(url: str, tmp_path: Path) -> None:
+async def test_a_row_is_there_exactly_when_the_change_is(url: str, tmp_path: Path) -> None:
     """The decision is made, the row is beside it, and then something breaks."""
 
     async def scene(store: Keeping, service: Service) -> None:
@@ -118,7 +115,7 @@ def test_a_row_is_there_exactly_when_the_change_is(url: str, tmp_path: Path) -> 
         rows = (await service.audit.page(ROOT)).items
         assert [row.action for row in rows] == ["task.delete", "task.skip"], "a row outlives what it tells of"
 
-    asyncio.run(_on(url.format(tmp_path), scene))
+    await _on(url.format(tmp_path), scene)
 
 
 async def _on(url: str, scene: Callable[[Keeping, Service], Awaitable[None]]) -> None:
@@ -129,17 +126,15 @@ async def _on(url: str, scene: Callable[[Keeping, Service], Awaitable[None]]) ->
     await store.close()
 
 
-def test_of_many_new_tasks_one_row_tells() -> None:
-    async def scene(house: House) -> None:
+async def test_of_many_new_tasks_one_row_tells() -> None:
+    async with house_on() as house:
         made = await house.tasks.create_many(CHIEF, [WISH] * 5, lambda task: task.id)
         (row,) = await rows(house)
         assert (row.action, row.subject, dict(row.detail)) == ("task.create", made[0], {"tasks": 5, "last": made[-1]})
 
-    played(scene)
 
-
-def test_of_many_new_tasks_each_owner_sees_what_became_theirs_and_nothing_else() -> None:
-    async def scene(house: House) -> None:
+async def test_of_many_new_tasks_each_owner_sees_what_became_theirs_and_nothing_else() -> None:
+    async with house_on() as house:
         wishes = [WISH._replace(owner=owner) for owner in ("ada", "bob", "ada", "bob", "bob")]
         made = await house.tasks.create_many(CHIEF, wishes, lambda task: task.id)
         for who, first, last, number in ((ADA, 0, 2, 2), (BOB, 1, 4, 3)):
@@ -147,11 +142,9 @@ def test_of_many_new_tasks_each_owner_sees_what_became_theirs_and_nothing_else()
             assert (row.owner, row.subject) == (who.owner, made[first])
             assert dict(row.detail) == {"tasks": number, "last": made[last]}
 
-    played(scene)
 
-
-def test_the_names_of_edited_fields_are_told_and_not_what_stands_there() -> None:
-    async def scene(house: House) -> None:
+async def test_the_names_of_edited_fields_are_told_and_not_what_stands_there() -> None:
+    async with house_on() as house:
         task = await house.add()
         await house.tasks.edit(CHIEF, task.id, Edits(name="private words", payload='"private words"'))
         await house.tasks.declare(CHIEF, WISH._replace(key="k", owner="ada"))
@@ -160,11 +153,9 @@ def test_the_names_of_edited_fields_are_told_and_not_what_stands_there() -> None
         assert (first.detail, made.action) == ({"fields": ["name", "payload"], "version": 2}, "task.create")
         assert (edited.action, edited.detail) == ("task.edit", {"fields": ["payload"], "version": 2})
 
-    played(scene)
 
-
-def test_runs_that_somebody_ends_or_tries_again_are_told_of() -> None:
-    async def scene(house: House) -> None:
+async def test_runs_that_somebody_ends_or_tries_again_are_told_of() -> None:
+    async with house_on() as house:
         await house.add()
         failed = await house.ran(HOUR, Failed("no", permanent=True))
         await house.runs.retry(CHIEF, failed.id)
@@ -175,11 +166,9 @@ def test_runs_that_somebody_ends_or_tries_again_are_told_of() -> None:
         assert (retried.action, dict(retried.detail)) == ("run.retry", {"run": failed.id})
         assert (cancelled.action, dict(cancelled.detail)) == ("run.cancel", {"run": going.id})
 
-    played(scene)
 
-
-def test_an_owner_sees_what_was_done_to_what_is_theirs_newest_first_page_by_page() -> None:
-    async def scene(house: House) -> None:
+async def test_an_owner_sees_what_was_done_to_what_is_theirs_newest_first_page_by_page() -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         task = await house.add(who=ada)
         for _ in range(3):
@@ -200,8 +189,6 @@ def test_an_owner_sees_what_was_done_to_what_is_theirs_newest_first_page_by_page
                 break
         assert paged == seen
         assert len(await rows(house)) == len(seen) + 1
-
-    played(scene)
 
 
 # --- the chain -----------------------------------------------------------------------------------------------------
@@ -279,8 +266,8 @@ TAMPERED: dict[str, tuple[Callable[[House], Awaitable[None]], int]] = {
 }
 
 
-def test_a_chain_that_nobody_touched_is_whole() -> None:
-    async def scene(house: House) -> None:
+async def test_a_chain_that_nobody_touched_is_whole() -> None:
+    async with house_on() as house:
         audit = house.service.audit
         assert await audit.verify(ROOT) == Verdict(ok=True, rows=0, open_rows=0)
         await sealed(house)
@@ -293,33 +280,27 @@ def test_a_chain_that_nobody_touched_is_whole() -> None:
         assert (again.ok, again.rows) == (True, 7)
         assert again.head != whole.head
 
-    played(scene)
-
 
 @pytest.mark.parametrize("how", TAMPERED)
-def test_whatever_is_altered_is_found_and_named(how: str) -> None:
-    async def scene(house: House) -> None:
+async def test_whatever_is_altered_is_found_and_named(how: str) -> None:
+    async with house_on() as house:
         await sealed(house)
         tamper, number = TAMPERED[how]
         await tamper(house)
         verdict = await house.service.audit.verify(ROOT)
         assert (verdict.ok, verdict.broken) == (False, number)
 
-    played(scene)
 
-
-def test_a_row_that_is_no_json_is_found_too() -> None:
-    async def scene(house: House) -> None:
+async def test_a_row_that_is_no_json_is_found_too() -> None:
+    async with house_on() as house:
         await sealed(house)
         record = await row_record(house, 2)
         assert await house.store.put_record(record._replace(body="[]"), replacing=record.version)
         assert (await house.service.audit.verify(ROOT)).broken == 2
 
-    played(scene)
 
-
-def test_a_row_of_which_nothing_can_be_read_hides_no_other() -> None:
-    async def scene(house: House) -> None:
+async def test_a_row_of_which_nothing_can_be_read_hides_no_other() -> None:
+    async with house_on() as house:
         await sealed(house)
         record = await row_record(house, 2)
         assert await house.store.put_record(record._replace(body="garbage"), replacing=record.version)
@@ -327,14 +308,12 @@ def test_a_row_of_which_nothing_can_be_read_hides_no_other() -> None:
         assert [row.number for row in seen] == [6, 5, 4, 3, 2, 1]
         assert [row.action for row in seen] == ["task.skip"] * 4 + ["unreadable", "task.skip"]
 
-    played(scene)
-
 
 @pytest.mark.parametrize("how", ["the head is gone", "the head says nothing"])
-def test_with_a_head_of_another_chain_nothing_is_sealed_and_nobody_waits_for_ever(
+async def test_with_a_head_of_another_chain_nothing_is_sealed_and_nobody_waits_for_ever(
     how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         await sealed(house)
         await TAMPERED[how][0](house)
         await house.tasks.create(CHIEF, WISH)
@@ -345,37 +324,31 @@ def test_with_a_head_of_another_chain_nothing_is_sealed_and_nobody_waits_for_eve
         assert (verdict.ok, verdict.open_rows) == (False, 1)
         assert caplog.text.count("cannot be sealed") == 1, "it is said once"
 
-    played(scene)
 
-
-def test_where_nothing_can_be_written_what_is_there_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_where_nothing_can_be_written_what_is_there_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     async def full(_writings: object) -> bool:
         raise StoreFull("no space")
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         await sealed(house)
         await house.tasks.create(CHIEF, WISH)
         monkeypatch.setattr(house.store, "write_records", full)
         assert len(await rows(house)) == 6
 
-    played(scene)
 
-
-def test_more_rows_than_fit_into_one_write_or_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_rows_than_fit_into_one_write_or_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("horae.service.audit._BATCH", 3)
     monkeypatch.setattr("horae.service.audit.LARGEST_PAGE", 4)
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         await sealed(house, 11)
         verdict = await house.service.audit.verify(ROOT)
         assert (verdict.ok, verdict.rows) == (True, 11)
         await removed(house, 9)
         assert (await house.service.audit.verify(ROOT)).broken == 9
 
-    played(scene)
 
-
-def test_many_who_seal_at_once_make_one_chain(tmp_path: Path) -> None:
+async def test_many_who_seal_at_once_make_one_chain(tmp_path: Path) -> None:
     async def scene(store: Keeping, service: Service) -> None:
         clock = VirtualClock(NOON)
         others = [Service(store, clock, "UTC", service.secrets) for _ in range(4)]
@@ -393,11 +366,11 @@ def test_many_who_seal_at_once_make_one_chain(tmp_path: Path) -> None:
         verdict = await service.audit.verify(ROOT)
         assert (verdict.ok, verdict.rows, verdict.open_rows) == (True, 40, 0)
 
-    asyncio.run(_on(f"sqlite:///{tmp_path}/horae.db", scene))
+    await _on(f"sqlite:///{tmp_path}/horae.db", scene)
 
 
-def test_what_is_sealed_while_somebody_verifies_is_part_of_the_chain() -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_sealed_while_somebody_verifies_is_part_of_the_chain() -> None:
+    async with house_on() as house:
         await sealed(house)
         audit = house.service.audit
         real = house.store.records
@@ -415,22 +388,16 @@ def test_what_is_sealed_while_somebody_verifies_is_part_of_the_chain() -> None:
         verdict = await audit.verify(ROOT)
         assert (verdict.ok, verdict.rows) == (True, 7)
 
-    played(scene)
 
-
-def test_only_an_admin_verifies() -> None:
-    async def scene(house: House) -> None:
+async def test_only_an_admin_verifies() -> None:
+    async with house_on() as house:
         assert await code_of(house.service.audit.verify(ADA)) == "not_allowed"
         assert await code_of(house.service.audit.page(ADA, limit=0)) == "bad_page"
 
-    played(scene)
 
-
-def test_a_bulk_wish_leaves_a_row_for_each_task() -> None:
-    async def scene(house: House) -> None:
+async def test_a_bulk_wish_leaves_a_row_for_each_task() -> None:
+    async with house_on() as house:
         for _ in range(3):
             await house.add()
         await house.service.bulk.each(CHIEF, TaskFilter(), lambda task: house.tasks.pause(CHIEF, task.id))
         assert [row.action for row in await rows(house)] == ["task.pause"] * 3
-
-    played(scene)

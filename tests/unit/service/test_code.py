@@ -8,8 +8,9 @@ from horae.model.task import PauseCause, TaskState
 from horae.service.code import CODE_KEY
 from horae.service.overview import NeedKind
 from horae.testing.factories import HOUR
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, BOB, House, played
+from .stage import ADA, BOB, House
 
 
 async def declared(house: House, *names: str) -> None:
@@ -27,8 +28,8 @@ ACTIVE = (TaskState.ACTIVE, None)
 ORPHANED = (TaskState.PAUSED, PauseCause.ORPHANED)
 
 
-def test_what_is_declared_no_more_is_set_aside_and_what_is_back_goes_on() -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_declared_no_more_is_set_aside_and_what_is_back_goes_on() -> None:
+    async with house_on() as house:
         code = house.service.code
         await declared(house, "water", "weed")
         assert await code.started(ADA, {"garden": ["water", "weed"]}) == ()
@@ -41,31 +42,25 @@ def test_what_is_declared_no_more_is_set_aside_and_what_is_back_goes_on() -> Non
         assert await code.started(ADA, {"garden": ["water", "weed"]}) == ()
         assert await state_of(house, "water") == ACTIVE
 
-    played(scene)
 
-
-def test_a_module_of_which_everything_is_gone_says_so_with_an_empty_list() -> None:
-    async def scene(house: House) -> None:
+async def test_a_module_of_which_everything_is_gone_says_so_with_an_empty_list() -> None:
+    async with house_on() as house:
         await declared(house, "water", "weed")
         await house.service.code.started(ADA, {"garden": ["weed", "water"]})
         assert await house.service.code.started(ADA, {"garden": []}) == ("water", "weed")
 
-    played(scene)
 
-
-def test_a_module_that_is_not_loaded_says_nothing() -> None:
-    async def scene(house: House) -> None:
+async def test_a_module_that_is_not_loaded_says_nothing() -> None:
+    async with house_on() as house:
         await declared(house, "water", "cook")
         await house.service.code.started(ADA, {"garden": ["water"], "kitchen": ["cook"]})
         assert await house.service.code.started(ADA, {"kitchen": ["cook"]}) == ()
         assert await house.service.code.started(ADA, {}) == ()
         assert await state_of(house, "water") == ACTIVE
 
-    played(scene)
 
-
-def test_what_moved_to_another_module_is_still_there() -> None:
-    async def scene(house: House) -> None:
+async def test_what_moved_to_another_module_is_still_there() -> None:
+    async with house_on() as house:
         code = house.service.code
         await declared(house, "water", "weed")
         await code.started(ADA, {"garden": ["water", "weed"]})
@@ -73,11 +68,9 @@ def test_what_moved_to_another_module_is_still_there() -> None:
         assert await state_of(house, "water") == ACTIVE
         assert await code.started(ADA, {"garden": ["weed"], "greenhouse": []}) == ("water",)
 
-    played(scene)
 
-
-def test_what_somebody_paused_or_cancelled_stays_as_they_left_it() -> None:
-    async def scene(house: House) -> None:
+async def test_what_somebody_paused_or_cancelled_stays_as_they_left_it() -> None:
+    async with house_on() as house:
         code = house.service.code
         await declared(house, "water", "weed")
         await code.started(ADA, {"garden": ["water", "weed"]})
@@ -91,11 +84,9 @@ def test_what_somebody_paused_or_cancelled_stays_as_they_left_it() -> None:
         assert await state_of(house, "water") == (TaskState.PAUSED, PauseCause.REQUESTED)
         assert await state_of(house, "weed") == (TaskState.CANCELLED, None)
 
-    played(scene)
 
-
-def test_what_was_missed_while_the_code_was_gone_is_skipped_with_a_row() -> None:
-    async def scene(house: House) -> None:
+async def test_what_was_missed_while_the_code_was_gone_is_skipped_with_a_row() -> None:
+    async with house_on() as house:
         await declared(house, "water")
         await house.service.code.started(ADA, {"garden": ["water"]})
         await house.service.code.started(ADA, {"garden": []})
@@ -105,34 +96,26 @@ def test_what_was_missed_while_the_code_was_gone_is_skipped_with_a_row() -> None
         (row,) = (await house.runs.page(ADA)).items
         assert (row.state, row.reason, row.span is not None and row.span.count) == ("skipped", "paused", 3)
 
-    played(scene)
 
-
-def test_a_declaration_whose_task_was_deleted_is_no_orphan() -> None:
-    async def scene(house: House) -> None:
+async def test_a_declaration_whose_task_was_deleted_is_no_orphan() -> None:
+    async with house_on() as house:
         await declared(house, "water")
         await house.service.code.started(ADA, {"garden": ["water"]})
         await house.tasks.delete(ADA, (await house.tasks.named(ADA, "water")).task.id)
         assert await house.service.code.started(ADA, {"garden": []}) == ()
 
-    played(scene)
 
-
-def test_the_code_of_one_owner_says_nothing_of_another() -> None:
-    async def scene(house: House) -> None:
+async def test_the_code_of_one_owner_says_nothing_of_another() -> None:
+    async with house_on() as house:
         await declared(house, "water")
         await house.service.code.started(ADA, {"garden": ["water"]})
         assert await house.service.code.started(BOB, {"garden": []}) == ()
         assert await state_of(house, "water") == ACTIVE
 
-    played(scene)
 
-
-def test_many_that_start_at_once_set_it_aside_once() -> None:
-    async def scene(house: House) -> None:
+async def test_many_that_start_at_once_set_it_aside_once() -> None:
+    async with house_on() as house:
         await declared(house, "water", "weed")
         await house.service.code.started(ADA, {"garden": ["water", "weed"]})
         starts = await asyncio.gather(*(house.service.code.started(ADA, {"garden": ["weed"]}) for _ in range(5)))
         assert sorted(name for start in starts for name in start) == ["water"]
-
-    played(scene)

@@ -15,8 +15,9 @@ from horae.model.tally import AGENT, hour_of
 from horae.model.task import Task
 from horae.ports.store import RunFilter
 from horae.testing.factories import HOUR, MINUTE
+from tests.unit.service.stage import house_on
 
-from .stage import CHIEF, ROOT, House, played
+from .stage import CHIEF, ROOT, House
 
 STORES = pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
 IN_FIVE = "in 5m"
@@ -39,8 +40,8 @@ def test_what_is_usual_is_less_than_a_member_has() -> None:
 
 
 @STORES
-def test_who_has_used_up_its_day_waits_and_its_owner_does_not(url: str, tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
+async def test_who_has_used_up_its_day_waits_and_its_owner_does_not(url: str, tmp_path: Path) -> None:
+    async with house_on(url.format(tmp_path)) as house:
         daily = house.service.daily
         ada, robot = await house.member("ada", runs_per_day=100), await house.member("ada", agent="robot")
         other = await house.member("ada", agent="other")
@@ -58,12 +59,10 @@ def test_who_has_used_up_its_day_waits_and_its_owner_does_not(url: str, tmp_path
         ran = (await house.store.runs(RunFilter(task_id=late.id))).items
         assert [(run.state, run.reason) for run in ran] == [("skipped", "agent_quota")]
 
-    played(scene, url.format(tmp_path))
-
 
 @STORES
-def test_another_day_lifts_it(url: str, tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
+async def test_another_day_lifts_it(url: str, tmp_path: Path) -> None:
+    async with house_on(url.format(tmp_path)) as house:
         daily = house.service.daily
         robot = await house.member("ada", agent="robot")
         daily.agents = AGENT_QUOTAS._replace(runs_per_day=1)
@@ -74,11 +73,9 @@ def test_another_day_lifts_it(url: str, tmp_path: Path) -> None:
         await _ran(house, 1, robot)
         assert await daily.enforce(house.clock.now()) == 1
 
-    played(scene, url.format(tmp_path))
 
-
-def test_its_owner_s_limit_is_its_own_too_where_that_is_less() -> None:
-    async def scene(house: House) -> None:
+async def test_its_owner_s_limit_is_its_own_too_where_that_is_less() -> None:
+    async with house_on() as house:
         robot = await house.member("ada", runs_per_day=2, agent="robot")
         await _ran(house, 2, robot)
         assert await house.service.daily.enforce(house.clock.now()) == 2, "both of them"
@@ -90,11 +87,9 @@ def test_its_owner_s_limit_is_its_own_too_where_that_is_less() -> None:
         account = await house.service.accounts.get(CHIEF, "ada")
         assert (account.exhausted, account.spent) == (None, ()), "a higher limit lifts both at once"
 
-    played(scene)
 
-
-def test_agents_of_one_name_do_not_share_their_day() -> None:
-    async def scene(house: House) -> None:
+async def test_agents_of_one_name_do_not_share_their_day() -> None:
+    async with house_on() as house:
         daily = house.service.daily
         daily.agents = AGENT_QUOTAS._replace(runs_per_day=2)
         adas, bobs = [await house.member(name, agent="robot") for name in ("ada", "bob")]
@@ -105,11 +100,9 @@ def test_agents_of_one_name_do_not_share_their_day() -> None:
         assert await daily.enforce(house.clock.now()) == 1
         await _ran(house, 1, adas)
 
-    played(scene)
 
-
-def test_an_admin_s_agent_has_the_limit_of_agents() -> None:
-    async def scene(house: House) -> None:
+async def test_an_admin_s_agent_has_the_limit_of_agents() -> None:
+    async with house_on() as house:
         robot = await house.member("boss", Role.ADMIN, agent="robot")
         house.service.daily.agents = AGENT_QUOTAS._replace(runs_per_day=1)
         await _ran(house, 1, robot)
@@ -119,8 +112,6 @@ def test_an_admin_s_agent_has_the_limit_of_agents() -> None:
         assert owner_from(owner_record(owner))._replace(version=owner.version) == owner
         house.later(MINUTE)
         assert await house.service.daily.enforce(house.clock.now()) == 0
-
-    played(scene)
 
 
 class _Looked(dict[tuple[int, str], int]):
@@ -137,10 +128,10 @@ class _Looked(dict[tuple[int, str], int]):
         return super().__iter__()
 
 
-def test_hundreds_of_agents_and_owners_are_added_up_once() -> None:
+async def test_hundreds_of_agents_and_owners_are_added_up_once() -> None:
     """Else a minute's look would take as long as agents by agents by owners: nobody is served meanwhile."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         for number in range(5):
             await house.member(f"owner-{number}")
         everybody = _Looked({(hour_of(house.clock.now()), f"{AGENT}robot-{number}"): 501 for number in range(50)})
@@ -152,5 +143,3 @@ def test_hundreds_of_agents_and_owners_are_added_up_once() -> None:
         _Looked.times = 0
         assert await house.service.daily.enforce(house.clock.now()) == 0
         assert 0 < _Looked.times <= 10, "not once for each agent of each owner"
-
-    played(scene)

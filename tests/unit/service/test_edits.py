@@ -14,8 +14,9 @@ from horae.schedule import Cron, Every, Once
 from horae.service.edits import KEEP, Edits, FireChanges, edited_task, fire_changes
 from horae.service.wishes import NEVER, Options
 from horae.testing.factories import HOUR, MINUTE, NOON, a_task
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, House, code_of, played, refusal_of
+from .stage import ADA, code_of, refusal_of
 
 NINE = Cron(expression="0 9 * * *", zone="Asia/Tokyo")
 
@@ -134,8 +135,8 @@ def test_repeats_begin_anew_with_a_new_schedule() -> None:
 # --- by the desk -----------------------------------------------------------------------------------------------------
 
 
-def test_an_edit_is_written_told_and_shown() -> None:
-    async def scene(house: House) -> None:
+async def test_an_edit_is_written_told_and_shown() -> None:
+    async with house_on() as house:
         task = await house.add("every 1h")
         house.told.clear()
         done = await house.tasks.edit(ADA, task.id, Edits(name="another", when="every 3h"))
@@ -144,11 +145,9 @@ def test_an_edit_is_written_told_and_shown() -> None:
         assert (await house.tasks.get(ADA, task.id)).task == done.after
         assert house.told == [None]
 
-    played(scene)
 
-
-def test_a_dry_run_shows_the_same_and_writes_nothing() -> None:
-    async def scene(house: House) -> None:
+async def test_a_dry_run_shows_the_same_and_writes_nothing() -> None:
+    async with house_on() as house:
         task = await house.add("every 1h")
         before, events = await house.tasks.get(ADA, task.id), await house.store.last_event()
         house.told.clear()
@@ -157,31 +156,25 @@ def test_a_dry_run_shows_the_same_and_writes_nothing() -> None:
         assert (await house.tasks.get(ADA, task.id), await house.store.last_event(), house.told) == (before, events, [])
         assert await house.tasks.edit(ADA, task.id, edits) == shown
 
-    played(scene)
 
-
-def test_an_edit_of_nothing_makes_no_new_version() -> None:
-    async def scene(house: House) -> None:
+async def test_an_edit_of_nothing_makes_no_new_version() -> None:
+    async with house_on() as house:
         task = await house.add()
         events = await house.store.last_event()
         done = await house.tasks.edit(ADA, task.id, Edits(name=task.name, labels={}))
         assert (done.before, done.after, done.fires) == (task, task, FireChanges())
         assert await house.store.last_event() == events
 
-    played(scene)
-
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_who_has_seen_an_older_version_is_refused_and_told_which_one_there_is(dry_run: bool) -> None:  # noqa: FBT001
-    async def scene(house: House) -> None:
+async def test_who_has_seen_an_older_version_is_refused_and_told_which_one_there_is(dry_run: bool) -> None:  # noqa: FBT001
+    async with house_on() as house:
         task = await house.add()
         await house.tasks.edit(ADA, task.id, Edits(name="first"), expected=1)
         refusal = await refusal_of(house.tasks.edit(ADA, task.id, Edits(name="second"), expected=1, dry_run=dry_run))
         assert (refusal.code, refusal.facts) == ("stale_version", {"version": 2, "expected": 1})
         assert (await house.tasks.get(ADA, task.id)).task.name == "first"
         await house.tasks.edit(ADA, task.id, Edits(name="second"), expected=2)
-
-    played(scene)
 
 
 @pytest.mark.parametrize(
@@ -198,17 +191,15 @@ def test_who_has_seen_an_older_version_is_refused_and_told_which_one_there_is(dr
         ({"options": Options(priority=101)}, "bad_number"),
     ],
 )
-def test_an_edit_is_checked_like_a_new_task(said: Any, code: str) -> None:
-    async def scene(house: House) -> None:
+async def test_an_edit_is_checked_like_a_new_task(said: Any, code: str) -> None:
+    async with house_on() as house:
         task = await house.add()
         assert await code_of(house.tasks.edit(ADA, task.id, Edits(**said))) == code
         assert (await house.tasks.get(ADA, task.id)).task == task
 
-    played(scene)
 
-
-def test_a_target_is_looked_at_with_its_payload_and_kept_as_the_check_says() -> None:
-    async def scene(house: House) -> None:
+async def test_a_target_is_looked_at_with_its_payload_and_kept_as_the_check_says() -> None:
+    async with house_on() as house:
         asked: list[tuple[Target, str]] = []
 
         def check(target: Target, payload: str) -> Target:
@@ -221,11 +212,9 @@ def test_a_target_is_looked_at_with_its_payload_and_kept_as_the_check_says() -> 
         assert asked[-1] == (Target("http", "{}"), "[]")
         assert done.after.target == Target("http", '{"complete":true}')
 
-    played(scene)
 
-
-def test_a_cancelled_task_is_not_edited_and_a_completed_one_begins_again() -> None:
-    async def scene(house: House) -> None:
+async def test_a_cancelled_task_is_not_edited_and_a_completed_one_begins_again() -> None:
+    async with house_on() as house:
         gone, over = await house.add(), await house.add("in 1m")
         await house.tasks.cancel(ADA, gone.id)
         assert await code_of(house.tasks.edit(ADA, gone.id, Edits(name="x"))) == "task_cancelled"
@@ -233,8 +222,6 @@ def test_a_cancelled_task_is_not_edited_and_a_completed_one_begins_again() -> No
         assert (await house.tasks.get(ADA, over.id)).standing.state is TaskState.COMPLETED
         await house.tasks.edit(ADA, over.id, Edits(when="every 1h"))
         assert (await house.tasks.get(ADA, over.id)).standing.state is TaskState.ACTIVE
-
-    played(scene)
 
 
 def test_an_instant_of_another_zone_is_the_same_instant() -> None:

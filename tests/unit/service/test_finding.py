@@ -12,12 +12,13 @@ from horae.model.task import Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
 from horae.testing.decisions import saying
 from horae.testing.factories import HOUR
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, BOB, ROOT, House, code_of, played, refusal_of
+from .stage import ADA, BOB, ROOT, code_of, refusal_of
 
 
-def test_pages_follow_one_another_and_everybody_sees_their_own() -> None:
-    async def scene(house: House) -> None:
+async def test_pages_follow_one_another_and_everybody_sees_their_own() -> None:
+    async with house_on() as house:
         mine = [await house.add(name=f"task {number}") for number in range(5)]
         yours = await house.add(who=BOB)
         first = await house.tasks.page(ADA, limit=3)
@@ -30,11 +31,11 @@ def test_pages_follow_one_another_and_everybody_sees_their_own() -> None:
         wanted = TaskFilter(states=frozenset({TaskState.PAUSED}))
         assert [each.task for each in (await house.tasks.page(ADA, wanted)).items] == [paused.task]
 
-    played(scene)
 
-
-def test_how_many_there_are_is_known_by_state_and_counted_up_to_a_bound_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene(house: House) -> None:
+async def test_how_many_there_are_is_known_by_state_and_counted_up_to_a_bound_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with house_on() as house:
         made = [await house.add(name=f"task {number}", labels={"odd": str(number % 2)}) for number in range(5)]
         await house.tasks.pause(ADA, made[0].id)
         await house.add(who=BOB)
@@ -62,11 +63,9 @@ def test_how_many_there_are_is_known_by_state_and_counted_up_to_a_bound_else(mon
         odd = TaskFilter(labels=(("odd", "1"),))
         assert await house.tasks.count(ADA, odd) == (2, False), "not more than that, but exactly as many"
 
-    played(scene)
 
-
-def test_what_is_somebody_elses_is_not_taken_for_all_that_is_ones_own() -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_somebody_elses_is_not_taken_for_all_that_is_ones_own() -> None:
+    async with house_on() as house:
         await house.add("now")
         await house.claim()
         mine = await house.add()
@@ -81,12 +80,10 @@ def test_what_is_somebody_elses_is_not_taken_for_all_that_is_ones_own() -> None:
         assert len((await house.tasks.page(ADA, TaskFilter("ada"))).items) == 2
         assert len((await house.runs.page(ADA, RunFilter("ada"))).items) == 1
 
-    played(scene)
-
 
 @pytest.mark.parametrize("limit", [0, -1, LARGEST_PAGE + 2, 1.5, "3", None, True])
-def test_a_page_has_a_sensible_size(limit: object) -> None:
-    async def scene(house: House) -> None:
+async def test_a_page_has_a_sensible_size(limit: object) -> None:
+    async with house_on() as house:
         task = await house.add()
         await house.tasks.run_now(ADA, task.id)
         (run,) = await house.claim()
@@ -99,28 +96,22 @@ def test_a_page_has_a_sensible_size(limit: object) -> None:
         ):
             assert await code_of(call) == "bad_page"
 
-    played(scene)
-
 
 @pytest.mark.parametrize("after", ["\n", "x" * 201, "\ud800"])
-def test_a_place_that_no_page_ended_at_is_refused(after: str) -> None:
-    async def scene(house: House) -> None:
+async def test_a_place_that_no_page_ended_at_is_refused(after: str) -> None:
+    async with house_on() as house:
         assert await code_of(house.tasks.page(ADA, after=after)) == "bad_page"
         assert await code_of(house.runs.page(ADA, after=after)) == "bad_page"
 
-    played(scene)
-
 
 @pytest.mark.parametrize("after", ["", "abc", "1/2", "a/b/c", f"{10**60}/1/x", f"{10**20}/1/x", "²/1/x"])
-def test_a_place_in_the_ledger_that_cannot_be_read_is_refused(after: str) -> None:
-    async def scene(house: House) -> None:
+async def test_a_place_in_the_ledger_that_cannot_be_read_is_refused(after: str) -> None:
+    async with house_on() as house:
         assert await code_of(house.runs.page(ADA, after=after)) == "bad_page"
 
-    played(scene)
 
-
-def test_runs_are_listed_newest_first_page_by_page() -> None:
-    async def scene(house: House) -> None:
+async def test_runs_are_listed_newest_first_page_by_page() -> None:
+    async with house_on() as house:
         task = await house.add()
         runs = [await house.ran(HOUR) for _ in range(4)]
         await house.add(who=BOB)
@@ -128,11 +119,9 @@ def test_runs_are_listed_newest_first_page_by_page() -> None:
         second = await house.runs.page(ADA, RunFilter(task_id=task.id), first.after, 3)
         assert [*first.items, *second.items] == runs[::-1]
 
-    played(scene)
 
-
-def test_what_comes_next_and_what_was_last_are_told_of_a_list() -> None:
-    async def scene(house: House) -> None:
+async def test_what_comes_next_and_what_was_last_are_told_of_a_list() -> None:
+    async with house_on() as house:
         later = await house.add("every 2h")
         sooner = await house.add("every 1h")
         run = await house.ran(HOUR)
@@ -141,25 +130,21 @@ def test_what_comes_next_and_what_was_last_are_told_of_a_list() -> None:
         assert await house.tasks.latest(ADA, listed) == {sooner.id: run}
         assert [facts.task for facts in await house.tasks.upcoming(ADA, 1)] == [later]
 
-    played(scene)
-
 
 # --- by name ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_task_is_found_by_whatever_names_it() -> None:
-    async def scene(house: House) -> None:
+async def test_a_task_is_found_by_whatever_names_it() -> None:
+    async with house_on() as house:
         task = await house.add(name="weekly report", key="reports/weekly")
         house.later(HOUR)
         await house.add(name="something else")
         for name in (task.id, "reports/weekly", "weekly report", "weekly", "w", task.id[:-1]):
             assert (await house.tasks.named(ADA, name)).task == task, name
 
-    played(scene)
 
-
-def test_an_id_comes_before_a_key_a_key_before_a_name_and_a_name_before_its_beginning() -> None:
-    async def scene(house: House) -> None:
+async def test_an_id_comes_before_a_key_a_key_before_a_name_and_a_name_before_its_beginning() -> None:
+    async with house_on() as house:
         first = await house.add(name="report")
         keyed = await house.add(name="other", key="report")
         assert (await house.tasks.named(ADA, "report")).task == keyed
@@ -171,12 +156,10 @@ def test_an_id_comes_before_a_key_a_key_before_a_name_and_a_name_before_its_begi
         assert (await house.tasks.named(ADA, "report of")).task == longer
         assert named.name == first.id
 
-    played(scene)
-
 
 @pytest.mark.parametrize("how", ["name", "beginning", "id"])
-def test_what_several_are_called_is_refused_with_their_ids(how: str) -> None:
-    async def scene(house: House) -> None:
+async def test_what_several_are_called_is_refused_with_their_ids(how: str) -> None:
+    async with house_on() as house:
         tasks = [await house.add(name="report" if how == "name" else f"report {number}") for number in range(7)]
         asked = {"name": "report", "beginning": "rep", "id": "tsk_"}[how]
         refusal = await refusal_of(house.tasks.named(ADA, asked))
@@ -186,11 +169,9 @@ def test_what_several_are_called_is_refused_with_their_ids(how: str) -> None:
         known = {f"{task.id} {task.name} (ada)" for task in tasks}
         assert set(found) <= known, "each with its name and owner"
 
-    played(scene)
 
-
-def test_those_that_only_contain_it_do_not_hide_the_one_that_begins_with_it() -> None:
-    async def scene(house: House) -> None:
+async def test_those_that_only_contain_it_do_not_hide_the_one_that_begins_with_it() -> None:
+    async with house_on() as house:
         for number in range(12):
             await house.add(name=f"daily report {number}")
         task = await house.add(name="report of the year")
@@ -198,34 +179,28 @@ def test_those_that_only_contain_it_do_not_hide_the_one_that_begins_with_it() ->
         await house.add(name="reporting")
         assert await code_of(house.tasks.named(ADA, "report")) == "ambiguous_name"
 
-    played(scene)
-
 
 @pytest.mark.parametrize("name", ["", "nothing like it", "%", "tsk_ffffffffffff", "🌱"])
-def test_what_nothing_is_called_is_not_found(name: str) -> None:
+async def test_what_nothing_is_called_is_not_found(name: str) -> None:
     """Nothing at all names nothing, also where there is only one task."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         await house.add()
         refusal = await refusal_of(house.tasks.named(ADA, name))
         assert (refusal.code, refusal.facts) == ("no_such_task", {"id": name})
 
-    played(scene)
 
-
-def test_names_are_an_owners_own_and_an_admin_knows_all_of_them() -> None:
-    async def scene(house: House) -> None:
+async def test_names_are_an_owners_own_and_an_admin_knows_all_of_them() -> None:
+    async with house_on() as house:
         mine = await house.add(name="report")
         yours = await house.add(name="report", who=BOB)
         assert (await house.tasks.named(ADA, "report")).task == mine
         assert (await house.tasks.named(BOB, "report")).task == yours
         assert await code_of(house.tasks.named(ROOT, "report")) == "ambiguous_name"
 
-    played(scene)
 
-
-def test_name_resolves_to_the_unfinished_task() -> None:
-    async def scene(house: House) -> None:
+async def test_name_resolves_to_the_unfinished_task() -> None:
+    async with house_on() as house:
         cancelled = await house.add(name="tea")
         await house.tasks.cancel(ADA, cancelled.id)
         added_again = await house.add(name="tea")
@@ -233,11 +208,9 @@ def test_name_resolves_to_the_unfinished_task() -> None:
             assert (await house.tasks.named(ADA, asked)).task == added_again, asked
         assert (await house.tasks.named(ADA, cancelled.id)).task == cancelled, "an id names one task in any state"
 
-    played(scene)
 
-
-def test_name_of_finished_tasks_only_resolves_to_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene(house: House) -> None:
+async def test_name_of_finished_tasks_only_resolves_to_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with house_on() as house:
         monkeypatch.setattr("horae.service.finding.LARGEST_PAGE", 2)
         tasks = [await house.add(name="tea") for _ in range(5)]
         for each in (tasks[4], *tasks[:4]):
@@ -253,11 +226,9 @@ def test_name_of_finished_tasks_only_resolves_to_the_newest(monkeypatch: pytest.
             f"{other.id} teapot (ada)",
         ]
 
-    played(scene)
 
-
-def test_name_is_ambiguous_among_unfinished_tasks_only() -> None:
-    async def scene(house: House) -> None:
+async def test_name_is_ambiguous_among_unfinished_tasks_only() -> None:
+    async with house_on() as house:
         cancelled, paused, active = [await house.add(name="tea") for _ in range(3)]
         await house.tasks.cancel(ADA, cancelled.id)
         await house.tasks.pause(ADA, paused.id)
@@ -265,11 +236,9 @@ def test_name_is_ambiguous_among_unfinished_tasks_only() -> None:
         assert refusal.code == "ambiguous_name"
         assert str(refusal.facts["found"]).split(", ") == [f"{paused.id} tea (ada)", f"{active.id} tea (ada)"]
 
-    played(scene)
 
-
-def test_key_of_a_finished_task_gives_way_to_an_unfinished_name() -> None:
-    async def scene(house: House) -> None:
+async def test_key_of_a_finished_task_gives_way_to_an_unfinished_name() -> None:
+    async with house_on() as house:
         keyed = await house.add(name="pot", key="tea")
         await house.tasks.cancel(ADA, keyed.id)
         assert (await house.tasks.named(ADA, "tea")).task.id == keyed.id
@@ -278,26 +247,20 @@ def test_key_of_a_finished_task_gives_way_to_an_unfinished_name() -> None:
         await house.tasks.cancel(ADA, named.id)
         assert (await house.tasks.named(ADA, "tea")).task.id == keyed.id, "a key comes before a name"
 
-    played(scene)
 
-
-def test_finished_tasks_of_several_owners_stay_ambiguous_for_an_admin() -> None:
-    async def scene(house: House) -> None:
+async def test_finished_tasks_of_several_owners_stay_ambiguous_for_an_admin() -> None:
+    async with house_on() as house:
         for who in (ADA, BOB):
             task = await house.add(name="tea", who=who)
             await house.tasks.cancel(who, task.id)
         assert await code_of(house.tasks.named(ROOT, "tea")) == "ambiguous_name"
 
-    played(scene)
 
-
-def test_a_task_that_is_deleted_while_a_list_is_read_is_just_gone() -> None:
-    async def scene(house: House) -> None:
+async def test_a_task_that_is_deleted_while_a_list_is_read_is_just_gone() -> None:
+    async with house_on() as house:
         tasks: list[Task] = [await house.add(name=f"task {number}") for number in range(4)]
         first = await house.tasks.page(ADA, limit=2)
         await house.store.change(tasks[1].id, None, saying(Change(deleted=True)))
         await house.store.change(tasks[2].id, None, saying(Change(deleted=True)))
         rest = await house.tasks.page(ADA, after=first.after, limit=2)
         assert [facts.task for facts in rest.items] == tasks[3:]
-
-    played(scene)

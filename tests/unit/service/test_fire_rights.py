@@ -18,8 +18,9 @@ from horae.service.edits import Edits
 from horae.service.gate import Gate
 from horae.service.wishes import Wish
 from horae.testing.factories import HOUR, MINUTE
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, CHIEF, House, code_of, played
+from .stage import ADA, CHIEF, House, code_of
 
 EVENT = Target("event", "{}")
 PROMPT = Wish("look", "every 1h 20 times", EVENT, zone="UTC")
@@ -80,8 +81,9 @@ async def last_token(house: House) -> None:
         assert await code_of(call) == "agent_revoked"
 
 
-def test_revoking_the_last_token_of_an_agent_stops_its_tasks(store: str) -> None:
-    played(last_token, store)
+async def test_revoking_the_last_token_of_an_agent_stops_its_tasks(store: str) -> None:
+    async with house_on(store) as here:
+        await last_token(here)
 
 
 async def one_of_two_tokens(house: House) -> None:
@@ -97,8 +99,9 @@ async def one_of_two_tokens(house: House) -> None:
     assert await state_of(house, task) == (TaskState.PAUSED, PauseCause.OWNER_REVOKED)
 
 
-def test_agent_goes_on_while_it_has_another_valid_token(store: str) -> None:
-    played(one_of_two_tokens, store)
+async def test_agent_goes_on_while_it_has_another_valid_token(store: str) -> None:
+    async with house_on(store) as here:
+        await one_of_two_tokens(here)
 
 
 async def expired_token(house: House) -> None:
@@ -111,8 +114,9 @@ async def expired_token(house: House) -> None:
     assert (await state_of(house, task))[1] is PauseCause.OWNER_REVOKED
 
 
-def test_expired_token_keeps_no_agent_going() -> None:
-    played(expired_token)
+async def test_expired_token_keeps_no_agent_going() -> None:
+    async with house_on() as here:
+        await expired_token(here)
 
 
 async def new_token(house: House) -> None:
@@ -130,8 +134,9 @@ async def new_token(house: House) -> None:
     assert len(await house.claim()) == 1
 
 
-def test_new_token_and_restart_let_the_tasks_go_on(store: str) -> None:
-    played(new_token, store)
+async def test_new_token_and_restart_let_the_tasks_go_on(store: str) -> None:
+    async with house_on(store) as here:
+        await new_token(here)
 
 
 async def moved_lane(house: House) -> None:
@@ -151,8 +156,9 @@ def skipped(reason: Reason) -> tuple[str, Reason]:
     return sentence(reason), reason
 
 
-def test_task_in_another_lane_stops_with_its_agent() -> None:
-    played(moved_lane)
+async def test_task_in_another_lane_stops_with_its_agent() -> None:
+    async with house_on() as here:
+        await moved_lane(here)
 
 
 async def daily_limit(house: House) -> None:
@@ -165,8 +171,9 @@ async def daily_limit(house: House) -> None:
     assert facts.barred is Reason.OWNER_REVOKED
 
 
-def test_new_day_does_not_give_a_revoked_agent_its_rights_back() -> None:
-    played(daily_limit)
+async def test_new_day_does_not_give_a_revoked_agent_its_rights_back() -> None:
+    async with house_on() as here:
+        await daily_limit(here)
 
 
 # --- the role of an owner ------------------------------------------------------------------------------------------
@@ -188,8 +195,9 @@ async def demoted(house: House) -> None:
     assert len(await house.claim()) == 1
 
 
-def test_owner_that_becomes_a_viewer_fires_nothing(store: str) -> None:
-    played(demoted, store)
+async def test_owner_that_becomes_a_viewer_fires_nothing(store: str) -> None:
+    async with house_on(store) as here:
+        await demoted(here)
 
 
 async def made_a_viewer(house: House) -> None:
@@ -202,8 +210,9 @@ async def made_a_viewer(house: House) -> None:
     assert not (await house.service.accounts.get(CHIEF, "cat")).demoted, "a viewer without tasks needs no bar"
 
 
-def test_owner_with_tasks_that_is_made_a_viewer_fires_nothing(store: str) -> None:
-    played(made_a_viewer, store)
+async def test_owner_with_tasks_that_is_made_a_viewer_fires_nothing(store: str) -> None:
+    async with house_on(store) as here:
+        await made_a_viewer(here)
 
 
 # --- quotas --------------------------------------------------------------------------------------------------------
@@ -225,8 +234,9 @@ async def lowered(house: House) -> None:
     assert await state_of(house, fast) == (TaskState.ACTIVE, None)
 
 
-def test_lowered_interval_pauses_tasks_at_once_and_a_higher_one_resumes_them(store: str) -> None:
-    played(lowered, store)
+async def test_lowered_interval_pauses_tasks_at_once_and_a_higher_one_resumes_them(store: str) -> None:
+    async with house_on(store) as here:
+        await lowered(here)
 
 
 async def fewer_tasks(house: House) -> None:
@@ -244,8 +254,9 @@ async def fewer_tasks(house: House) -> None:
     assert [(await state_of(house, each))[0] for each in tasks].count(TaskState.ACTIVE) == 3
 
 
-def test_lowered_number_of_tasks_pauses_the_newest(store: str) -> None:
-    played(fewer_tasks, store)
+async def test_lowered_number_of_tasks_pauses_the_newest(store: str) -> None:
+    async with house_on(store) as here:
+        await fewer_tasks(here)
 
 
 async def agents_quota(house: House) -> None:
@@ -262,8 +273,9 @@ async def agents_quota(house: House) -> None:
     assert await state_of(house, task) == (TaskState.ACTIVE, None)
 
 
-def test_lowered_quota_of_an_agent_counts_for_its_tasks(store: str) -> None:
-    played(agents_quota, store)
+async def test_lowered_quota_of_an_agent_counts_for_its_tasks(store: str) -> None:
+    async with house_on(store) as here:
+        await agents_quota(here)
 
 
 async def runs_of_today(house: House) -> None:
@@ -277,8 +289,9 @@ async def runs_of_today(house: House) -> None:
     assert (await reasons(house, task))[0] is Reason.QUOTA
 
 
-def test_lowered_number_of_runs_counts_for_the_next_occurrence(store: str) -> None:
-    played(runs_of_today, store)
+async def test_lowered_number_of_runs_counts_for_the_next_occurrence(store: str) -> None:
+    async with house_on(store) as here:
+        await runs_of_today(here)
 
 
 async def unfinished_sweep(house: House) -> None:
@@ -296,8 +309,9 @@ async def never_swept(_owner: str) -> None:
     """A process that dies right after the quota was written."""
 
 
-def test_sweep_that_a_process_left_undone_is_done_by_the_next_one() -> None:
-    played(unfinished_sweep)
+async def test_sweep_that_a_process_left_undone_is_done_by_the_next_one() -> None:
+    async with house_on() as here:
+        await unfinished_sweep(here)
 
 
 async def new_owner(house: House) -> None:
@@ -307,8 +321,9 @@ async def new_owner(house: House) -> None:
         assert await state_of(house, task) == (TaskState.ACTIVE, None)
 
 
-def test_owner_that_is_made_for_tasks_that_are_there_pauses_none_of_them() -> None:
-    played(new_owner)
+async def test_owner_that_is_made_for_tasks_that_are_there_pauses_none_of_them() -> None:
+    async with house_on() as here:
+        await new_owner(here)
 
 
 # --- functions -----------------------------------------------------------------------------------------------------
@@ -328,8 +343,9 @@ async def function_no_longer_allowed(house: House) -> None:
     assert await house.service.fire_rights.refused(approved.task) is None
 
 
-def test_function_that_is_no_longer_allowed_does_not_run() -> None:
-    played(function_no_longer_allowed)
+async def test_function_that_is_no_longer_allowed_does_not_run() -> None:
+    async with house_on() as here:
+        await function_no_longer_allowed(here)
 
 
 async def not_granted(house: House) -> None:
@@ -345,12 +361,14 @@ async def not_granted(house: House) -> None:
     assert await house.service.fire_rights.refused(await house.add(who=ADA)) is None
 
 
-def test_secret_without_a_grant_fails_the_run() -> None:
-    played(not_granted)
+async def test_secret_without_a_grant_fails_the_run() -> None:
+    async with house_on() as here:
+        await not_granted(here)
 
 
-def test_agent_of_an_owner_without_a_record_has_the_usual_quotas() -> None:
-    played(local_agent_quotas)
+async def test_agent_of_an_owner_without_a_record_has_the_usual_quotas() -> None:
+    async with house_on() as here:
+        await local_agent_quotas(here)
 
 
 async def local_agent_quotas(house: House) -> None:

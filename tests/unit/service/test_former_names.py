@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 import pytest
@@ -31,16 +30,16 @@ async def _registered(module: str) -> Catalogue:
 
 
 @pytest.mark.parametrize("module", [JOBS, "jobs", "/srv/old/jobs.py"])
-def test_registration_of_the_same_module_becomes_an_alias(module: str) -> None:
-    catalogue = asyncio.run(_registered(module))
+async def test_registration_of_the_same_module_becomes_an_alias(module: str) -> None:
+    catalogue = await _registered(module)
     assert catalogue.aliases == {"report": "jobs.report"}
     assert list(catalogue.functions) == ["jobs.report"]
     assert catalogue.whole_name("report") == "jobs.report"
 
 
 @pytest.mark.parametrize("module", ["/srv/new/night.py", "night", "__main__"])
-def test_registration_of_another_module_stays_what_it_is(module: str) -> None:
-    catalogue = asyncio.run(_registered(module))
+async def test_registration_of_another_module_stays_what_it_is(module: str) -> None:
+    catalogue = await _registered(module)
     assert catalogue.aliases == {}
     assert sorted(catalogue.functions) == ["jobs.report", "report"]
     assert catalogue.whole_name("report") == "report"
@@ -59,5 +58,5 @@ async def _forgotten() -> Catalogue:
     return await functions.load(fresh=True)
 
 
-def test_alias_goes_with_its_function() -> None:
-    assert asyncio.run(_forgotten()) == Catalogue({"jobs.other": asyncio.run(_forgotten()).functions["jobs.other"]})
+async def test_alias_goes_with_its_function() -> None:
+    assert (await _forgotten()) == Catalogue({"jobs.other": (await _forgotten()).functions["jobs.other"]})

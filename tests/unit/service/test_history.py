@@ -11,7 +11,7 @@ from horae.errors import Refusal
 from horae.model.ids import EPOCH, run_id
 from horae.ports.store import RunFilter
 from horae.testing.factories import DAY, HOUR, NOON, SECOND, a_task, an_ended_run
-from tests.unit.service.stage import ADA, House, played
+from tests.unit.service.stage import ADA, House, house_on
 
 
 async def _rows(house: House, task_id: str) -> list[Any]:
@@ -29,8 +29,8 @@ async def _rows(house: House, task_id: str) -> list[Any]:
         {"ended": EPOCH},
     ],
 )
-def test_what_is_not_over_is_refused_and_nothing_of_it_is_kept(said: dict[str, Any]) -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_not_over_is_refused_and_nothing_of_it_is_kept(said: dict[str, Any]) -> None:
+    async with house_on() as house:
         task = await house.add()
         good = an_ended_run(task, planned=NOON - DAY)
         bad = an_ended_run(task, planned=NOON - HOUR)._replace(**said)
@@ -39,11 +39,9 @@ def test_what_is_not_over_is_refused_and_nothing_of_it_is_kept(said: dict[str, A
         assert refused.value.code == "not_past"
         assert await _rows(house, task.id) == []
 
-    played(scene)
 
-
-def test_rows_become_those_of_the_task_whatever_they_say() -> None:
-    async def scene(house: House) -> None:
+async def test_rows_become_those_of_the_task_whatever_they_say() -> None:
+    async with house_on() as house:
         task, other = await house.add(), a_task(owner="bob")
         foreign = an_ended_run(other, planned=NOON - DAY)
         for _ in range(2):
@@ -51,5 +49,3 @@ def test_rows_become_those_of_the_task_whatever_they_say() -> None:
         (row,) = await _rows(house, task.id)
         assert (row.owner, row.task_id) == ("ada", task.id)
         assert row.id == run_id(task.id, foreign.origin, foreign.planned, 1)
-
-    played(scene)

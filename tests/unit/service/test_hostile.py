@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -140,98 +139,77 @@ async def all_refused(
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_an_id_that_nothing_can_have_is_the_id_of_nothing(kind: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with a_service(kind, tmp_path) as service:
-            told = await all_refused(service, TASK_METHODS, IDS)
-            assert told == {key: {"no_such_task"} for key in TASK_METHODS}
-            told = await all_refused(service, RUN_METHODS, IDS)
-            assert told == {key: {"no_such_run"} for key in RUN_METHODS} | {"answer": {"bad_answer"}}
-
-    asyncio.run(scene())
+async def test_an_id_that_nothing_can_have_is_the_id_of_nothing(kind: str, tmp_path: Path) -> None:
+    async with a_service(kind, tmp_path) as service:
+        told = await all_refused(service, TASK_METHODS, IDS)
+        assert told == {key: {"no_such_task"} for key in TASK_METHODS}
+        told = await all_refused(service, RUN_METHODS, IDS)
+        assert told == {key: {"no_such_run"} for key in RUN_METHODS} | {"answer": {"bad_answer"}}
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_numbers_that_no_store_counts_to_are_refused(kind: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with a_service(kind, tmp_path) as service:
-            assert await all_refused(service, NUMBERED, NUMBERS) == {key: {"bad_number"} for key in NUMBERED}
-            limits = NUMBERS | {"none at all": 0, "minus five": -5}
-            assert await all_refused(service, LIMITED, limits) == {key: {"bad_page"} for key in LIMITED}
-            assert await service.events.after(ADA, 2**63 - 1) == ()
-
-    asyncio.run(scene())
+async def test_numbers_that_no_store_counts_to_are_refused(kind: str, tmp_path: Path) -> None:
+    async with a_service(kind, tmp_path) as service:
+        assert await all_refused(service, NUMBERED, NUMBERS) == {key: {"bad_number"} for key in NUMBERED}
+        limits = NUMBERS | {"none at all": 0, "minus five": -5}
+        assert await all_refused(service, LIMITED, limits) == {key: {"bad_page"} for key in LIMITED}
+        assert await service.events.after(ADA, 2**63 - 1) == ()
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_texts_that_no_store_keeps_are_refused_wherever_they_stand(kind: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with a_service(kind, tmp_path) as service:
-            texts = {name: text for name, text in IDS.items() if isinstance(text, str) and len(text) != 201}
-            told = await all_refused(service, TEXTS, texts)
-            assert [name for name, codes in told.items() if None in codes] == []
-            assert (await service.tasks.page(ROOT)).items == ()
-            assert await service.store.lanes() == ()
-
-    asyncio.run(scene())
+async def test_texts_that_no_store_keeps_are_refused_wherever_they_stand(kind: str, tmp_path: Path) -> None:
+    async with a_service(kind, tmp_path) as service:
+        texts = {name: text for name, text in IDS.items() if isinstance(text, str) and len(text) != 201}
+        told = await all_refused(service, TEXTS, texts)
+        assert [name for name, codes in told.items() if None in codes] == []
+        assert (await service.tasks.page(ROOT)).items == ()
+        assert await service.store.lanes() == ()
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_what_a_task_carries_must_be_letters_too(kind: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with a_service(kind, tmp_path) as service:
-            for wish in (
-                WISH._replace(payload=f'"{HALF}"'),
-                WISH._replace(target=Target("function", f'{{"name":"{HALF}"}}')),
-                WISH._replace(target=Target(f"function{HALF}", "{}")),
-            ):
-                assert await refused(service.tasks.create(ADA, wish)) == "bad_payload"
-            assert await refused(service.tasks.create(ADA, WISH._replace(labels={"x": HALF}))) == "bad_labels"
-            assert (await service.tasks.page(ROOT)).items == ()
-
-    asyncio.run(scene())
+async def test_what_a_task_carries_must_be_letters_too(kind: str, tmp_path: Path) -> None:
+    async with a_service(kind, tmp_path) as service:
+        for wish in (
+            WISH._replace(payload=f'"{HALF}"'),
+            WISH._replace(target=Target("function", f'{{"name":"{HALF}"}}')),
+            WISH._replace(target=Target(f"function{HALF}", "{}")),
+        ):
+            assert await refused(service.tasks.create(ADA, wish)) == "bad_payload"
+        assert await refused(service.tasks.create(ADA, WISH._replace(labels={"x": HALF}))) == "bad_labels"
+        assert (await service.tasks.page(ROOT)).items == ()
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_an_instant_without_a_zone_is_not_looked_for(kind: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with a_service(kind, tmp_path) as service:
-            naive = NOON.replace(tzinfo=None)
-            for wanted in (RunFilter(since=naive), RunFilter(until=naive)):
-                assert await refused(service.runs.page(ADA, wanted)) == "naive_instant"
-
-    asyncio.run(scene())
+async def test_an_instant_without_a_zone_is_not_looked_for(kind: str, tmp_path: Path) -> None:
+    async with a_service(kind, tmp_path) as service:
+        naive = NOON.replace(tzinfo=None)
+        for wanted in (RunFilter(since=naive), RunFilter(until=naive)):
+            assert await refused(service.runs.page(ADA, wanted)) == "naive_instant"
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_a_lane_has_a_name_of_its_own_and_quotas_are_set_by_an_admin(kind: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with a_service(kind, tmp_path) as service:
+async def test_a_lane_has_a_name_of_its_own_and_quotas_are_set_by_an_admin(kind: str, tmp_path: Path) -> None:
+    async with a_service(kind, tmp_path) as service:
 
-            async def code(name: str, limit: Any = 1, who: Principal = ROOT) -> str | None:
-                return await refused(service.lanes.limit(who, name, limit))
+        async def code(name: str, limit: Any = 1, who: Principal = ROOT) -> str | None:
+            return await refused(service.lanes.limit(who, name, limit))
 
-            assert await code("") == "bad_text"
-            assert [await code(name) for name in ("function:x", "target:http")] == ["bad_choice"] * 2
-            assert [await code("press", limit) for limit in (-1, 2**70, True, "1")] == ["bad_number"] * 4
-            assert await code("owner:bob", who=ADA) == "not_allowed"
-            assert await service.store.lanes() == ()
-            assert await code("owner:bob") is None
-            assert await code("press", 3) is None
-            assert [(lane.name, lane.limit) for lane in await service.store.lanes()] == [("owner:bob", 1), ("press", 3)]
-
-    asyncio.run(scene())
+        assert await code("") == "bad_text"
+        assert [await code(name) for name in ("function:x", "target:http")] == ["bad_choice"] * 2
+        assert [await code("press", limit) for limit in (-1, 2**70, True, "1")] == ["bad_number"] * 4
+        assert await code("owner:bob", who=ADA) == "not_allowed"
+        assert await service.store.lanes() == ()
+        assert await code("owner:bob") is None
+        assert await code("press", 3) is None
+        assert [(lane.name, lane.limit) for lane in await service.store.lanes()] == [("owner:bob", 1), ("press", 3)]
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_the_names_of_secrets_are_read_on_from_the_longest_key(kind: str, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with a_service(kind, tmp_path) as service:
-            owner, names = "o" * 200, ["a" * 100, "b" * 100]
-            for name in names:
-                await service.secrets.set(ROOT, name, "x", owner)
-            first = await service.secrets.names(ROOT, limit=1)
-            rest = await service.secrets.names(ROOT, after=first.after, limit=1)
-            assert [each.name for each in (*first.items, *rest.items)] == names
-
-    asyncio.run(scene())
+async def test_the_names_of_secrets_are_read_on_from_the_longest_key(kind: str, tmp_path: Path) -> None:
+    async with a_service(kind, tmp_path) as service:
+        owner, names = "o" * 200, ["a" * 100, "b" * 100]
+        for name in names:
+            await service.secrets.set(ROOT, name, "x", owner)
+        first = await service.secrets.names(ROOT, limit=1)
+        rest = await service.secrets.names(ROOT, after=first.after, limit=1)
+        assert [each.name for each in (*first.items, *rest.items)] == names

@@ -12,14 +12,15 @@ from horae.model.outcome import Failed
 from horae.model.reason import Reason
 from horae.service.ledger import Ledger
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, BOB, House, code_of, played
+from .stage import ADA, BOB, House, code_of
 
 MIDNIGHT = NOON + 12 * HOUR
 
 
-def test_an_instant_is_explained_by_its_row() -> None:
-    async def scene(house: House) -> None:
+async def test_an_instant_is_explained_by_its_row() -> None:
+    async with house_on() as house:
         task = await house.add()
         run = await house.ran(HOUR)
         for at in (NOON + HOUR, "13:00", "2026-03-01T13:00Z", "2026-03-01 13:00", "today 13:00"):
@@ -27,11 +28,9 @@ def test_an_instant_is_explained_by_its_row() -> None:
             assert (why.at, why.explanation.verdict, why.explanation.runs) == (NOON + HOUR, Verdict.RAN, (run,))
             assert await house.ledger.why(ADA, task.id, NOON + HOUR) == why.explanation
 
-    played(scene)
 
-
-def test_of_a_day_the_last_occurrence_that_has_a_row_answers() -> None:
-    async def scene(house: House) -> None:
+async def test_of_a_day_the_last_occurrence_that_has_a_row_answers() -> None:
+    async with house_on() as house:
         task = await house.add("every 4h")
         runs = [await house.ran(4 * HOUR) for _ in range(5)]
         assert house.clock.now() == NOON + 20 * HOUR
@@ -39,11 +38,9 @@ def test_of_a_day_the_last_occurrence_that_has_a_row_answers() -> None:
         today = await house.ledger.explained(ADA, task.id, "2026-03-02")
         assert (yesterday.explanation.runs, today.explanation.runs) == ((runs[1],), (runs[4],))
 
-    played(scene)
 
-
-def test_of_a_day_without_rows_the_last_planned_one_up_to_now_answers() -> None:
-    async def scene(house: House) -> None:
+async def test_of_a_day_without_rows_the_last_planned_one_up_to_now_answers() -> None:
+    async with house_on() as house:
         task = await house.add("every 4h")
         house.later(22 * HOUR)
         why = await house.ledger.explained(ADA, task.id, "today")
@@ -51,30 +48,24 @@ def test_of_a_day_without_rows_the_last_planned_one_up_to_now_answers() -> None:
         tomorrow = await house.ledger.explained(ADA, task.id, "2026-03-03")
         assert (tomorrow.at, tomorrow.explanation.verdict) == (NOON + 36 * HOUR, Verdict.PENDING)
 
-    played(scene)
 
-
-def test_midnight_belongs_to_its_day() -> None:
-    async def scene(house: House) -> None:
+async def test_midnight_belongs_to_its_day() -> None:
+    async with house_on() as house:
         task = await house.add("0 0,12 * * *")
         house.clock.advance((12 * HOUR + MINUTE).total_seconds())
         why = await house.ledger.explained(ADA, task.id, "today")
         assert (why.at, why.explanation.verdict) == (MIDNIGHT, Verdict.OVERDUE)
 
-    played(scene)
 
-
-def test_of_a_day_on_which_nothing_was_planned_its_beginning_answers() -> None:
-    async def scene(house: House) -> None:
+async def test_of_a_day_on_which_nothing_was_planned_its_beginning_answers() -> None:
+    async with house_on() as house:
         task = await house.add("0 9 * * MON")
         why = await house.ledger.explained(ADA, task.id, "2026-03-04")
         assert (why.at, why.explanation.verdict) == (NOON + 2.5 * DAY, Verdict.NOT_PLANNED)
 
-    played(scene)
 
-
-def test_moment_is_read_in_the_callers_zone_else_in_that_of_the_task() -> None:
-    async def scene(house: House) -> None:
+async def test_moment_is_read_in_the_callers_zone_else_in_that_of_the_task() -> None:
+    async with house_on() as house:
         tokyo = await house.add("0 9 * * *", zone="Asia/Tokyo")
         why = await house.ledger.explained(ADA, tokyo.id, "2026-03-01 19:00", "America/New_York")
         assert (why.at, why.explanation.verdict) == (MIDNIGHT, Verdict.PENDING)
@@ -85,11 +76,9 @@ def test_moment_is_read_in_the_callers_zone_else_in_that_of_the_task() -> None:
         why = await house.ledger.explained(ADA, anywhere.id, "13:00", "America/New_York")
         assert why.at == NOON + 6 * HOUR
 
-    played(scene)
 
-
-def test_without_a_moment_the_newest_row_answers_and_before_there_is_one_what_is_next() -> None:
-    async def scene(house: House) -> None:
+async def test_without_a_moment_the_newest_row_answers_and_before_there_is_one_what_is_next() -> None:
+    async with house_on() as house:
         task = await house.add()
         why = await house.ledger.explained(ADA, task.id, None)
         assert (why.at, why.explanation.verdict) == (NOON + HOUR, Verdict.PENDING)
@@ -98,11 +87,9 @@ def test_without_a_moment_the_newest_row_answers_and_before_there_is_one_what_is
         why = await house.ledger.explained(ADA, task.id, None)
         assert (why.at, why.explanation.runs) == (failed.planned, (failed,))
 
-    played(scene)
 
-
-def test_without_a_moment_a_stretch_answers_for_its_last_instant() -> None:
-    async def scene(house: House) -> None:
+async def test_without_a_moment_a_stretch_answers_for_its_last_instant() -> None:
+    async with house_on() as house:
         task = await house.add()
         await house.tasks.pause(ADA, task.id)
         house.later(5.5 * HOUR)
@@ -116,11 +103,9 @@ def test_without_a_moment_a_stretch_answers_for_its_last_instant() -> None:
         day = await house.ledger.explained(ADA, task.id, "today")
         assert day.at == why.at
 
-    played(scene)
 
-
-def test_a_stretch_that_lasts_beyond_the_day_answers_for_the_end_of_the_day() -> None:
-    async def scene(house: House) -> None:
+async def test_a_stretch_that_lasts_beyond_the_day_answers_for_the_end_of_the_day() -> None:
+    async with house_on() as house:
         task = await house.add()
         await house.tasks.pause(ADA, task.id)
         house.later(30 * HOUR)
@@ -129,36 +114,28 @@ def test_a_stretch_that_lasts_beyond_the_day_answers_for_the_end_of_the_day() ->
         assert why.explanation.verdict is Verdict.SKIPPED
         assert MIDNIGHT - SECOND <= why.at < MIDNIGHT
 
-    played(scene)
 
-
-def test_a_task_of_which_nothing_is_left_answers_for_now() -> None:
-    async def scene(house: House) -> None:
+async def test_a_task_of_which_nothing_is_left_answers_for_now() -> None:
+    async with house_on() as house:
         task = await house.add("in 1h")
         await house.tasks.cancel(ADA, task.id)
         why = await house.ledger.explained(ADA, task.id, None)
         assert (why.at, why.explanation.verdict) == (NOON, Verdict.OVER)
 
-    played(scene)
-
 
 @pytest.mark.parametrize("at", [None, NOON, "yesterday", "nonsense"])
-def test_what_is_not_there_is_not_found_whatever_is_asked_of_it(at: object) -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_not_there_is_not_found_whatever_is_asked_of_it(at: object) -> None:
+    async with house_on() as house:
         task = await house.add()
         for who, task_id in ((ADA, "tsk_unknown"), (BOB, task.id)):
             with pytest.raises(NotFound):
                 await house.ledger.explained(who, task_id, at)  # type: ignore[arg-type]
 
-    played(scene)
 
-
-def test_what_is_no_moment_is_refused() -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_no_moment_is_refused() -> None:
+    async with house_on() as house:
         task = await house.add()
         assert await code_of(house.ledger.explained(ADA, task.id, "soonish")) == "unclear_moment"
-
-    played(scene)
 
 
 # --- nothing ran -----------------------------------------------------------------------------------------------------
@@ -172,8 +149,8 @@ async def an_outage(house: House, length: timedelta) -> None:
     await house.service.outages.starting()
 
 
-def test_what_was_missed_while_no_engine_ran_says_so() -> None:
-    async def scene(house: House) -> None:
+async def test_what_was_missed_while_no_engine_ran_says_so() -> None:
+    async with house_on() as house:
         task = await house.add()
         await an_outage(house, 5.5 * HOUR)
         (run,) = await house.claim()
@@ -184,11 +161,9 @@ def test_what_was_missed_while_no_engine_ran_says_so() -> None:
         caught_up = await house.ledger.explained(ADA, task.id, run.planned)
         assert caught_up.outage == missed.outage
 
-    played(scene)
 
-
-def test_what_ran_on_time_or_was_skipped_for_another_reason_blames_no_outage() -> None:
-    async def scene(house: House) -> None:
+async def test_what_ran_on_time_or_was_skipped_for_another_reason_blames_no_outage() -> None:
+    async with house_on() as house:
         task = await house.add()
         await house.tasks.skip_next(ADA, task.id)
         house.later(HOUR)
@@ -200,15 +175,11 @@ def test_what_ran_on_time_or_was_skipped_for_another_reason_blames_no_outage() -
         skipped = await house.ledger.explained(ADA, task.id, NOON + HOUR)
         assert skipped.explanation.reason is Reason.SKIP_REQUESTED
 
-    played(scene)
 
-
-def test_where_nobody_keeps_book_of_outages_none_is_told() -> None:
-    async def scene(house: House) -> None:
+async def test_where_nobody_keeps_book_of_outages_none_is_told() -> None:
+    async with house_on() as house:
         task = await house.add()
         await an_outage(house, 5.5 * HOUR)
         await house.claim()
         ledger = Ledger(house.store, house.clock)
         assert (await ledger.explained(ADA, task.id, NOON + 3 * HOUR)).outage is None
-
-    played(scene)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.service.bulk import Action
 from horae.service.operations import Operations, Order
-from horae.simulation.virtual import run_virtual
+from horae.simulation.virtual import VirtualClock
 
 from .stage import ADA, BOB, CHIEF, ROOT, House, code_of
 
@@ -25,19 +26,15 @@ RUN: Final = Order("run", {}, {})
 ALL: Final = TaskFilter()
 ROBOT: Final = Principal("ada", agent="robot")
 ABSENT: Final = "opn_" + "0" * 32
-Scene = Callable[[House], Awaitable[None]]
 
 
-def played(scene: Scene) -> None:
-    house = House()
-
-    async def play() -> None:
-        try:
-            await scene(house)
-        finally:
-            await house.service.operations.close()
-
-    run_virtual(play(), house.clock)
+@asynccontextmanager
+async def operations_house(clock: VirtualClock) -> AsyncIterator[House]:
+    house = House(clock=clock)
+    try:
+        yield house
+    finally:
+        await house.service.operations.close()
 
 
 async def nothing(_task: Task) -> None: ...
@@ -77,8 +74,8 @@ async def garden(house: House, number: int = 3) -> list[Task]:
     return [await house.add(name=f"water {each}") for each in range(number)]
 
 
-def test_every_task_has_its_turn_and_the_operation_says_so() -> None:
-    async def scene(house: House) -> None:
+async def test_every_task_has_its_turn_and_the_operation_says_so(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         tasks = await garden(house)
         await house.tasks.cancel(ADA, tasks[1].id)
         begun = await house.service.operations.begin(ADA, PAUSE, ALL, pausing(house))
@@ -94,21 +91,17 @@ def test_every_task_has_its_turn_and_the_operation_says_so() -> None:
         states = [(await house.tasks.get(ADA, each.id)).standing.state for each in tasks]
         assert states == ["paused", "cancelled", "paused"]
 
-    played(scene)
 
-
-def test_only_the_first_refusals_are_kept_and_all_are_counted() -> None:
-    async def scene(house: House) -> None:
+async def test_only_the_first_refusals_are_kept_and_all_are_counted(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         for each in await garden(house, MOST_REFUSALS + 5):
             await house.tasks.cancel(ADA, each.id)
         over = await ended(house, await house.service.operations.begin(ADA, PAUSE, ALL, pausing(house)))
         assert (over.done, over.refused, len(over.refusals)) == (0, MOST_REFUSALS + 5, MOST_REFUSALS)
 
-    played(scene)
 
-
-def test_progress_is_told_while_it_goes_on() -> None:
-    async def scene(house: House) -> None:
+async def test_progress_is_told_while_it_goes_on(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate = Gate()
 
@@ -127,11 +120,9 @@ def test_progress_is_told_while_it_goes_on() -> None:
         gate.opened.set()
         assert (await ended(house, begun)).done == 3
 
-    played(scene)
 
-
-def test_an_owner_has_one_at_a_time_and_others_are_not_in_their_way() -> None:
-    async def scene(house: House) -> None:
+async def test_an_owner_has_one_at_a_time_and_others_are_not_in_their_way(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         await house.add(who=BOB)
         gate, operations = Gate(), house.service.operations
@@ -147,11 +138,9 @@ def test_an_owner_has_one_at_a_time_and_others_are_not_in_their_way() -> None:
         assert (await ended(house, second)).state == "finished"
         assert [each.id for each in (await operations.page(ADA)).items] == [second.id, first.id]
 
-    played(scene)
 
-
-def test_of_two_who_begin_at_the_same_moment_one_does() -> None:
-    async def scene(house: House) -> None:
+async def test_of_two_who_begin_at_the_same_moment_one_does(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate = Gate()
         begun = await asyncio.gather(
@@ -163,12 +152,10 @@ def test_of_two_who_begin_at_the_same_moment_one_does() -> None:
         assert (await ended(house, only)).state == "finished"
         assert len(gate.passed) == 3
 
-    played(scene)
-
 
 @pytest.mark.parametrize("here", [True, False])
-def test_a_cancelled_one_ends_after_the_task_that_is_under_way(*, here: bool) -> None:
-    async def scene(house: House) -> None:
+async def test_a_cancelled_one_ends_after_the_task_that_is_under_way(clock: VirtualClock, *, here: bool) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate = Gate()
         begun = await house.service.operations.begin(ADA, PAUSE, ALL, gate)
@@ -182,11 +169,11 @@ def test_a_cancelled_one_ends_after_the_task_that_is_under_way(*, here: bool) ->
         assert gate.passed == ["water 0"]
         assert await code_of(house.service.operations.cancel(ADA, begun.id)) == "operation_over"
 
-    played(scene)
 
-
-def test_a_server_that_stops_lets_the_task_under_way_end_and_says_that_it_was_interrupted() -> None:
-    async def scene(house: House) -> None:
+async def test_a_server_that_stops_lets_the_task_under_way_end_and_says_that_it_was_interrupted(
+    clock: VirtualClock,
+) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate, operations = Gate(), house.service.operations
         begun = await operations.begin(ADA, PAUSE, ALL, gate)
@@ -200,11 +187,9 @@ def test_a_server_that_stops_lets_the_task_under_way_end_and_says_that_it_was_in
         assert gate.passed == ["water 0"]
         assert (await elsewhere(house).begin(ADA, PAUSE, ALL, nothing)).state == "running"
 
-    played(scene)
 
-
-def test_a_task_that_does_not_end_keeps_no_server_from_stopping() -> None:
-    async def scene(house: House) -> None:
+async def test_a_task_that_does_not_end_keeps_no_server_from_stopping(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate, operations = Gate(), house.service.operations
         begun = await operations.begin(ADA, PAUSE, ALL, gate)
@@ -213,13 +198,11 @@ def test_a_task_that_does_not_end_keeps_no_server_from_stopping() -> None:
             await operations.close()
         assert (await operations.get(ADA, begun.id)).state == "interrupted"
 
-    played(scene)
 
-
-def test_what_nobody_tells_of_any_more_was_interrupted_and_its_owner_may_begin_anew() -> None:
+async def test_what_nobody_tells_of_any_more_was_interrupted_and_its_owner_may_begin_anew(clock: VirtualClock) -> None:
     """As after a process that was killed: nobody was there to write that it is over."""
 
-    async def scene(house: House) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         dead = Operations(_Deaf(house.store), house.tasks, house.service.audit, house.clock)  # type: ignore[arg-type]
         gate = Gate()
@@ -236,8 +219,6 @@ def test_what_nobody_tells_of_any_more_was_interrupted_and_its_owner_may_begin_a
         assert (await ended(house, await operations.begin(ADA, PAUSE, ALL, nothing))).done == 3
         await dead.close()
 
-    played(scene)
-
 
 class _Deaf:
     """A store that keeps what is begun, and nothing of how it goes on."""
@@ -252,8 +233,8 @@ class _Deaf:
         raise StoreUnavailable("gone")
 
 
-def test_whoever_lost_the_right_meanwhile_does_nothing_more() -> None:
-    async def scene(house: House) -> None:
+async def test_whoever_lost_the_right_meanwhile_does_nothing_more(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate = Gate()
         answers = [True, False]
@@ -267,14 +248,14 @@ def test_whoever_lost_the_right_meanwhile_does_nothing_more() -> None:
         over = await ended(house, begun)
         assert (over.state, over.problem, over.done) == ("interrupted", "revoked", 1)
 
-    played(scene)
-
 
 @pytest.mark.parametrize(
     ("error", "problem"), [(StoreUnavailable("away"), "store_error"), (KeyError(), "internal_error")]
 )
-def test_what_breaks_is_told(error: Exception, problem: str, caplog: pytest.LogCaptureFixture) -> None:
-    async def scene(house: House) -> None:
+async def test_what_breaks_is_told(
+    clock: VirtualClock, error: Exception, problem: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
 
         async def breaking(task: Task) -> None:
@@ -285,11 +266,9 @@ def test_what_breaks_is_told(error: Exception, problem: str, caplog: pytest.LogC
         assert (over.state, over.problem, over.done) == ("interrupted", problem, 1)
         assert over.id in caplog.text
 
-    played(scene)
 
-
-def test_more_than_a_few_at_once_wait_for_their_turn() -> None:
-    async def scene(house: House) -> None:
+async def test_more_than_a_few_at_once_wait_for_their_turn(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         people = [Principal(f"owner{number}") for number in range(6)]
         gate, operations = Gate(), house.service.operations
         for who in people:
@@ -301,8 +280,6 @@ def test_more_than_a_few_at_once_wait_for_their_turn() -> None:
         gate.opened.set()
         over = [await ended(house, each, ROOT) for each in begun]
         assert [each.done for each in over] == [1] * 6
-
-    played(scene)
 
 
 async def pages_of_an_agent(house: House) -> None:
@@ -328,12 +305,13 @@ async def pages_of_an_agent(house: House) -> None:
         assert all(size == limit for size in sizes[:-1]), (limit, sizes)
 
 
-def test_pages_of_an_agents_operations_are_full_and_complete() -> None:
-    played(pages_of_an_agent)
+async def test_pages_of_an_agents_operations_are_full_and_complete(clock: VirtualClock) -> None:
+    async with operations_house(clock) as here:
+        await pages_of_an_agent(here)
 
 
-def test_nobody_sees_or_ends_what_is_somebody_elses() -> None:
-    async def scene(house: House) -> None:
+async def test_nobody_sees_or_ends_what_is_somebody_elses(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         await garden(house)
         gate, operations = Gate(), house.service.operations
         begun = await operations.begin(ADA, PAUSE, ALL, gate)
@@ -351,11 +329,9 @@ def test_nobody_sees_or_ends_what_is_somebody_elses() -> None:
         assert [each.id for each in (await operations.page(ROBOT)).items] == [its.id]
         assert len((await operations.page(ADA)).items) == 2, "its owner sees what it does"
 
-    played(scene)
 
-
-def test_who_may_begin_it_may_end_it() -> None:
-    async def scene(house: House) -> None:
+async def test_who_may_begin_it_may_end_it(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         operations = house.service.operations
         rights = {"viewer": {Scope.READ}, "writer": {Scope.READ, Scope.WRITE}, "runner": {Scope.READ, Scope.RUN}}
         people = {name: Principal("ada", scopes=frozenset(scopes)) for name, scopes in rights.items()}
@@ -375,11 +351,9 @@ def test_who_may_begin_it_may_end_it() -> None:
             await ended(house, begun)
         assert await code_of(operations.get(Principal("ada", scopes=frozenset()), ABSENT)) == "not_allowed"
 
-    played(scene)
 
-
-def test_who_began_and_who_ended_it_is_in_the_audit_trail() -> None:
-    async def scene(house: House) -> None:
+async def test_who_began_and_who_ended_it_is_in_the_audit_trail(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         gate, operations = Gate(), house.service.operations
         await garden(house, 2)
         begun = await operations.begin(CHIEF, PAUSE, ALL, gate)
@@ -391,11 +365,9 @@ def test_who_began_and_who_ended_it_is_in_the_audit_trail() -> None:
             ("operation.begin", begun.id),
         ]
 
-    played(scene)
 
-
-def test_they_are_forgotten_after_a_week() -> None:
-    async def scene(house: House) -> None:
+async def test_they_are_forgotten_after_a_week(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         over = await ended(house, await house.service.operations.begin(ADA, PAUSE, ALL, nothing))
         await house.store.drop_expired(house.clock.now() + KEPT - timedelta(minutes=1), 100)
         assert (await house.service.operations.get(ADA, over.id)).state == "finished"
@@ -403,11 +375,9 @@ def test_they_are_forgotten_after_a_week() -> None:
         assert await code_of(house.service.operations.get(ADA, over.id)) == "no_such_operation"
         assert (await house.service.operations.begin(ADA, PAUSE, ALL, nothing)).state == "running"
 
-    played(scene)
 
-
-def test_pages_go_on_where_they_ended() -> None:
-    async def scene(house: House) -> None:
+async def test_pages_go_on_where_they_ended(clock: VirtualClock) -> None:
+    async with operations_house(clock) as house:
         operations = house.service.operations
         made = []
         for _ in range(3):
@@ -418,13 +388,11 @@ def test_pages_go_on_where_they_ended() -> None:
         assert [each.id for each in (*first.items, *rest.items)] == made[::-1]
         assert await code_of(operations.page(ADA, limit=0)) == "bad_page"
 
-    played(scene)
 
-
-def test_who_is_taken_for_dead_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_is_taken_for_dead_does_not_go_on(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its owner was told that it is over, and may have begun something else."""
 
-    async def scene(house: House) -> None:
+    async with operations_house(clock) as house:
         await garden(house, 20)
         passed: list[str] = []
 
@@ -451,5 +419,3 @@ def test_who_is_taken_for_dead_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -
         assert (await there.get(ADA, first.id)).state is OperationState.INTERRUPTED
         assert (await ended(house, second)).state is OperationState.FINISHED
         await there.close()
-
-    played(scene)

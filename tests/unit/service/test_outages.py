@@ -7,21 +7,18 @@ from datetime import timedelta
 from horae.model.outcome import Succeeded
 from horae.service.outages import Outage
 from horae.testing.factories import HOUR, MICROSECOND, MINUTE, NODE, NOON, SECOND, a_node
+from tests.unit.service.stage import house_on
 
-from .stage import House, played
 
-
-def test_a_new_deployment_has_had_none() -> None:
-    async def scene(house: House) -> None:
+async def test_a_new_deployment_has_had_none() -> None:
+    async with house_on() as house:
         assert await house.service.outages.starting() is None
         assert await house.service.outages.all() == ()
         assert await house.service.outages.at(NOON) is None
 
-    played(scene)
 
-
-def test_after_a_stop_in_good_order_it_began_with_the_stop() -> None:
-    async def scene(house: House) -> None:
+async def test_after_a_stop_in_good_order_it_began_with_the_stop() -> None:
+    async with house_on() as house:
         outages = house.service.outages
         await outages.stopped()
         house.later(HOUR)
@@ -29,22 +26,18 @@ def test_after_a_stop_in_good_order_it_began_with_the_stop() -> None:
         assert await outages.starting() == expected
         assert await outages.all() == (expected,)
 
-    played(scene)
 
-
-def test_after_a_death_it_began_with_the_last_sign_of_life() -> None:
-    async def scene(house: House) -> None:
+async def test_after_a_death_it_began_with_the_last_sign_of_life() -> None:
+    async with house_on() as house:
         outages = house.service.outages
         await outages.stopped()
         await house.store.join(a_node(renewed=NOON + 5 * MINUTE))
         house.later(HOUR)
         assert await outages.starting() == Outage(NOON + 5 * MINUTE, NOON + HOUR, clean=False)
 
-    played(scene)
 
-
-def test_the_last_of_several_to_die_counts() -> None:
-    async def scene(house: House) -> None:
+async def test_the_last_of_several_to_die_counts() -> None:
+    async with house_on() as house:
         for number, minutes in enumerate((3, 9, 6)):
             await house.store.join(a_node(f"node-{number}", renewed=NOON + minutes * MINUTE))
         house.later(HOUR)
@@ -52,13 +45,11 @@ def test_the_last_of_several_to_die_counts() -> None:
         assert outage is not None
         assert outage.since == NOON + 9 * MINUTE
 
-    played(scene)
 
-
-def test_a_node_that_joins_others_finds_none() -> None:
+async def test_a_node_that_joins_others_finds_none() -> None:
     """They renew every few seconds: a renewal that is a little old is no death."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         outages = house.service.outages
         await outages.stopped()
         house.later(HOUR)
@@ -67,42 +58,34 @@ def test_a_node_that_joins_others_finds_none() -> None:
             assert await outages.starting() is None, age
         assert await outages.all() == ()
 
-    played(scene)
 
-
-def test_how_long_a_node_may_be_silent_is_a_matter_of_the_lease_that_it_has() -> None:
-    async def scene(house: House) -> None:
+async def test_how_long_a_node_may_be_silent_is_a_matter_of_the_lease_that_it_has() -> None:
+    async with house_on() as house:
         await house.store.join(a_node())
         house.later(MINUTE)
         assert await house.service.outages.starting(lease=2 * MINUTE) is None, "a long lease: it may be alive"
         house.later(MINUTE)
         assert await house.service.outages.starting(lease=2 * MINUTE) is not None
 
-    played(scene)
 
-
-def test_a_short_lease_is_over_soon() -> None:
-    async def scene(house: House) -> None:
+async def test_a_short_lease_is_over_soon() -> None:
+    async with house_on() as house:
         await house.store.join(a_node())
         house.later(5 * SECOND)
         assert await house.service.outages.starting(lease=4 * SECOND) is not None
 
-    played(scene)
 
-
-def test_whoever_can_see_that_a_process_is_gone_need_not_wait_for_its_lease() -> None:
-    async def scene(house: House) -> None:
+async def test_whoever_can_see_that_a_process_is_gone_need_not_wait_for_its_lease() -> None:
+    async with house_on() as house:
         outages = house.service.outages
         await house.store.join(a_node(home="here/7"))
         house.later(5 * SECOND)
         assert await outages.starting(lambda home: home == "elsewhere/7") is None
         assert await outages.starting(lambda home: home == "here/7") == Outage(NOON, NOON + 5 * SECOND, clean=False)
 
-    played(scene)
 
-
-def test_a_quick_restart_is_not_worth_telling() -> None:
-    async def scene(house: House) -> None:
+async def test_a_quick_restart_is_not_worth_telling() -> None:
+    async with house_on() as house:
         outages = house.service.outages
         await outages.stopped()
         house.later(SECOND)
@@ -110,11 +93,9 @@ def test_a_quick_restart_is_not_worth_telling() -> None:
         house.later(HOUR)
         assert await outages.starting() is not None
 
-    played(scene)
 
-
-def test_only_the_last_to_leave_says_when_it_stopped() -> None:
-    async def scene(house: House) -> None:
+async def test_only_the_last_to_leave_says_when_it_stopped() -> None:
+    async with house_on() as house:
         outages = house.service.outages
         await house.store.join(a_node(NODE, renewed=NOON + 30 * MINUTE))
         house.later(10 * MINUTE)
@@ -126,22 +107,18 @@ def test_only_the_last_to_leave_says_when_it_stopped() -> None:
         outage = await outages.starting()
         assert outage == Outage(NOON + 30 * MINUTE, NOON + 90 * MINUTE, clean=True)
 
-    played(scene)
 
-
-def test_two_that_start_at_once_write_one() -> None:
-    async def scene(house: House) -> None:
+async def test_two_that_start_at_once_write_one() -> None:
+    async with house_on() as house:
         outages = house.service.outages
         await outages.stopped()
         house.later(HOUR)
         assert await outages.starting() == await outages.starting()
         assert len(await outages.all()) == 1
 
-    played(scene)
 
-
-def test_an_instant_is_looked_up_with_both_ends_included() -> None:
-    async def scene(house: House) -> None:
+async def test_an_instant_is_looked_up_with_both_ends_included() -> None:
+    async with house_on() as house:
         outages = house.service.outages
         for _ in range(3):
             await outages.stopped()
@@ -154,11 +131,9 @@ def test_an_instant_is_looked_up_with_both_ends_included() -> None:
         assert await outages.at(second.since - MICROSECOND) is None
         assert await outages.at(second.until + MICROSECOND) is None
 
-    played(scene)
 
-
-def test_the_oldest_are_forgotten() -> None:
-    async def scene(house: House) -> None:
+async def test_the_oldest_are_forgotten() -> None:
+    async with house_on() as house:
         outages = house.service.outages
         for _ in range(205):
             await outages.stopped()
@@ -169,11 +144,9 @@ def test_the_oldest_are_forgotten() -> None:
         assert kept[-1].until == house.clock.now()
         assert kept[0].since == NOON + 5 * MINUTE
 
-    played(scene)
 
-
-def test_what_a_node_still_ran_after_its_last_renewal_was_a_sign_of_life_too() -> None:
-    async def scene(house: House) -> None:
+async def test_what_a_node_still_ran_after_its_last_renewal_was_a_sign_of_life_too() -> None:
+    async with house_on() as house:
         await house.add()
         run = await house.ran(HOUR, Succeeded())
         assert run.ended is not None
@@ -182,5 +155,3 @@ def test_what_a_node_still_ran_after_its_last_renewal_was_a_sign_of_life_too() -
         outage = await house.service.outages.starting(lambda _home: True)
         assert outage is not None
         assert outage.since == run.ended
-
-    played(scene)

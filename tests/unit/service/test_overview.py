@@ -16,24 +16,23 @@ from horae.ports.store import TaskFilter, Waiting
 from horae.service.overview import NeedKind, needs_of
 from horae.service.wishes import Options
 from horae.testing.factories import DAY, HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_entry
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, BOB, ROOT, House, played
+from .stage import ADA, BOB, ROOT
 
 # --- at a glance -----------------------------------------------------------------------------------------------------
 
 
-def test_an_empty_house_is_quiet() -> None:
-    async def scene(house: House) -> None:
+async def test_an_empty_house_is_quiet() -> None:
+    async with house_on() as house:
         seen = await house.service.overview.now(ROOT)
         assert set(seen.tasks.values()) == {0}
         assert (seen.outcomes, seen.on_time, seen.waiting, seen.needs) == ({}, None, Waiting(), ())
         assert (seen.running, seen.upcoming, seen.lanes, seen.nodes) == ((), (), (), ())
 
-    played(scene)
 
-
-def test_whether_an_engine_lives_is_told_to_everybody_and_which_to_admins_alone() -> None:
-    async def scene(house: House) -> None:
+async def test_whether_an_engine_lives_is_told_to_everybody_and_which_to_admins_alone() -> None:
+    async with house_on() as house:
         assert not (await house.service.overview.now(ADA)).alive
         await house.store.join(a_node(renewed=house.clock.now()))
         seen = await house.service.overview.now(ADA)
@@ -41,11 +40,9 @@ def test_whether_an_engine_lives_is_told_to_everybody_and_which_to_admins_alone(
         house.later(HOUR)
         assert not (await house.service.overview.now(ADA)).alive, "it has not renewed its lease for an hour"
 
-    played(scene)
 
-
-def test_a_day_is_summed_up() -> None:
-    async def scene(house: House) -> None:
+async def test_a_day_is_summed_up() -> None:
+    async with house_on() as house:
         task = await house.add(lane="press")
         await house.add("in 30d", who=BOB)
         paused = await house.add()
@@ -73,11 +70,9 @@ def test_a_day_is_summed_up() -> None:
         assert [lane.name for lane in everything.lanes] == ["ada/press"]
         assert [node.id for node in everything.nodes] == [NODE]
 
-    played(scene)
 
-
-def test_what_ended_more_than_a_day_ago_is_counted_no_more() -> None:
-    async def scene(house: House) -> None:
+async def test_what_ended_more_than_a_day_ago_is_counted_no_more() -> None:
+    async with house_on() as house:
         await house.add("in 1h")
         await house.ran(HOUR)
         house.later(23 * HOUR)
@@ -86,18 +81,14 @@ def test_what_ended_more_than_a_day_ago_is_counted_no_more() -> None:
         seen = await house.service.overview.now(ADA)
         assert (seen.outcomes, seen.on_time, seen.tasks[TaskState.COMPLETED]) == ({}, None, 1)
 
-    played(scene)
 
-
-def test_what_waits_is_told_by_what_it_waits_for() -> None:
-    async def scene(house: House) -> None:
+async def test_what_waits_is_told_by_what_it_waits_for() -> None:
+    async with house_on() as house:
         await house.add("in 1h")
         house.later(HOUR)
         assert (await house.service.overview.now(ADA)).waiting == Waiting(overdue=1)
         await house.claim(routes=frozenset())
         assert (await house.service.overview.now(ADA)).waiting == Waiting(stranded=1)
-
-    played(scene)
 
 
 # --- what needs a person ---------------------------------------------------------------------------------------------
@@ -134,8 +125,8 @@ def test_what_a_task_needs_a_person_for(given: Facts, later: timedelta, kind: Ne
     assert [need.kind for need in needs_of((given, given), NOON + later)] == ([] if kind is None else [kind])
 
 
-def test_a_task_that_gave_up_is_not_hidden_by_many_that_somebody_paused() -> None:
-    async def scene(house: House) -> None:
+async def test_a_task_that_gave_up_is_not_hidden_by_many_that_somebody_paused() -> None:
+    async with house_on() as house:
         for _ in range(30):
             task = await house.add()
             await house.tasks.pause(ADA, task.id)
@@ -149,14 +140,12 @@ def test_a_task_that_gave_up_is_not_hidden_by_many_that_somebody_paused() -> Non
             (NeedKind.ORPHANED, orphan.id),
         ]
 
-    played(scene)
-
 
 # --- many at once ----------------------------------------------------------------------------------------------------
 
 
-def test_everything_that_a_filter_finds_has_its_turn_and_a_refusal_keeps_nobody_else_from_it() -> None:
-    async def scene(house: House) -> None:
+async def test_everything_that_a_filter_finds_has_its_turn_and_a_refusal_keeps_nobody_else_from_it() -> None:
+    async with house_on() as house:
         tasks = [await house.add(labels={"room": "a" if number % 2 else "b"}) for number in range(6)]
         await house.tasks.cancel(ADA, tasks[3].id)
         seen: list[int] = []
@@ -172,11 +161,9 @@ def test_everything_that_a_filter_finds_has_its_turn_and_a_refusal_keeps_nobody_
         states = [each.standing.state for each in (await house.tasks.page(ADA)).items]
         assert states == ["active", "paused", "active", "cancelled", "active", "paused"]
 
-    played(scene)
 
-
-def test_a_dry_run_only_counts() -> None:
-    async def scene(house: House) -> None:
+async def test_a_dry_run_only_counts() -> None:
+    async with house_on() as house:
         await house.add()
         called: list[Task] = []
 
@@ -188,11 +175,9 @@ def test_a_dry_run_only_counts() -> None:
         assert (await house.service.bulk.each(ADA, TaskFilter(name="other"), note)).matched == 0
         assert (await house.service.bulk.each(ADA, TaskFilter(), note)).done == len(called) == 1
 
-    played(scene)
 
-
-def test_more_than_a_page_of_tasks_are_all_deleted() -> None:
-    async def scene(house: House) -> None:
+async def test_more_than_a_page_of_tasks_are_all_deleted() -> None:
+    async with house_on() as house:
         wish = (await house.add()).name
         for _ in range(1_100):
             await house.add()
@@ -202,11 +187,9 @@ def test_more_than_a_page_of_tasks_are_all_deleted() -> None:
         assert (report.matched, report.done, report.refused) == (1_101, 1_101, ())
         assert (await house.tasks.page(ADA)).items == ()
 
-    played(scene)
 
-
-def test_of_many_refusals_the_first_hundred_are_kept() -> None:
-    async def scene(house: House) -> None:
+async def test_of_many_refusals_the_first_hundred_are_kept() -> None:
+    async with house_on() as house:
         tasks = [await house.add() for _ in range(120)]
         for task in tasks:
             await house.tasks.cancel(ADA, task.id)
@@ -214,11 +197,9 @@ def test_of_many_refusals_the_first_hundred_are_kept() -> None:
         assert (report.matched, report.done, len(report.refused)) == (120, 0, 100)
         assert [each.task for each in report.refused] == tasks[:100]
 
-    played(scene)
 
-
-def test_what_is_no_refusal_ends_it() -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_no_refusal_ends_it() -> None:
+    async with house_on() as house:
         await house.add()
 
         async def break_down(_: Task) -> None:
@@ -227,14 +208,12 @@ def test_what_is_no_refusal_ends_it() -> None:
         with pytest.raises(ZeroDivisionError):
             await house.service.bulk.each(ADA, TaskFilter(), break_down)
 
-    played(scene)
-
 
 # --- what was told ---------------------------------------------------------------------------------------------------
 
 
-def test_events_are_read_on_from_a_number() -> None:
-    async def scene(house: House) -> None:
+async def test_events_are_read_on_from_a_number() -> None:
+    async with house_on() as house:
         events = house.service.events
         task = await house.add()
         await house.add(who=BOB)
@@ -251,16 +230,12 @@ def test_events_are_read_on_from_a_number() -> None:
         assert len(await events.after(BOB, 0)) == 1
         assert len(await events.after(ROOT, 0)) == 4
 
-    played(scene)
 
-
-def test_a_conflict_is_told_to_whoever_asks_and_not_to_everybody() -> None:
-    async def scene(house: House) -> None:
+async def test_a_conflict_is_told_to_whoever_asks_and_not_to_everybody() -> None:
+    async with house_on() as house:
         task = await house.add()
         await house.tasks.cancel(ADA, task.id)
         last = await house.service.events.last(ADA)
         with pytest.raises(Conflict):
             await house.tasks.pause(ADA, task.id, until=NOON + MINUTE)
         assert await house.service.events.last(ADA) == last
-
-    played(scene)

@@ -49,8 +49,9 @@ from horae.service.webhooks import Webhooks
 from horae.service.wishes import Wish
 from horae.testing.factories import HOUR, NOON, a_node
 from tests.app.declared_functions import register_in
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House, played
+from .stage import ADA, BOB, CHIEF, ROOT, TARGET, House
 
 ABSENT: Final = "tsk_000000000000"
 ABSENT_RUN: Final = "run_000000000000"
@@ -301,8 +302,9 @@ async def event_numbers_say_nothing_about_other_owners(house: House) -> None:
     assert await events.last(ROOT) == 2
 
 
-def test_event_numbers_say_nothing_about_other_owners() -> None:
-    played(event_numbers_say_nothing_about_other_owners)
+async def test_event_numbers_say_nothing_about_other_owners() -> None:
+    async with house_on() as here:
+        await event_numbers_say_nothing_about_other_owners(here)
 
 
 def test_every_public_method_of_every_service_is_looked_at() -> None:
@@ -370,8 +372,8 @@ async def asked_for(house: House, mine: Theirs) -> AsyncIterator[tuple[str, Ask,
     assert await house.store.facts(mine.task.id, "ada") is not None
 
 
-def test_what_is_somebody_elses_answers_like_what_does_not_exist() -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_somebody_elses_answers_like_what_does_not_exist() -> None:
+    async with house_on() as house:
         mine = await of_ada(house)
         before = await house.store.facts(mine.task.id, None)
         events = await house.store.last_event()
@@ -383,13 +385,11 @@ def test_what_is_somebody_elses_answers_like_what_does_not_exist() -> None:
         assert await house.store.facts(mine.task.id, None) == before, "nothing of it was touched"
         assert (await house.store.last_event(), house.told) == (events, []), "and nobody was told"
 
-    played(scene)
 
-
-def test_the_same_questions_are_answered_to_whom_it_belongs_and_to_an_admin() -> None:
+async def test_the_same_questions_are_answered_to_whom_it_belongs_and_to_an_admin() -> None:
     """Otherwise the test above would be green if nothing ever answered."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         mine = await of_ada(house)
         for who in (ADA, ROOT):
             assert (await house.tasks.get(who, mine.task.id)).task == mine.task
@@ -402,23 +402,19 @@ def test_the_same_questions_are_answered_to_whom_it_belongs_and_to_an_admin() ->
             assert (await house.service.overview.now(who)).outcomes == {"failed": 1}
             assert (await house.service.secrets.names(who)).items[0].name == "token"
 
-    played(scene)
-
 
 @pytest.mark.parametrize("method", LISTS, ids=lambda method: f"{method[0].__name__}.{method[1]}")
-def test_lists_never_show_what_is_somebody_elses(method: tuple[type, str]) -> None:
-    async def scene(house: House) -> None:
+async def test_lists_never_show_what_is_somebody_elses(method: tuple[type, str]) -> None:
+    async with house_on() as house:
         empty = await LISTS[method](House()) if method != (Tasks, "latest") else {}
         mine = await of_ada(house)
         before = await house.store.facts(mine.task.id, None)
         assert await LISTS[method](house) == empty
         assert await house.store.facts(mine.task.id, None) == before
 
-    played(scene)
 
-
-def test_a_bulk_wish_touches_only_ones_own() -> None:
-    async def scene(house: House) -> None:
+async def test_a_bulk_wish_touches_only_ones_own() -> None:
+    async with house_on() as house:
         mine = await of_ada(house)
         own = await house.add(who=BOB)
         report = await house.service.bulk.each(BOB, TaskFilter(), lambda task: house.tasks.cancel(BOB, task.id))
@@ -426,11 +422,9 @@ def test_a_bulk_wish_touches_only_ones_own() -> None:
         assert (await house.tasks.get(BOB, own.id)).standing.state == "cancelled"
         assert (await house.tasks.get(ADA, mine.task.id)).standing.state == "active"
 
-    played(scene)
 
-
-def test_nobody_makes_a_task_for_somebody_else() -> None:
-    async def scene(house: House) -> None:
+async def test_nobody_makes_a_task_for_somebody_else() -> None:
+    async with house_on() as house:
         await of_ada(house)
         calls: list[Callable[[], Awaitable[object]]] = [
             lambda: house.tasks.create(BOB, _wish(owner="ada")),
@@ -446,11 +440,9 @@ def test_nobody_makes_a_task_for_somebody_else() -> None:
         assert own.owner == "bob", "a key is an owner's own"
         assert len((await house.tasks.page(BOB)).items) == 1
 
-    played(scene)
 
-
-def test_nobody_keeps_a_secret_for_somebody_else() -> None:
-    async def scene(house: House) -> None:
+async def test_nobody_keeps_a_secret_for_somebody_else() -> None:
+    async with house_on() as house:
         await of_ada(house)
         secrets = house.service.secrets
         answer = await answer_to(secrets.set(BOB, "token", "mine", "ada"))
@@ -459,11 +451,9 @@ def test_nobody_keeps_a_secret_for_somebody_else() -> None:
         await secrets.set(BOB, "token", "mine")
         assert (await secrets.reveal("ada", "token"), await secrets.reveal("bob", "token")) == ("secret words", "mine")
 
-    played(scene)
 
-
-def test_a_secret_of_somebody_else_is_not_there() -> None:
-    async def scene(house: House) -> None:
+async def test_a_secret_of_somebody_else_is_not_there() -> None:
+    async with house_on() as house:
         await of_ada(house)
         secrets = house.service.secrets
         for owner in (None, "ada", "nobody"):
@@ -475,11 +465,9 @@ def test_a_secret_of_somebody_else_is_not_there() -> None:
         assert await secrets.reveal("bob", "token") is None
         assert await secrets.reveal("ada", "token") == "secret words"
 
-    played(scene)
 
-
-def test_an_account_of_somebody_else_is_not_there() -> None:
-    async def scene(house: House) -> None:
+async def test_an_account_of_somebody_else_is_not_there() -> None:
+    async with house_on() as house:
         await of_ada(house)
         accounts, tokens = house.service.accounts, house.service.tokens
         (hers,) = (await tokens.page(ROOT, "ada")).items
@@ -503,11 +491,9 @@ def test_an_account_of_somebody_else_is_not_there() -> None:
         assert (await tokens.page(ROOT, "ada")).items == (hers,)
         assert (await accounts.get(ROOT, "ada")).version == 1
 
-    played(scene)
 
-
-def test_a_webhook_of_somebody_else_is_not_there() -> None:
-    async def scene(house: House) -> None:
+async def test_a_webhook_of_somebody_else_is_not_there() -> None:
+    async with house_on() as house:
         await of_ada(house)
         webhooks = house.service.webhooks
         (hers,) = (await webhooks.page(ADA)).items
@@ -530,13 +516,11 @@ def test_a_webhook_of_somebody_else_is_not_there() -> None:
         assert isinstance(made, Refusal)
         assert (await webhooks.page(ROOT)).items == (hers,)
 
-    played(scene)
 
-
-def test_an_operation_of_somebody_else_is_not_there() -> None:
+async def test_an_operation_of_somebody_else_is_not_there() -> None:
     """Nor does it touch what is somebody else's; what an owner has under way keeps nobody else waiting."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         mine = await of_ada(house)
         operations, order = house.service.operations, Order("cancel", {}, {})
         begun = {
@@ -561,13 +545,11 @@ def test_an_operation_of_somebody_else_is_not_there() -> None:
                 await house.clock.pause(0)
         assert (await house.tasks.get(ADA, mine.task.id)).standing.state == "cancelled"
 
-    played(scene)
 
-
-def test_only_an_admin_lets_nodes_go() -> None:
+async def test_only_an_admin_lets_nodes_go() -> None:
     """Whoever is none learns not even that there is such a node."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         await house.store.join(a_node("nod_1a", host="north"))
         nodes = house.service.nodes
         asked: list[tuple[str, Callable[[str], Awaitable[object]]]] = [
@@ -584,8 +566,6 @@ def test_only_an_admin_lets_nodes_go() -> None:
         assert [node.draining for node in await house.store.nodes()] == [False]
         assert (await nodes.drain(ROOT, "nod_1a")).draining
 
-    played(scene)
-
 
 async def _budgets(house: House) -> None:
     one = BOB._replace(quotas=Quotas(idempotency_keys=1))
@@ -596,12 +576,13 @@ async def _budgets(house: House) -> None:
     await house.service.key_budget.take(one._replace(owner="ada"))
 
 
-def test_a_budget_of_keys_is_each_owners_own() -> None:
-    played(_budgets)
+async def test_a_budget_of_keys_is_each_owners_own() -> None:
+    async with house_on() as here:
+        await _budgets(here)
 
 
-def test_listeners_are_counted_for_their_owner_alone() -> None:
-    asyncio.run(_counted_listeners())
+async def test_listeners_are_counted_for_their_owner_alone() -> None:
+    await _counted_listeners()
 
 
 async def _counted_listeners() -> None:
@@ -618,8 +599,8 @@ async def _counted_listeners() -> None:
     await announcer.close()
 
 
-def test_functions_belong_to_the_deployment() -> None:
-    asyncio.run(_registered_functions())
+async def test_functions_belong_to_the_deployment() -> None:
+    await _registered_functions()
 
 
 async def _registered_functions() -> None:
@@ -640,10 +621,10 @@ async def _registered_functions() -> None:
         assert word not in repr(await functions.load(fresh=True))
 
 
-def test_what_is_the_operators_tells_nothing_of_owners() -> None:
+async def test_what_is_the_operators_tells_nothing_of_owners() -> None:
     """They take no principal: only whoever runs a node, or holds the key, calls them, and they name nobody."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         mine = await of_ada(house)
         outages = house.service.outages
         await outages.stopped()
@@ -664,11 +645,10 @@ def test_what_is_the_operators_tells_nothing_of_owners() -> None:
         for word in ("ada", mine.task.id, "roses", "token", "secret words"):
             assert word not in repr(answers)
 
-    played(scene)
 
-
-def test_agents_of_another_owner_are_not_shown_or_limited() -> None:
-    played(agents_of_another_owner)
+async def test_agents_of_another_owner_are_not_shown_or_limited() -> None:
+    async with house_on() as here:
+        await agents_of_another_owner(here)
 
 
 async def agents_of_another_owner(house: House) -> None:

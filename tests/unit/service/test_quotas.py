@@ -29,8 +29,9 @@ from horae.service.service import Service
 from horae.service.wishes import Options, Wish
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON, SECOND
+from tests.unit.service.stage import house_on
 
-from .stage import CHIEF, ROOT, TARGET, House, code_of, played, refusal_of
+from .stage import CHIEF, ROOT, TARGET, code_of, refusal_of
 
 WISH = Wish("water the plants", "every 1h", TARGET, zone="UTC")
 TEN = timedelta(seconds=10)
@@ -81,8 +82,8 @@ RETRIES: list[tuple[Options, str | None]] = [
 
 
 @pytest.mark.parametrize(("options", "named"), RETRIES)
-def test_what_is_tried_again_at_once_is_no_way_around_the_interval(options: Options, named: str | None) -> None:
-    async def scene(house: House) -> None:
+async def test_what_is_tried_again_at_once_is_no_way_around_the_interval(options: Options, named: str | None) -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         wish = WISH._replace(options=options)
         await house.tasks.create(CHIEF, wish)
@@ -96,11 +97,9 @@ def test_what_is_tried_again_at_once_is_no_way_around_the_interval(options: Opti
         old = await house.tasks.create(ROOT, wish._replace(owner="ada"))
         await house.tasks.edit(ada, old.id, Edits(name="of an edit only what it changes is looked at"))
 
-    played(scene)
 
-
-def test_an_agent_may_try_again_after_what_is_usual_and_no_sooner() -> None:
-    async def scene(house: House) -> None:
+async def test_an_agent_may_try_again_after_what_is_usual_and_no_sooner() -> None:
+    async with house_on() as house:
         robot = await house.member("ada", agent="robot")
         wish = WISH._replace(when="every 1h 3 times")
         await house.tasks.create(robot, wish)
@@ -108,11 +107,9 @@ def test_an_agent_may_try_again_after_what_is_usual_and_no_sooner() -> None:
         refusal = await refusal_of(house.tasks.create(robot, sooner))
         assert (refusal.code, refusal.facts["least"]) == ("retry_too_soon", "1m")
 
-    played(scene)
 
-
-def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:
-    async def scene(house: House) -> None:
+async def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         refusal = await refusal_of(house.tasks.create(ada, WISH._replace(when="every 5s")))
         assert refusal.code == "interval_too_short"
@@ -121,11 +118,9 @@ def test_a_refusal_names_the_limit_and_the_nearest_that_is_allowed() -> None:
         assert "每10秒" in refusal.in_language("zh").hint
         await house.tasks.create(ada, WISH._replace(when="every 10s"))
 
-    played(scene)
 
-
-def test_whichever_way_a_task_is_made_or_changed_its_schedule_is_looked_at() -> None:
-    async def scene(house: House) -> None:
+async def test_whichever_way_a_task_is_made_or_changed_its_schedule_is_looked_at() -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         hasty, tasks = WISH._replace(when="every 5s"), house.tasks
         task = await tasks.declare(ada, WISH._replace(key="k"))
@@ -142,11 +137,9 @@ def test_whichever_way_a_task_is_made_or_changed_its_schedule_is_looked_at() -> 
             assert await code_of(call) == "interval_too_short"
         assert [each.task for each in (await tasks.page(ada)).items] == [task]
 
-    played(scene)
 
-
-def test_a_limit_that_came_later_stops_nobodys_other_edits_but_their_resuming() -> None:
-    async def scene(house: House) -> None:
+async def test_a_limit_that_came_later_stops_nobodys_other_edits_but_their_resuming() -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         task = await house.add("every 10s", who=ada)
         strict = ada._replace(quotas=ada.quotas._replace(shortest_interval=HOUR, payload_bytes=1))
@@ -156,14 +149,12 @@ def test_a_limit_that_came_later_stops_nobodys_other_edits_but_their_resuming() 
         assert await code_of(house.tasks.edit(strict, task.id, Edits(payload="[1]"))) == "payload_too_large"
         await house.tasks.resume(ROOT, task.id)
 
-    played(scene)
-
 
 # --- how large, how long -------------------------------------------------------------------------------------------
 
 
-def test_nobody_has_any_number_of_lanes() -> None:
-    async def scene(house: House) -> None:
+async def test_nobody_has_any_number_of_lanes() -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         for number in range(MOST_LANES):
             await house.service.lanes.limit(ada, f"lane{number}", 1)
@@ -172,18 +163,14 @@ def test_nobody_has_any_number_of_lanes() -> None:
         bob = await house.member("bob")
         await house.service.lanes.limit(bob, "his first", 1)
 
-    played(scene)
 
-
-def test_payloads_are_bounded_in_bytes() -> None:
-    async def scene(house: House) -> None:
+async def test_payloads_are_bounded_in_bytes() -> None:
+    async with house_on() as house:
         ada = await house.member("ada", payload_bytes=10)
         assert await code_of(house.tasks.create(ada, WISH._replace(payload='"四个汉字"'))) == "payload_too_large"
         await house.tasks.create(ada, WISH._replace(payload='"12345678"'))
         large = Target("event", f'{{"say": "{"x" * 5_000}"}}')
         assert await code_of(house.tasks.create(ada, WISH._replace(target=large))) == "payload_too_large"
-
-    played(scene)
 
 
 @pytest.mark.parametrize(
@@ -207,22 +194,20 @@ def test_what_ends_within_a_month(when: str, ends: bool) -> None:  # noqa: FBT00
     assert ends_within(schedule, 30 * DAY, NOON) is ends
 
 
-def test_task_must_end_where_an_admin_limits_its_life_and_the_refusal_names_an_end() -> None:
-    async def scene(house: House) -> None:
+async def test_task_must_end_where_an_admin_limits_its_life_and_the_refusal_names_an_end() -> None:
+    async with house_on() as house:
         robot = await house.member("ada", agent="robot", longest_life="30d")
         refusal = await refusal_of(house.tasks.create(robot, WISH))
         assert refusal.code == "life_too_long"
         assert "until 2026-03-29" in refusal.hint
         await house.tasks.create(robot, WISH._replace(when="every 1h until 2026-03-29"))
 
-    played(scene)
-
 
 # --- how many ------------------------------------------------------------------------------------------------------
 
 
-def test_so_many_active_tasks_and_no_more() -> None:
-    async def scene(house: House) -> None:
+async def test_so_many_active_tasks_and_no_more() -> None:
+    async with house_on() as house:
         ada = await house.member("ada", active_tasks=3)
         tasks = [await house.add(who=ada) for _ in range(3)]
         refusal = await refusal_of(house.add(who=ada))
@@ -242,11 +227,9 @@ def test_so_many_active_tasks_and_no_more() -> None:
         assert await code_of(house.tasks.resume(ada, paused.id)) == "too_many_tasks"
         await house.add(who=ROOT, owner="ada")
 
-    played(scene)
 
-
-def test_more_tasks_than_there_is_room_for_are_refused_before_they_are_read() -> None:
-    async def scene(house: House) -> None:
+async def test_more_tasks_than_there_is_room_for_are_refused_before_they_are_read() -> None:
+    async with house_on() as house:
         ada = await house.member("ada", active_tasks=3)
         await house.tasks.create(ada, WISH)
         unreadable = [WISH._replace(when="whenever it rains")] * 3
@@ -257,13 +240,11 @@ def test_more_tasks_than_there_is_room_for_are_refused_before_they_are_read() ->
         assert await code_of(house.tasks.create_many(guest, unreadable * 4, str)) == "too_many_tasks"
         assert await code_of(house.tasks.create_many(ROOT, unreadable, str)) != "too_many_tasks"
 
-    played(scene)
 
-
-def test_schedules_that_take_long_to_look_through_hold_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_schedules_that_take_long_to_look_through_hold_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them takes as long as a whole turn may; somebody else has a turn after each."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         turns = 0
 
@@ -285,24 +266,20 @@ def test_schedules_that_take_long_to_look_through_hold_nobody_up(monkeypatch: py
         beside.cancel()
         assert turns >= 19
 
-    played(scene)
 
-
-def test_a_new_schedule_for_what_was_over_takes_a_seat_too() -> None:
-    async def scene(house: House) -> None:
+async def test_a_new_schedule_for_what_was_over_takes_a_seat_too() -> None:
+    async with house_on() as house:
         ada = await house.member("ada", active_tasks=1)
         over = await house.add("now", who=ada)
         await house.ran(timedelta(0))
         await house.add(who=ada)
         assert await code_of(house.tasks.edit(ada, over.id, Edits(when="every 1h"))) == "too_many_tasks"
 
-    played(scene)
 
-
-def test_what_wakes_by_itself_keeps_its_seat_meanwhile() -> None:
+async def test_what_wakes_by_itself_keeps_its_seat_meanwhile() -> None:
     """Otherwise a pause until soon would be a way around the limit."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         ada = await house.member("ada", active_tasks=2)
         first, second = [await house.add(who=ada) for _ in range(2)]
         await house.tasks.pause(ada, first.id, until=house.clock.now() + HOUR)
@@ -318,48 +295,43 @@ def test_what_wakes_by_itself_keeps_its_seat_meanwhile() -> None:
         await house.add(who=ada)
         assert await code_of(house.add(who=ada)) == "too_many_tasks"
 
-    played(scene)
-
 
 @pytest.mark.parametrize("how", ["create", "declare", "many", "resume"])
-def test_however_many_try_at_once_there_are_never_more(how: str, tmp_path: Path) -> None:
+async def test_however_many_try_at_once_there_are_never_more(how: str, tmp_path: Path) -> None:
     """Five processes with one file, forty requests at once, room for seven."""
 
-    async def scene() -> None:
-        store = make_store(f"sqlite:///{tmp_path}/horae.db")
-        await store.open()
-        clock = VirtualClock(NOON)
-        services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
-        ada = Principal("ada", actor="tok_1", quotas=Quotas(active_tasks=7))
-        paused = [await services[0].tasks.create(ROOT, WISH._replace(owner="ada"), paused="x") for _ in range(40)]
+    store = make_store(f"sqlite:///{tmp_path}/horae.db")
+    await store.open()
+    clock = VirtualClock(NOON)
+    services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
+    ada = Principal("ada", actor="tok_1", quotas=Quotas(active_tasks=7))
+    paused = [await services[0].tasks.create(ROOT, WISH._replace(owner="ada"), paused="x") for _ in range(40)]
 
-        async def ask(number: int) -> str:
-            tasks = services[number % 5].tasks
-            try:
-                if how == "create":
-                    await tasks.create(ada, WISH)
-                elif how == "declare":
-                    await tasks.declare(ada, WISH._replace(key=f"k{number}"))
-                elif how == "many":
-                    await tasks.create_many(ada, [WISH], lambda task: task)
-                else:
-                    await tasks.resume(ada, paused[number].id)
-            except Refusal as refusal:
-                return refusal.code
-            return "made"
+    async def ask(number: int) -> str:
+        tasks = services[number % 5].tasks
+        try:
+            if how == "create":
+                await tasks.create(ada, WISH)
+            elif how == "declare":
+                await tasks.declare(ada, WISH._replace(key=f"k{number}"))
+            elif how == "many":
+                await tasks.create_many(ada, [WISH], lambda task: task)
+            else:
+                await tasks.resume(ada, paused[number].id)
+        except Refusal as refusal:
+            return refusal.code
+        return "made"
 
-        answers = await asyncio.gather(*(ask(number) for number in range(40)))
-        assert sorted(answers) == ["made"] * 7 + ["too_many_tasks"] * 33
-        active = TaskFilter("ada", frozenset({TaskState.ACTIVE}))
-        assert len((await store.tasks(active)).items) == 7
-        assert len((await store.records("audit.open")).items) == 7, "and each has its row"
-        await store.close()
-
-    asyncio.run(scene())
+    answers = await asyncio.gather(*(ask(number) for number in range(40)))
+    assert sorted(answers) == ["made"] * 7 + ["too_many_tasks"] * 33
+    active = TaskFilter("ada", frozenset({TaskState.ACTIVE}))
+    assert len((await store.tasks(active)).items) == 7
+    assert len((await store.records("audit.open")).items) == 7, "and each has its row"
+    await store.close()
 
 
-def test_an_agent_has_seats_of_its_own_within_those_of_its_owner() -> None:
-    async def scene(house: House) -> None:
+async def test_an_agent_has_seats_of_its_own_within_those_of_its_owner() -> None:
+    async with house_on() as house:
         ada = await house.member("ada", active_tasks=12)
         robot = await house.member("ada", agent="robot", active_tasks=12)
         ending: dict[str, Any] = {"when": "every 1h 10 times"}
@@ -376,23 +348,19 @@ def test_an_agent_has_seats_of_its_own_within_those_of_its_owner() -> None:
         await house.add(who=ada)
         assert await code_of(house.tasks.create(robot, WISH._replace(**ending))) == "too_many_tasks", "the owner's"
 
-    played(scene)
 
-
-def test_without_a_limit_nothing_is_counted_or_written() -> None:
-    async def scene(house: House) -> None:
+async def test_without_a_limit_nothing_is_counted_or_written() -> None:
+    async with house_on() as house:
         boss = await house.member("boss", active_tasks=None, stored_tasks=None, stored_bytes=None)
         await house.add(who=boss._replace(actor=""))
         assert not (await house.store.records("seats")).items
         assert MEMBER_QUOTAS.active_tasks == 20
 
-    played(scene)
 
-
-def test_somebody_elses_record_is_nobodys_reason_to_try_again() -> None:
+async def test_somebody_elses_record_is_nobodys_reason_to_try_again() -> None:
     """What a front end wants to be written beside it is refused as it is: the request was answered already."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         ada = await house.member("ada", active_tasks=3)
 
         def beside(made: Sequence[Facts]) -> tuple[Writing, ...]:
@@ -408,14 +376,12 @@ def test_somebody_elses_record_is_nobodys_reason_to_try_again() -> None:
         assert await code_of(house.tasks.create_many(ada, [WISH], str, beside)) == "record_changed"
         assert len((await house.tasks.page(ada)).items) == 1
 
-    played(scene)
-
 
 # --- labels and lanes ----------------------------------------------------------------------------------------------
 
 
-def test_labels_that_only_horae_writes() -> None:
-    async def scene(house: House) -> None:
+async def test_labels_that_only_horae_writes() -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         for name in ("horae/agent", "horae/approved", "horae/", "horae/anything"):
             for who in (ada, CHIEF):
@@ -426,11 +392,9 @@ def test_labels_that_only_horae_writes() -> None:
         restored = await house.tasks.create(ROOT, WISH._replace(labels={"horae/agent": "robot"}))
         assert restored.labels == (("horae/agent", "robot"),), "who holds the store itself restores what was exported"
 
-    played(scene)
 
-
-def test_what_an_agent_makes_is_stamped_and_the_stamps_stay() -> None:
-    async def scene(house: House) -> None:
+async def test_what_an_agent_makes_is_stamped_and_the_stamps_stay() -> None:
+    async with house_on() as house:
         robot = await house.member("ada", agent="robot")
         wish = WISH._replace(when="every 1h 3 times", labels={"room": "a"}, key="k")
         task = await house.tasks.create(robot, wish)
@@ -443,11 +407,9 @@ def test_what_an_agent_makes_is_stamped_and_the_stamps_stay() -> None:
         assert await house.tasks.declare(other, wish) == await house.tasks.declare(robot, wish), "it is the same task"
         assert await code_of(house.tasks.create(robot, wish._replace(labels={"horae/via": "me"}))) == "reserved_label"
 
-    played(scene)
 
-
-def test_a_lane_is_ones_own_and_only_an_admin_gives_out_others() -> None:
-    async def scene(house: House) -> None:
+async def test_a_lane_is_ones_own_and_only_an_admin_gives_out_others() -> None:
+    async with house_on() as house:
         ada, lanes = await house.member("ada"), house.service.lanes
         task = await house.add(who=ada, lane="press")
         assert task.lane == "ada/press"
@@ -463,11 +425,9 @@ def test_a_lane_is_ones_own_and_only_an_admin_gives_out_others() -> None:
         assert await code_of(house.add(who=ada, lane="owner:ada")) == "bad_choice"
         assert "ada/press" in [lane.name for lane in await lanes.all(CHIEF)]
 
-    played(scene)
 
-
-def test_all_tasks_of_an_agent_sit_in_one_lane() -> None:
-    async def scene(house: House) -> None:
+async def test_all_tasks_of_an_agent_sit_in_one_lane() -> None:
+    async with house_on() as house:
         robot = await house.member("ada", agent="robot")
         wish = WISH._replace(when="in 1m")
         tasks = [await house.tasks.create(robot, wish) for _ in range(3)]
@@ -476,19 +436,15 @@ def test_all_tasks_of_an_agent_sit_in_one_lane() -> None:
         house.later(MINUTE)
         assert len(await house.claim()) == 2, "no more at once than an agent may"
 
-    played(scene)
 
-
-def test_the_zone_of_an_owner_counts_where_none_is_said() -> None:
-    async def scene(house: House) -> None:
+async def test_the_zone_of_an_owner_counts_where_none_is_said() -> None:
+    async with house_on() as house:
         await house.service.accounts.put(CHIEF, "ada", zone="Asia/Tokyo")
         ada = (await house.member("ada"))._replace()
         task = await house.tasks.create(ada, Wish("x", "every day at 9:00", Target("event", "{}")))
         assert task.schedule.zone == "Asia/Tokyo"
         edited = await house.tasks.edit(ada, task.id, Edits(when="every day at 10:00", zone="UTC"))
         assert edited.after.schedule.zone == "UTC"
-
-    played(scene)
 
 
 async def _limits_hold_across_processes(folder: Path) -> None:
@@ -517,5 +473,5 @@ async def _limits_hold_across_processes(folder: Path) -> None:
     await store.close()
 
 
-def test_limits_of_stored_tasks_bytes_and_tokens_hold_across_processes(tmp_path: Path) -> None:
-    asyncio.run(_limits_hold_across_processes(tmp_path))
+async def test_limits_of_stored_tasks_bytes_and_tokens_hold_across_processes(tmp_path: Path) -> None:
+    await _limits_hold_across_processes(tmp_path)

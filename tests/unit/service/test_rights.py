@@ -36,8 +36,9 @@ from horae.service.tokens import Tokens
 from horae.service.webhooks import Webhooks
 from horae.service.wishes import Wish
 from horae.testing.factories import HOUR, NOON, a_node
+from tests.unit.service.stage import house_on
 
-from .stage import TARGET, House, played
+from .stage import TARGET, House
 from .test_owners import public_methods
 
 WISH: Final = Wish("water the plants", "every 1h", TARGET, zone="UTC")
@@ -312,8 +313,8 @@ SECRETLESS: Final = NOTHING_THERE | {"no_such_secret"}
 
 @pytest.mark.parametrize("role", ROLES, ids=str)
 @pytest.mark.parametrize("method", CALLS, ids=lambda method: f"{method[0].__name__}.{method[1]}")
-def test_who_may_do_what_to_whose(method: tuple[type, str], role: Role | str) -> None:
-    async def scene(house: House) -> None:
+async def test_who_may_do_what_to_whose(method: tuple[type, str], role: Role | str) -> None:
+    async with house_on() as house:
         call = CALLS[method]
         me = await as_role(house, role)
         await house.member("you", active_tasks=None)
@@ -335,12 +336,10 @@ def test_who_may_do_what_to_whose(method: tuple[type, str], role: Role | str) ->
             assert foreign == absent
             assert foreign in SECRETLESS
 
-    played(scene)
-
 
 @pytest.mark.parametrize("role", ROLES, ids=str)
-def test_who_may_end_a_run_that_goes_on(role: Role | str) -> None:
-    async def scene(house: House) -> None:
+async def test_who_may_end_a_run_that_goes_on(role: Role | str) -> None:
+    async with house_on() as house:
         me = await as_role(house, role)
         may = Scope.RUN in me.scopes
         for ask in (
@@ -358,11 +357,9 @@ def test_who_may_end_a_run_that_goes_on(role: Role | str) -> None:
                     assert answer == "ok" or answer in NOTHING_THERE
                 await house.settle(run)
 
-    played(scene)
 
-
-def test_whoever_holds_the_store_itself_may_do_everything() -> None:
-    async def scene(house: House) -> None:
+async def test_whoever_holds_the_store_itself_may_do_everything() -> None:
+    async with house_on() as house:
         await house.member("me")
         await house.member("somebody")
         await house.store.join(a_node("nod_1", host="north"))
@@ -376,8 +373,6 @@ def test_whoever_holds_the_store_itself_may_do_everything() -> None:
                 await house.tasks.delete(LOCAL, facts.task.id)
             for webhook in (await house.service.webhooks.page(LOCAL)).items:
                 await house.service.webhooks.remove(LOCAL, webhook.id)
-
-    played(scene)
 
 
 def test_a_role_has_what_it_says() -> None:

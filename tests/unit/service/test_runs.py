@@ -17,8 +17,9 @@ from horae.ports.journal import Line
 from horae.service.runs import answered
 from horae.service.wishes import Options
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, House, code_of, played, refusal_of
+from .stage import ADA, House, code_of, refusal_of
 
 NEVER_AGAIN = Failed("no", permanent=True)
 
@@ -53,8 +54,8 @@ async def state_of(house: House, run: Run) -> RunState:
 # --- once more -------------------------------------------------------------------------------------------------------
 
 
-def test_a_failed_run_is_tried_again_at_once_and_the_engine_is_told() -> None:
-    async def scene(house: House) -> None:
+async def test_a_failed_run_is_tried_again_at_once_and_the_engine_is_told() -> None:
+    async with house_on() as house:
         await house.add()
         failed = await house.ran(HOUR, NEVER_AGAIN)
         house.told.clear()
@@ -63,11 +64,9 @@ def test_a_failed_run_is_tried_again_at_once_and_the_engine_is_told() -> None:
         (again,) = await house.claim()
         assert (again.planned, again.attempt) == (failed.planned, 2)
 
-    played(scene)
 
-
-def test_whichever_attempt_is_named_the_last_one_counts() -> None:
-    async def scene(house: House) -> None:
+async def test_whichever_attempt_is_named_the_last_one_counts() -> None:
+    async with house_on() as house:
         await house.add(options=Options(retries=0))
         first = await house.ran(HOUR, Failed("no"))
         await house.runs.retry(ADA, first.id)
@@ -81,11 +80,9 @@ def test_whichever_attempt_is_named_the_last_one_counts() -> None:
         refusal = await refusal_of(house.runs.retry(ADA, first.id))
         assert (refusal.code, refusal.facts) == ("nothing_to_retry", {"state": "succeeded"})
 
-    played(scene)
 
-
-def test_of_a_stretch_that_never_ran_there_is_nothing_to_try_again() -> None:
-    async def scene(house: House) -> None:
+async def test_of_a_stretch_that_never_ran_there_is_nothing_to_try_again() -> None:
+    async with house_on() as house:
         task = await house.add()
         await house.tasks.skip_next(ADA, task.id)
         house.later(HOUR)
@@ -94,11 +91,9 @@ def test_of_a_stretch_that_never_ran_there_is_nothing_to_try_again() -> None:
         assert row.state is RunState.SKIPPED
         assert await code_of(house.runs.retry(ADA, row.id)) == "nothing_to_retry"
 
-    played(scene)
 
-
-def test_a_retry_whose_task_goes_meanwhile_is_not_found() -> None:
-    async def scene(house: House) -> None:
+async def test_a_retry_whose_task_goes_meanwhile_is_not_found() -> None:
+    async with house_on() as house:
         task = await house.add()
         failed = await house.ran(HOUR, NEVER_AGAIN)
         really = house.store.runs
@@ -111,11 +106,9 @@ def test_a_retry_whose_task_goes_meanwhile_is_not_found() -> None:
         house.store.runs = read_and_then_it_is_deleted  # type: ignore[method-assign]
         assert await code_of(house.runs.retry(ADA, failed.id)) == "no_such_run"
 
-    played(scene)
 
-
-def test_a_task_that_gave_up_has_one_more_attempt_and_stays_as_it_is() -> None:
-    async def scene(house: House) -> None:
+async def test_a_task_that_gave_up_has_one_more_attempt_and_stays_as_it_is() -> None:
+    async with house_on() as house:
         task = await house.add("in 1h")
         failed = await house.ran(HOUR, NEVER_AGAIN)
         assert (await house.tasks.get(ADA, task.id)).standing.state is TaskState.FAILED
@@ -123,8 +116,6 @@ def test_a_task_that_gave_up_has_one_more_attempt_and_stays_as_it_is() -> None:
         (again,) = await house.claim()
         await house.settle(again)
         assert [each.state for each in (await house.runs.page(ADA)).items] == [RunState.SUCCEEDED, RunState.FAILED]
-
-    played(scene)
 
 
 # --- while somebody looks, the engine goes on -------------------------------------------------------------------------
@@ -150,8 +141,8 @@ async def failed_once(house: House, retries: int) -> Run:
     return await house.ran(HOUR, Failed("no"))
 
 
-def test_an_attempt_that_came_and_went_meanwhile_is_the_one_that_is_tried_again() -> None:
-    async def scene(house: House) -> None:
+async def test_an_attempt_that_came_and_went_meanwhile_is_the_one_that_is_tried_again() -> None:
+    async with house_on() as house:
         failed = await failed_once(house, retries=1)
         meanwhile(house, Failed("no again"))
         facts = await house.runs.retry(ADA, failed.id)
@@ -159,11 +150,9 @@ def test_an_attempt_that_came_and_went_meanwhile_is_the_one_that_is_tried_again(
         (third,) = await house.claim()
         assert (third.attempt, third.planned) == (3, failed.planned)
 
-    played(scene)
 
-
-def test_what_succeeded_meanwhile_is_not_tried_again_and_nothing_is_left_behind() -> None:
-    async def scene(house: House) -> None:
+async def test_what_succeeded_meanwhile_is_not_tried_again_and_nothing_is_left_behind() -> None:
+    async with house_on() as house:
         failed = await failed_once(house, retries=1)
         meanwhile(house, Succeeded())
         refusal = await refusal_of(house.runs.retry(ADA, failed.id))
@@ -171,12 +160,10 @@ def test_what_succeeded_meanwhile_is_not_tried_again_and_nothing_is_left_behind(
         assert (await house.tasks.get(ADA, failed.task_id)).entries == ()
         assert await house.store.check() == ()
 
-    played(scene)
-
 
 @pytest.mark.parametrize("retries", [0, 1])
-def test_an_attempt_that_is_made_of_our_wish_at_once_is_no_other_one(retries: int) -> None:
-    async def scene(house: House) -> None:
+async def test_an_attempt_that_is_made_of_our_wish_at_once_is_no_other_one(retries: int) -> None:
+    async with house_on() as house:
         failed = await failed_once(house, retries)
         really = house.store.change
         claimed: list[Run] = []
@@ -190,14 +177,12 @@ def test_an_attempt_that_is_made_of_our_wish_at_once_is_no_other_one(retries: in
         await house.runs.retry(ADA, failed.id)
         assert [run.attempt for run in claimed] == [2]
 
-    played(scene)
-
 
 # --- an end ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_a_node_holds_is_asked_to_end() -> None:
-    async def scene(house: House) -> None:
+async def test_a_run_that_a_node_holds_is_asked_to_end() -> None:
+    async with house_on() as house:
         run = await going(house)
         house.told.clear()
         asked = await house.runs.cancel(ADA, run.id)
@@ -207,16 +192,12 @@ def test_a_run_that_a_node_holds_is_asked_to_end() -> None:
         refusal = await refusal_of(house.runs.cancel(ADA, run.id))
         assert (refusal.code, refusal.facts) == ("run_over", {"task": run.task_id, "state": "cancelled"})
 
-    played(scene)
 
-
-def test_a_run_that_somebody_else_holds_ends_at_once() -> None:
-    async def scene(house: House) -> None:
+async def test_a_run_that_somebody_else_holds_ends_at_once() -> None:
+    async with house_on() as house:
         run = await handed_on(house)
         assert (await house.runs.cancel(ADA, run.id)).state is RunState.CANCELLED
         assert await code_of(house.runs.answer(run.id, proof, Succeeded())) == "bad_answer"
-
-    played(scene)
 
 
 # --- answers ---------------------------------------------------------------------------------------------------------
@@ -226,8 +207,8 @@ def test_a_run_that_somebody_else_holds_ends_at_once() -> None:
     ("outcome", "state"),
     [(Succeeded('"done"'), RunState.SUCCEEDED), (Failed("no"), RunState.FAILED)],
 )
-def test_a_good_answer_ends_the_run(outcome: Succeeded | Failed, state: RunState) -> None:
-    async def scene(house: House) -> None:
+async def test_a_good_answer_ends_the_run(outcome: Succeeded | Failed, state: RunState) -> None:
+    async with house_on() as house:
         run = await handed_on(house)
         house.later(SECOND)
         house.told.clear()
@@ -235,11 +216,9 @@ def test_a_good_answer_ends_the_run(outcome: Succeeded | Failed, state: RunState
         ended = await house.runs.get(ADA, run.id)
         assert (ended.state, ended.ended, house.told) == (state, house.clock.now(), [None])
 
-    played(scene)
 
-
-def test_whoever_is_still_at_work_moves_the_deadline() -> None:
-    async def scene(house: House) -> None:
+async def test_whoever_is_still_at_work_moves_the_deadline() -> None:
+    async with house_on() as house:
         run = await handed_on(house, minutes=5)
         house.later(4 * MINUTE)
         later = house.clock.now() + 30 * MINUTE
@@ -252,11 +231,9 @@ def test_whoever_is_still_at_work_moves_the_deadline() -> None:
         await house.claim()
         assert await state_of(house, run) is RunState.TIMED_OUT
 
-    played(scene)
 
-
-def test_an_answer_without_proof_late_twice_or_for_nothing_is_refused_alike_and_changes_nothing() -> None:
-    async def scene(house: House) -> None:
+async def test_an_answer_without_proof_late_twice_or_for_nothing_is_refused_alike_and_changes_nothing() -> None:
+    async with house_on() as house:
         run = await handed_on(house)
         refusals = [
             await refusal_of(house.runs.answer(run.id, no_proof, Succeeded())),
@@ -271,11 +248,9 @@ def test_an_answer_without_proof_late_twice_or_for_nothing_is_refused_alike_and_
         assert len(told) == 1
         assert refusals[0].code == "bad_answer"
 
-    played(scene)
 
-
-def test_a_proof_that_was_given_out_for_an_older_claim_is_stale() -> None:
-    async def scene(house: House) -> None:
+async def test_a_proof_that_was_given_out_for_an_older_claim_is_stale() -> None:
+    async with house_on() as house:
         run = await handed_on(house)
         old = run.token
 
@@ -295,13 +270,11 @@ def test_a_proof_that_was_given_out_for_an_older_claim_is_stale() -> None:
         assert refusal.code == "bad_answer"
         assert (await house.runs.get(ADA, run.id)).result_json == '"first"'
 
-    played(scene)
 
-
-def test_an_answer_may_overtake_the_report_that_there_will_be_one() -> None:
+async def test_an_answer_may_overtake_the_report_that_there_will_be_one() -> None:
     """The target was so quick that the run is still `running` here: it ends all the same, and the report is stale."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         run = await going(house)
         await house.runs.answer(run.id, proof, Succeeded('"quick"'))
         stale = await house.settle(run, Waiting(house.clock.now() + MINUTE))
@@ -311,18 +284,14 @@ def test_an_answer_may_overtake_the_report_that_there_will_be_one() -> None:
         facts = await house.tasks.get(ADA, run.task_id)
         assert [entry.kind for entry in facts.entries] == ["next"], "and no deadline is left behind"
 
-    played(scene)
 
-
-def test_a_failed_answer_is_tried_again_like_any_failure() -> None:
-    async def scene(house: House) -> None:
+async def test_a_failed_answer_is_tried_again_like_any_failure() -> None:
+    async with house_on() as house:
         run = await handed_on(house)
         await house.runs.answer(run.id, proof, Failed("no", retry_after=MINUTE))
         house.later(MINUTE)
         (again,) = await house.claim()
         assert (again.attempt, again.planned) == (2, run.planned)
-
-    played(scene)
 
 
 def test_how_an_answer_reads() -> None:
@@ -350,8 +319,8 @@ def test_more_time_until_an_instant_of_no_zone_is_refused(until: Any) -> None:
     assert caught.value.code == "naive_instant"
 
 
-def test_more_time_that_is_over_already_is_refused_and_the_run_goes_on_as_it_was() -> None:
-    async def scene(house: House) -> None:
+async def test_more_time_that_is_over_already_is_refused_and_the_run_goes_on_as_it_was() -> None:
+    async with house_on() as house:
         run = await handed_on(house)
         for until in (house.clock.now(), NOON - 24 * HOUR):
             assert await code_of(house.runs.answer(run.id, proof, Waiting(until))) == "deadline_past"
@@ -359,15 +328,11 @@ def test_more_time_that_is_over_already_is_refused_and_the_run_goes_on_as_it_was
         assert await house.runs.get(ADA, run.id) == run
         await house.runs.answer(run.id, proof, Waiting(house.clock.now() + SECOND))
 
-    played(scene)
 
-
-def test_what_a_run_said_is_read_on_from_a_number() -> None:
-    async def scene(house: House) -> None:
+async def test_what_a_run_said_is_read_on_from_a_number() -> None:
+    async with house_on() as house:
         run = await going(house)
         await house.store.write_lines([Line(run.id, NOON, "info", f"line {number}") for number in range(5)])
         first = await house.runs.lines(ADA, run.id, limit=2)
         rest = await house.runs.lines(ADA, run.id, after=first[-1].number)
         assert [each.line.text for each in (*first, *rest)] == [f"line {number}" for number in range(5)]
-
-    played(scene)

@@ -51,13 +51,6 @@ class Desk:
         return (await self.records.records(KIND)).items
 
 
-def played(scene: Callable[[Desk], Awaitable[None]], desk: Desk | None = None) -> None:
-    async def play() -> None:
-        await scene(Desk() if desk is None else desk)
-
-    asyncio.run(play())
-
-
 def _files(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 
@@ -255,181 +248,157 @@ def test_which_key_a_deployment_uses(tmp_path: Path) -> None:
 @settings(max_examples=40)
 @given(st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=40), names, values)
 @example("group:a/b", "..", "x" * VALUE_BYTES)
-def test_a_value_comes_back_for_its_owner_and_is_nowhere_in_clear(owner: str, name: str, value: str) -> None:
-    async def scene(desk: Desk) -> None:
-        await desk.box.set(Principal(owner), name, value)
-        assert await desk.box.reveal(owner, name) == value
-        assert await desk.box.reveal(owner + "x", name) is None
-        (record,) = await desk.all_records()
-        assert record.owner == owner
-        assert len(value) < 8 or value not in record.body
-        assert json.loads(record.body).keys() == {"sealed", "updated"}
-
-    played(scene)
+async def test_a_value_comes_back_for_its_owner_and_is_nowhere_in_clear(owner: str, name: str, value: str) -> None:
+    desk = Desk()
+    await desk.box.set(Principal(owner), name, value)
+    assert await desk.box.reveal(owner, name) == value
+    assert await desk.box.reveal(owner + "x", name) is None
+    (record,) = await desk.all_records()
+    assert record.owner == owner
+    assert len(value) < 8 or value not in record.body
+    assert json.loads(record.body).keys() == {"sealed", "updated"}
 
 
-def test_owners_and_names_never_meet_under_one_key() -> None:
-    async def scene(desk: Desk) -> None:
-        for owner, name in (("a", "b"), ("a/b", "c"), ("a/b/c", "d"), ("a", "b.c")):
-            await desk.box.set(Principal(owner), name, f"{owner} {name}")
-        for owner, name in (("a", "b"), ("a/b", "c"), ("a/b/c", "d"), ("a", "b.c")):
-            assert await desk.box.reveal(owner, name) == f"{owner} {name}"
-        assert await desk.box.reveal("a", "b/c") is None
-        assert await desk.box.reveal("a/b", "d") is None
-
-    played(scene)
+async def test_owners_and_names_never_meet_under_one_key() -> None:
+    desk = Desk()
+    for owner, name in (("a", "b"), ("a/b", "c"), ("a/b/c", "d"), ("a", "b.c")):
+        await desk.box.set(Principal(owner), name, f"{owner} {name}")
+    for owner, name in (("a", "b"), ("a/b", "c"), ("a/b/c", "d"), ("a", "b.c")):
+        assert await desk.box.reveal(owner, name) == f"{owner} {name}"
+    assert await desk.box.reveal("a", "b/c") is None
+    assert await desk.box.reveal("a/b", "d") is None
 
 
-def test_only_names_are_listed_and_only_to_whom_they_belong() -> None:
-    async def scene(desk: Desk) -> None:
-        await desk.box.set(ADA, "token", "hunter22")
-        desk.clock.advance(3600)
-        await desk.box.set(ADA, "pin", "90210")
-        await desk.box.set(ROOT, "token", "swordfish", owner="bob")
-        mine = [SecretName("pin", "ada", NOON + HOUR), SecretName("token", "ada", NOON)]
-        assert list((await desk.box.names(ADA)).items) == mine
-        assert [each.name for each in (await desk.box.names(BOB)).items] == ["token"]
-        assert [each.owner for each in (await desk.box.names(ROOT)).items] == ["ada", "ada", "bob"]
-        assert [each.owner for each in (await desk.box.names(ROOT, "bob")).items] == ["bob"]
-        assert "hunter22" not in repr((await desk.box.names(ADA), desk.box))
-        first = await desk.box.names(ROOT, limit=2)
-        assert [each.owner for each in (await desk.box.names(ROOT, after=first.after)).items] == ["bob"]
-        with pytest.raises(NotFound):
-            await desk.box.names(BOB, "ada")
-
-    played(scene)
+async def test_only_names_are_listed_and_only_to_whom_they_belong() -> None:
+    desk = Desk()
+    await desk.box.set(ADA, "token", "hunter22")
+    desk.clock.advance(3600)
+    await desk.box.set(ADA, "pin", "90210")
+    await desk.box.set(ROOT, "token", "swordfish", owner="bob")
+    mine = [SecretName("pin", "ada", NOON + HOUR), SecretName("token", "ada", NOON)]
+    assert list((await desk.box.names(ADA)).items) == mine
+    assert [each.name for each in (await desk.box.names(BOB)).items] == ["token"]
+    assert [each.owner for each in (await desk.box.names(ROOT)).items] == ["ada", "ada", "bob"]
+    assert [each.owner for each in (await desk.box.names(ROOT, "bob")).items] == ["bob"]
+    assert "hunter22" not in repr((await desk.box.names(ADA), desk.box))
+    first = await desk.box.names(ROOT, limit=2)
+    assert [each.owner for each in (await desk.box.names(ROOT, after=first.after)).items] == ["bob"]
+    with pytest.raises(NotFound):
+        await desk.box.names(BOB, "ada")
 
 
-def test_a_new_value_takes_the_place_of_the_old_one() -> None:
-    async def scene(desk: Desk) -> None:
-        await desk.box.set(ADA, "token", "before")
-        desk.clock.advance(60)
-        assert (await desk.box.set(ADA, "token", "after")).updated == NOON + timedelta(minutes=1)
-        assert await desk.box.reveal("ada", "token") == "after"
-        assert len(await desk.all_records()) == 1
-
-    played(scene)
+async def test_a_new_value_takes_the_place_of_the_old_one() -> None:
+    desk = Desk()
+    await desk.box.set(ADA, "token", "before")
+    desk.clock.advance(60)
+    assert (await desk.box.set(ADA, "token", "after")).updated == NOON + timedelta(minutes=1)
+    assert await desk.box.reveal("ada", "token") == "after"
+    assert len(await desk.all_records()) == 1
 
 
-def test_what_is_absent_and_what_is_foreign_cannot_be_told_apart() -> None:
-    async def scene(desk: Desk) -> None:
-        await desk.box.set(ADA, "token", "hunter22")
-        answers = []
-        for who, name, owner in (
-            (BOB, "token", None),
-            (BOB, "token", "ada"),
-            (BOB, "token", "eve"),
-            (ROOT, "token", "eve"),
-        ):
-            with pytest.raises(NotFound) as error:
-                await desk.box.remove(who, name, owner)
-            answers.append((error.value.code, str(error.value), error.value.facts))
-        assert all(answer == answers[0] for answer in answers)
-        with pytest.raises(NotFound) as foreign:
-            await desk.box.set(BOB, "token", "mine now", owner="ada")
-        assert code_of(foreign) == "foreign_owner"
-        assert await desk.box.reveal("ada", "token") == "hunter22"
-        await desk.box.remove(ROOT, "token", "ada")
-        assert await desk.box.reveal("ada", "token") is None
-
-    played(scene)
+async def test_what_is_absent_and_what_is_foreign_cannot_be_told_apart() -> None:
+    desk = Desk()
+    await desk.box.set(ADA, "token", "hunter22")
+    answers = []
+    for who, name, owner in (
+        (BOB, "token", None),
+        (BOB, "token", "ada"),
+        (BOB, "token", "eve"),
+        (ROOT, "token", "eve"),
+    ):
+        with pytest.raises(NotFound) as error:
+            await desk.box.remove(who, name, owner)
+        answers.append((error.value.code, str(error.value), error.value.facts))
+    assert all(answer == answers[0] for answer in answers)
+    with pytest.raises(NotFound) as foreign:
+        await desk.box.set(BOB, "token", "mine now", owner="ada")
+    assert code_of(foreign) == "foreign_owner"
+    assert await desk.box.reveal("ada", "token") == "hunter22"
+    await desk.box.remove(ROOT, "token", "ada")
+    assert await desk.box.reveal("ada", "token") is None
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "a" * 101, "naïve", "a\n", "$(id)", None, 7])
-def test_other_names_are_refused(name: str) -> None:
-    async def scene(desk: Desk) -> None:
-        with pytest.raises(InvalidTask) as error:
-            await desk.box.set(ADA, name, "value")
-        assert code_of(error) == "bad_secret_name"
-        with pytest.raises(InvalidTask):
-            await desk.box.remove(ADA, name)
-        assert await desk.all_records() == ()
-
-    played(scene)
+async def test_other_names_are_refused(name: str) -> None:
+    desk = Desk()
+    with pytest.raises(InvalidTask) as error:
+        await desk.box.set(ADA, name, "value")
+    assert code_of(error) == "bad_secret_name"
+    with pytest.raises(InvalidTask):
+        await desk.box.remove(ADA, name)
+    assert await desk.all_records() == ()
 
 
 @pytest.mark.parametrize("value", ["", "é" * (VALUE_BYTES // 2) + "x", "hunter22\ud800", b"hunter22", None])
-def test_values_that_cannot_be_kept_are_refused_without_being_shown(value: str) -> None:
-    async def scene(desk: Desk) -> None:
-        with pytest.raises(InvalidTask) as error:
-            await desk.box.set(ADA, "token", value)
-        assert code_of(error) == "bad_secret_value"
-        assert "hunter22" not in str(error.value)
-        assert await desk.all_records() == ()
-
-    played(scene)
+async def test_values_that_cannot_be_kept_are_refused_without_being_shown(value: str) -> None:
+    desk = Desk()
+    with pytest.raises(InvalidTask) as error:
+        await desk.box.set(ADA, "token", value)
+    assert code_of(error) == "bad_secret_value"
+    assert "hunter22" not in str(error.value)
+    assert await desk.all_records() == ()
 
 
 @pytest.mark.parametrize("owner", ["", "a\nb", "a" * 201])
-def test_an_admin_cannot_name_an_owner_that_nobody_can_be(owner: str) -> None:
-    async def scene(desk: Desk) -> None:
-        with pytest.raises(InvalidTask) as error:
-            await desk.box.set(ROOT, "token", "value", owner)
-        assert code_of(error) == "bad_text"
-
-    played(scene)
+async def test_an_admin_cannot_name_an_owner_that_nobody_can_be(owner: str) -> None:
+    desk = Desk()
+    with pytest.raises(InvalidTask) as error:
+        await desk.box.set(ROOT, "token", "value", owner)
+    assert code_of(error) == "bad_text"
 
 
-def test_an_owner_has_so_many_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_owner_has_so_many_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "MOST_SECRETS", 3)
 
-    async def scene(desk: Desk) -> None:
-        for number in range(3):
-            await desk.box.set(ADA, f"s{number}", "value")
+    desk = Desk()
+    for number in range(3):
+        await desk.box.set(ADA, f"s{number}", "value")
+    with pytest.raises(Conflict) as error:
+        await desk.box.set(ADA, "s3", "value")
+    assert code_of(error) == "too_many_secrets"
+    await desk.box.set(ADA, "s2", "another value")
+    await desk.box.set(BOB, "s3", "value")
+
+
+async def test_a_sealed_value_that_was_moved_does_not_open() -> None:
+    desk = Desk()
+    await desk.box.set(ADA, "token", "hunter22")
+    (record,) = await desk.all_records()
+    for owner, name in (("bob", "token"), ("ada", "other")):
+        moved = Record(KIND, f"{owner}/{name}", owner, record.body)
+        assert await desk.records.put_record(moved, replacing=None)
         with pytest.raises(Conflict) as error:
-            await desk.box.set(ADA, "s3", "value")
-        assert code_of(error) == "too_many_secrets"
-        await desk.box.set(ADA, "s2", "another value")
-        await desk.box.set(BOB, "s3", "value")
-
-    played(scene)
-
-
-def test_a_sealed_value_that_was_moved_does_not_open() -> None:
-    async def scene(desk: Desk) -> None:
-        await desk.box.set(ADA, "token", "hunter22")
-        (record,) = await desk.all_records()
-        for owner, name in (("bob", "token"), ("ada", "other")):
-            moved = Record(KIND, f"{owner}/{name}", owner, record.body)
-            assert await desk.records.put_record(moved, replacing=None)
-            with pytest.raises(Conflict) as error:
-                await desk.box.reveal(owner, name)
-            assert code_of(error) == "secret_sealed_otherwise"
-
-    played(scene)
+            await desk.box.reveal(owner, name)
+        assert code_of(error) == "secret_sealed_otherwise"
 
 
 @pytest.mark.parametrize("body", ['{"sealed": "x"}', "{}", "[]", "nonsense", '{"sealed": 1}', '{"sealed": ""}'])
-def test_a_record_that_was_damaged_is_refused_and_can_be_set_again(body: str) -> None:
-    async def scene(desk: Desk) -> None:
-        assert await desk.records.put_record(Record(KIND, "ada/token", "ada", body), replacing=None)
-        with pytest.raises(Conflict) as error:
-            await desk.box.reveal("ada", "token")
-        assert code_of(error) == "secret_sealed_otherwise"
-        await desk.box.set(ADA, "token", "again")
-        assert await desk.box.reveal("ada", "token") == "again"
-
-    played(scene)
+async def test_a_record_that_was_damaged_is_refused_and_can_be_set_again(body: str) -> None:
+    desk = Desk()
+    assert await desk.records.put_record(Record(KIND, "ada/token", "ada", body), replacing=None)
+    with pytest.raises(Conflict) as error:
+        await desk.box.reveal("ada", "token")
+    assert code_of(error) == "secret_sealed_otherwise"
+    await desk.box.set(ADA, "token", "again")
+    assert await desk.box.reveal("ada", "token") == "again"
 
 
-def test_a_lost_key_is_told_with_the_file_that_was_used(tmp_path: Path) -> None:
+async def test_a_lost_key_is_told_with_the_file_that_was_used(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 
-    async def scene(desk: Desk) -> None:
-        await desk.box.set(ADA, "token", "hunter22")
-        path.unlink()
-        others = SecretBox(desk.records, KeyFile(path), desk.clock)
-        for _ in range(2):
-            with pytest.raises(Conflict) as error:
-                await others.reveal("ada", "token")
-            assert code_of(error) == "secret_sealed_otherwise"
-            assert error.value.facts["origin"] == str(path)
-            # The second time round there is a key again, and it is not the one.
-            await others.set(BOB, "token", "new")
-        await others.set(ADA, "token", "hunter23")
-        assert await others.reveal("ada", "token") == "hunter23"
-
-    played(scene, Desk(key=KeyFile(path)))
+    desk = Desk(key=KeyFile(path))
+    await desk.box.set(ADA, "token", "hunter22")
+    path.unlink()
+    others = SecretBox(desk.records, KeyFile(path), desk.clock)
+    for _ in range(2):
+        with pytest.raises(Conflict) as error:
+            await others.reveal("ada", "token")
+        assert code_of(error) == "secret_sealed_otherwise"
+        assert error.value.facts["origin"] == str(path)
+        # The second time round there is a key again, and it is not the one.
+        await others.set(BOB, "token", "new")
+    await others.set(ADA, "token", "hunter23")
+    assert await others.reveal("ada", "token") == "hunter23"
 
 
 # --- races ---------------------------------------------------------------------------------------------------------
@@ -455,93 +424,82 @@ class Contested(MemoryStore):
                 self._data.records.write((record.kind, record.key), record._replace(version=version))
 
 
-def test_lost_races_are_tried_again() -> None:
-    async def scene(desk: Desk) -> None:
+async def test_lost_races_are_tried_again() -> None:
+    desk = Desk(Contested(4))
+    await desk.box.set(ADA, "token", "mine")
+    assert await desk.box.reveal("ada", "token") == "mine"
+    store = desk.records
+    assert isinstance(store, Contested)
+    assert store.times == 0
+    store.times = 4
+    await desk.box.remove(ADA, "token")
+    assert await desk.all_records() == ()
+
+
+async def test_a_storm_of_writers_is_answered_not_waited_for() -> None:
+    desk = Desk(Contested(10000))
+    with pytest.raises(Conflict) as error:
         await desk.box.set(ADA, "token", "mine")
-        assert await desk.box.reveal("ada", "token") == "mine"
-        store = desk.records
-        assert isinstance(store, Contested)
-        assert store.times == 0
-        store.times = 4
+    assert code_of(error) == "secret_contested"
+    with pytest.raises(Conflict):
         await desk.box.remove(ADA, "token")
-        assert await desk.all_records() == ()
-
-    played(scene, Desk(Contested(4)))
 
 
-def test_a_storm_of_writers_is_answered_not_waited_for() -> None:
-    async def scene(desk: Desk) -> None:
-        with pytest.raises(Conflict) as error:
-            await desk.box.set(ADA, "token", "mine")
-        assert code_of(error) == "secret_contested"
-        with pytest.raises(Conflict):
-            await desk.box.remove(ADA, "token")
-
-    played(scene, Desk(Contested(10_000)))
-
-
-def test_many_writers_at_once_on_sqlite_leave_one_of_their_values(tmp_path: Path) -> None:
-    async def play() -> None:
-        store = SQLiteStore(str(tmp_path / "horae.db"))
-        await store.open()
-        try:
-            desk = Desk(store, KeyFile(tmp_path / "horae.key"))
-            await asyncio.gather(*(desk.box.set(ADA, "token", f"value {number}") for number in range(8)))
-            assert await desk.box.reveal("ada", "token") in {f"value {number}" for number in range(8)}
-            (record,) = await desk.all_records()
-            assert record.version == 8
-        finally:
-            await store.close()
-        assert b"value 7" not in (tmp_path / "horae.db").read_bytes()
-
-    asyncio.run(play())
+async def test_many_writers_at_once_on_sqlite_leave_one_of_their_values(tmp_path: Path) -> None:
+    store = SQLiteStore(str(tmp_path / "horae.db"))
+    await store.open()
+    try:
+        desk = Desk(store, KeyFile(tmp_path / "horae.key"))
+        await asyncio.gather(*(desk.box.set(ADA, "token", f"value {number}") for number in range(8)))
+        assert await desk.box.reveal("ada", "token") in {f"value {number}" for number in range(8)}
+        (record,) = await desk.all_records()
+        assert record.version == 8
+    finally:
+        await store.close()
+    assert b"value 7" not in (tmp_path / "horae.db").read_bytes()
 
 
 # --- rotation ------------------------------------------------------------------------------------------------------
 
 
-def test_a_rotation_seals_everything_with_the_new_key() -> None:
-    async def scene(desk: Desk) -> None:
-        for number in range(5):
-            await desk.box.set(ADA, f"s{number}", f"value {number}")
-        desk.clock.advance(60)
-        new = Key.random()
-        assert await desk.box.rotate(new) == 5
-        again = SecretBox(desk.records, new, desk.clock)
-        assert [await again.reveal("ada", f"s{number}") for number in range(5)] == [f"value {n}" for n in range(5)]
-        assert {each.updated for each in (await again.names(ADA)).items} == {NOON}, "no value is newer for it"
-        await desk.box.set(ADA, "late", "value")
-        assert await again.reveal("ada", "late") == "value"
-        with pytest.raises(Conflict):
-            await SecretBox(desk.records, desk.key, desk.clock).reveal("ada", "s0")
-
-    played(scene)
+async def test_a_rotation_seals_everything_with_the_new_key() -> None:
+    desk = Desk()
+    for number in range(5):
+        await desk.box.set(ADA, f"s{number}", f"value {number}")
+    desk.clock.advance(60)
+    new = Key.random()
+    assert await desk.box.rotate(new) == 5
+    again = SecretBox(desk.records, new, desk.clock)
+    assert [await again.reveal("ada", f"s{number}") for number in range(5)] == [f"value {n}" for n in range(5)]
+    assert {each.updated for each in (await again.names(ADA)).items} == {NOON}, "no value is newer for it"
+    await desk.box.set(ADA, "late", "value")
+    assert await again.reveal("ada", "late") == "value"
+    with pytest.raises(Conflict):
+        await SecretBox(desk.records, desk.key, desk.clock).reveal("ada", "s0")
 
 
-def test_a_rotation_that_was_broken_off_is_finished_by_the_next_one(tmp_path: Path) -> None:
+async def test_a_rotation_that_was_broken_off_is_finished_by_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 
-    async def scene(desk: Desk) -> None:
-        for number in range(4):
-            await desk.box.set(ADA, f"s{number}", f"value {number}")
-        old = path.read_bytes()
-        next_key = KeyFile(path).next_key()
-        half = [record for record in await desk.all_records() if record.key in ("ada/s0", "ada/s2")]
-        for record in half:
-            assert await _resealed(desk, record, next_key)
-        # As the file stands between the two keys, everybody reads everything, and writes for the time after it.
-        meanwhile = SecretBox(desk.records, KeyFile(path), desk.clock)
-        assert [await meanwhile.reveal("ada", f"s{number}") for number in range(4)] == [f"value {n}" for n in range(4)]
-        await meanwhile.set(ADA, "s9", "value 9")
-        file = KeyFile(path)
-        assert await renew_key(SecretBox(desk.records, file, desk.clock), file) == 2
-        assert path.read_bytes() != old
-        assert _files(tmp_path) == ["horae.key"]
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        for box in (desk.box, meanwhile, SecretBox(desk.records, KeyFile(path), desk.clock)):
-            assert [await box.reveal("ada", f"s{number}") for number in (0, 1, 9)] == ["value 0", "value 1", "value 9"]
-
-    played(scene, Desk(key=KeyFile(path)))
+    desk = Desk(key=KeyFile(path))
+    for number in range(4):
+        await desk.box.set(ADA, f"s{number}", f"value {number}")
+    old = path.read_bytes()
+    next_key = KeyFile(path).next_key()
+    half = [record for record in await desk.all_records() if record.key in ("ada/s0", "ada/s2")]
+    for record in half:
+        assert await _resealed(desk, record, next_key)
+    # As the file stands between the two keys, everybody reads everything, and writes for the time after it.
+    meanwhile = SecretBox(desk.records, KeyFile(path), desk.clock)
+    assert [await meanwhile.reveal("ada", f"s{number}") for number in range(4)] == [f"value {n}" for n in range(4)]
+    await meanwhile.set(ADA, "s9", "value 9")
+    file = KeyFile(path)
+    assert await renew_key(SecretBox(desk.records, file, desk.clock), file) == 2
+    assert path.read_bytes() != old
+    assert _files(tmp_path) == ["horae.key"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for box in (desk.box, meanwhile, SecretBox(desk.records, KeyFile(path), desk.clock)):
+        assert [await box.reveal("ada", f"s{number}") for number in (0, 1, 9)] == ["value 0", "value 1", "value 9"]
 
 
 async def _resealed(desk: Desk, record: Record, key: Key) -> bool:
@@ -554,19 +512,17 @@ async def _resealed(desk: Desk, record: Record, key: Key) -> bool:
     return await desk.records.put_record(record._replace(body=json.dumps(body)), replacing=record.version)
 
 
-def test_a_rotation_meets_writers_and_loses_nothing() -> None:
-    async def scene(desk: Desk) -> None:
-        for number in range(3):
-            await desk.box.set(ADA, f"s{number}", "value")
-        store = desk.records
-        assert isinstance(store, Contested)
-        store.times = 2
-        new = Key.random()
-        await desk.box.rotate(new)
-        again = SecretBox(store, new, desk.clock)
-        assert [await again.reveal("ada", f"s{number}") for number in range(3)] == ["value"] * 3
-
-    played(scene, Desk(Contested(0)))
+async def test_a_rotation_meets_writers_and_loses_nothing() -> None:
+    desk = Desk(Contested(0))
+    for number in range(3):
+        await desk.box.set(ADA, f"s{number}", "value")
+    store = desk.records
+    assert isinstance(store, Contested)
+    store.times = 2
+    new = Key.random()
+    await desk.box.rotate(new)
+    again = SecretBox(store, new, desk.clock)
+    assert [await again.reveal("ada", f"s{number}") for number in range(3)] == ["value"] * 3
 
 
 class Interrupted(MemoryStore):
@@ -589,114 +545,102 @@ class Interrupted(MemoryStore):
         return await super().write_records(writings)
 
 
-def test_a_rotation_comes_back_for_what_was_set_behind_it() -> None:
-    async def scene(desk: Desk) -> None:
-        store = desk.records
-        assert isinstance(store, Interrupted)
-        await desk.box.set(ADA, "s5", "value")
-        late = SecretBox(store, desk.key, desk.clock)
-        store.before_write = lambda: late.set(ADA, "s1", "set with the old key")
-        new = Key.random()
-        assert await desk.box.rotate(new) == 2
-        assert await SecretBox(store, new, desk.clock).reveal("ada", "s1") == "set with the old key"
-
-    played(scene, Desk(Interrupted()))
+async def test_a_rotation_comes_back_for_what_was_set_behind_it() -> None:
+    desk = Desk(Interrupted())
+    store = desk.records
+    assert isinstance(store, Interrupted)
+    await desk.box.set(ADA, "s5", "value")
+    late = SecretBox(store, desk.key, desk.clock)
+    store.before_write = lambda: late.set(ADA, "s1", "set with the old key")
+    new = Key.random()
+    assert await desk.box.rotate(new) == 2
+    assert await SecretBox(store, new, desk.clock).reveal("ada", "s1") == "set with the old key"
 
 
-def test_what_lands_after_a_whole_rotation_elsewhere_is_sealed_again(tmp_path: Path) -> None:
+async def test_what_lands_after_a_whole_rotation_elsewhere_is_sealed_again(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 
-    async def scene(desk: Desk) -> None:
-        store = desk.records
-        assert isinstance(store, Interrupted)
-        await desk.box.set(ADA, "other", "value")
-        file = KeyFile(path)
-        store.before_write = lambda: renew_key(SecretBox(store, file, desk.clock), file)
-        await desk.box.set(ADA, "late", "on its way when the key went")
-        fresh = SecretBox(store, KeyFile(path), desk.clock)
-        assert await fresh.reveal("ada", "late") == "on its way when the key went"
-        assert await fresh.reveal("ada", "other") == "value"
-
-    played(scene, Desk(Interrupted(), KeyFile(path)))
+    desk = Desk(Interrupted(), KeyFile(path))
+    store = desk.records
+    assert isinstance(store, Interrupted)
+    await desk.box.set(ADA, "other", "value")
+    file = KeyFile(path)
+    store.before_write = lambda: renew_key(SecretBox(store, file, desk.clock), file)
+    await desk.box.set(ADA, "late", "on its way when the key went")
+    fresh = SecretBox(store, KeyFile(path), desk.clock)
+    assert await fresh.reveal("ada", "late") == "on its way when the key went"
+    assert await fresh.reveal("ada", "other") == "value"
 
 
-def test_what_lands_between_the_last_look_and_the_new_key_is_sealed_again(tmp_path: Path) -> None:
+async def test_what_lands_between_the_last_look_and_the_new_key_is_sealed_again(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 
-    async def scene(desk: Desk) -> None:
-        store = desk.records
-        assert isinstance(store, Interrupted)
-        file = KeyFile(path)
-        await desk.box.set(ADA, "other", "value")
-        store.before_write = lambda: SecretBox(store, file, desk.clock).rotate(file.next_key())
-        await desk.box.set(ADA, "late", "sealed with the key that goes")
-        file.promote()
-        assert (
-            await SecretBox(store, KeyFile(path), desk.clock).reveal("ada", "late") == "sealed with the key that goes"
-        )
-
-    played(scene, Desk(Interrupted(), KeyFile(path)))
+    desk = Desk(Interrupted(), KeyFile(path))
+    store = desk.records
+    assert isinstance(store, Interrupted)
+    file = KeyFile(path)
+    await desk.box.set(ADA, "other", "value")
+    store.before_write = lambda: SecretBox(store, file, desk.clock).rotate(file.next_key())
+    await desk.box.set(ADA, "late", "sealed with the key that goes")
+    file.promote()
+    assert await SecretBox(store, KeyFile(path), desk.clock).reveal("ada", "late") == "sealed with the key that goes"
 
 
-def test_while_a_rotation_goes_on_the_same_box_sets_for_the_time_after_it() -> None:
-    async def scene(desk: Desk) -> None:
-        store = desk.records
-        assert isinstance(store, Interrupted)
-        await desk.box.set(ADA, "other", "value")
-        new = Key.random()
+async def test_while_a_rotation_goes_on_the_same_box_sets_for_the_time_after_it() -> None:
+    desk = Desk(Interrupted())
+    store = desk.records
+    assert isinstance(store, Interrupted)
+    await desk.box.set(ADA, "other", "value")
+    new = Key.random()
 
-        async def meanwhile() -> None:
-            await desk.box.set(ADA, "late", "new")
-            assert await desk.box.reveal("ada", "late") == "new"
-            assert await desk.box.reveal("ada", "other") == "value"
+    async def meanwhile() -> None:
+        await desk.box.set(ADA, "late", "new")
+        assert await desk.box.reveal("ada", "late") == "new"
+        assert await desk.box.reveal("ada", "other") == "value"
 
-        store.before_write = meanwhile
-        # Only the other one was left to be sealed anew.
-        assert await desk.box.rotate(new) == 1
-        assert await SecretBox(store, new, desk.clock).reveal("ada", "late") == "new"
-
-    played(scene, Desk(Interrupted()))
+    store.before_write = meanwhile
+    # Only the other one was left to be sealed anew.
+    assert await desk.box.rotate(new) == 1
+    assert await SecretBox(store, new, desk.clock).reveal("ada", "late") == "new"
 
 
-def test_a_rotation_stops_at_what_neither_key_opens_and_the_old_key_stays(tmp_path: Path) -> None:
+async def test_a_rotation_stops_at_what_neither_key_opens_and_the_old_key_stays(tmp_path: Path) -> None:
     path = tmp_path / "horae.key"
 
-    async def scene(desk: Desk) -> None:
-        await desk.box.set(ADA, "good", "value")
-        await SecretBox(desk.records, Key.random(), desk.clock).set(ADA, "lost", "value")
-        before = path.read_bytes()
-        file = KeyFile(path)
-        box = SecretBox(desk.records, file, desk.clock)
-        with pytest.raises(Conflict) as error:
-            await renew_key(box, file)
-        assert code_of(error) == "secret_sealed_otherwise"
-        assert path.read_bytes() == before
-        assert _files(tmp_path) == ["horae.key"]
-        assert await box.reveal("ada", "good") == "value"
-        await box.remove(ADA, "lost")
+    desk = Desk(key=KeyFile(path))
+    await desk.box.set(ADA, "good", "value")
+    await SecretBox(desk.records, Key.random(), desk.clock).set(ADA, "lost", "value")
+    before = path.read_bytes()
+    file = KeyFile(path)
+    box = SecretBox(desk.records, file, desk.clock)
+    with pytest.raises(Conflict) as error:
         await renew_key(box, file)
-        assert path.read_bytes() != before
-        assert await box.reveal("ada", "good") == "value"
+    assert code_of(error) == "secret_sealed_otherwise"
+    assert path.read_bytes() == before
+    assert _files(tmp_path) == ["horae.key"]
+    assert await box.reveal("ada", "good") == "value"
+    await box.remove(ADA, "lost")
+    await renew_key(box, file)
+    assert path.read_bytes() != before
+    assert await box.reveal("ada", "good") == "value"
 
-    played(scene, Desk(key=KeyFile(path)))
 
-
-def test_a_machine_with_a_wrong_key_rotates_nothing_and_seals_with_the_right_one_afterwards(tmp_path: Path) -> None:
+async def test_a_machine_with_a_wrong_key_rotates_nothing_and_seals_with_the_right_one_afterwards(
+    tmp_path: Path,
+) -> None:
     right, wrong = tmp_path / "right.key", tmp_path / "wrong.key"
 
-    async def scene(desk: Desk) -> None:
-        await desk.box.set(ADA, "token", "value")
-        make_key(wrong)
-        file = KeyFile(wrong)
-        with pytest.raises(Conflict) as error:
-            await renew_key(SecretBox(desk.records, file, desk.clock), file)
-        assert code_of(error) == "secret_sealed_otherwise"
-        wrong.write_bytes(right.read_bytes())
-        await SecretBox(desk.records, KeyFile(wrong), desk.clock).set(ADA, "later", "too")
-        assert await desk.box.reveal("ada", "later") == "too"
-        assert await desk.box.reveal("ada", "token") == "value"
-
-    played(scene, Desk(key=KeyFile(right)))
+    desk = Desk(key=KeyFile(right))
+    await desk.box.set(ADA, "token", "value")
+    make_key(wrong)
+    file = KeyFile(wrong)
+    with pytest.raises(Conflict) as error:
+        await renew_key(SecretBox(desk.records, file, desk.clock), file)
+    assert code_of(error) == "secret_sealed_otherwise"
+    wrong.write_bytes(right.read_bytes())
+    await SecretBox(desk.records, KeyFile(wrong), desk.clock).set(ADA, "later", "too")
+    assert await desk.box.reveal("ada", "later") == "too"
+    assert await desk.box.reveal("ada", "token") == "value"
 
 
 # --- refusals ------------------------------------------------------------------------------------------------------

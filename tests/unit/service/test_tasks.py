@@ -57,46 +57,33 @@ class Desk:
         return [facts.task for facts in (await self.store.tasks(TaskFilter(), limit=1_000)).items]
 
 
-def played(scene: Callable[[Desk], Awaitable[None]]) -> None:
-    async def play() -> None:
-        await scene(Desk())
-
-    asyncio.run(play())
-
-
-def test_a_task_is_made_and_its_first_instant_told() -> None:
-    async def scene(desk: Desk) -> None:
-        task = await desk.tasks.create(ADA, a_wish())
-        assert (task.owner, task.schedule, task.created) == ("ada", Every(interval=HOUR, zone="UTC"), NOON)
-        assert desk.told == [NOON + HOUR]
-        assert (await desk.tasks.get(ADA, task.id)).entries[0].planned == NOON + HOUR
-
-    played(scene)
+async def test_a_task_is_made_and_its_first_instant_told() -> None:
+    desk = Desk()
+    task = await desk.tasks.create(ADA, a_wish())
+    assert (task.owner, task.schedule, task.created) == ("ada", Every(interval=HOUR, zone="UTC"), NOON)
+    assert desk.told == [NOON + HOUR]
+    assert (await desk.tasks.get(ADA, task.id)).entries[0].planned == NOON + HOUR
 
 
-def test_a_zone_comes_from_the_wish_or_else_from_the_desk() -> None:
-    async def scene(desk: Desk) -> None:
-        named = await desk.tasks.create(ADA, a_wish("0 9 * * *", zone="Asia/Tokyo"))
-        silent = await desk.tasks.create(ADA, a_wish("0 9 * * *", zone=None))
-        assert (named.schedule.zone, silent.schedule.zone) == ("Asia/Tokyo", "Europe/Berlin")
-
-    played(scene)
+async def test_a_zone_comes_from_the_wish_or_else_from_the_desk() -> None:
+    desk = Desk()
+    named = await desk.tasks.create(ADA, a_wish("0 9 * * *", zone="Asia/Tokyo"))
+    silent = await desk.tasks.create(ADA, a_wish("0 9 * * *", zone=None))
+    assert (named.schedule.zone, silent.schedule.zone) == ("Asia/Tokyo", "Europe/Berlin")
 
 
 # --- declared: by a natural key ------------------------------------------------------------------------------------------
 
 
-def test_to_say_the_same_twice_changes_nothing() -> None:
-    async def scene(desk: Desk) -> None:
-        first = await desk.tasks.create(ADA, a_wish(key="garden"))
-        events = await desk.store.last_event()
-        desk.clock.advance(600)
-        assert await desk.tasks.create(ADA, a_wish(key="garden")) == first
-        assert await desk.tasks.declare(ADA, a_wish(key="garden")) == first
-        assert await desk.store.last_event() == events
-        assert await desk.all() == [first]
-
-    played(scene)
+async def test_to_say_the_same_twice_changes_nothing() -> None:
+    desk = Desk()
+    first = await desk.tasks.create(ADA, a_wish(key="garden"))
+    events = await desk.store.last_event()
+    desk.clock.advance(600)
+    assert await desk.tasks.create(ADA, a_wish(key="garden")) == first
+    assert await desk.tasks.declare(ADA, a_wish(key="garden")) == first
+    assert await desk.store.last_event() == events
+    assert await desk.all() == [first]
 
 
 @pytest.mark.parametrize(
@@ -110,253 +97,215 @@ def test_to_say_the_same_twice_changes_nothing() -> None:
         {"name": "drown the plants"},
     ],
 )
-def test_whatever_differs_is_edited_in_place(different: dict[str, object]) -> None:
-    async def scene(desk: Desk) -> None:
-        first = await desk.tasks.create(ADA, a_wish(key="garden"))
-        desk.clock.advance(600)
-        second = await desk.tasks.create(ADA, a_wish(key="garden", **different))
-        assert (second.id, second.created, second.version) == (first.id, first.created, 2)
-        assert second != first._replace(version=2)
-        assert await desk.tasks.create(ADA, a_wish(key="garden", **different)) == second
-
-    played(scene)
+async def test_whatever_differs_is_edited_in_place(different: dict[str, object]) -> None:
+    desk = Desk()
+    first = await desk.tasks.create(ADA, a_wish(key="garden"))
+    desk.clock.advance(600)
+    second = await desk.tasks.create(ADA, a_wish(key="garden", **different))
+    assert (second.id, second.created, second.version) == (first.id, first.created, 2)
+    assert second != first._replace(version=2)
+    assert await desk.tasks.create(ADA, a_wish(key="garden", **different)) == second
 
 
-def test_a_new_schedule_is_told_with_its_first_instant() -> None:
-    async def scene(desk: Desk) -> None:
-        await desk.tasks.create(ADA, a_wish(key="garden"))
-        await desk.tasks.create(ADA, a_wish("every 5m", key="garden"))
-        assert desk.told == [NOON + HOUR, NOON + 5 * MINUTE]
-
-    played(scene)
+async def test_a_new_schedule_is_told_with_its_first_instant() -> None:
+    desk = Desk()
+    await desk.tasks.create(ADA, a_wish(key="garden"))
+    await desk.tasks.create(ADA, a_wish("every 5m", key="garden"))
+    assert desk.told == [NOON + HOUR, NOON + 5 * MINUTE]
 
 
-def test_the_same_key_of_two_owners_is_two_tasks() -> None:
-    async def scene(desk: Desk) -> None:
-        hers = await desk.tasks.create(ADA, a_wish(key="garden"))
-        his = await desk.tasks.create(BOB, a_wish(key="garden"))
-        assert hers.id != his.id
-
-    played(scene)
+async def test_the_same_key_of_two_owners_is_two_tasks() -> None:
+    desk = Desk()
+    hers = await desk.tasks.create(ADA, a_wish(key="garden"))
+    his = await desk.tasks.create(BOB, a_wish(key="garden"))
+    assert hers.id != his.id
 
 
-def test_two_who_declare_at_once_end_with_one_task() -> None:
-    async def scene(desk: Desk) -> None:
-        made = await asyncio.gather(*(desk.tasks.declare(ADA, a_wish(key="garden")) for _ in range(5)))
-        assert len({task.id for task in made}) == 1
-        assert len(await desk.all()) == 1
-
-    played(scene)
+async def test_two_who_declare_at_once_end_with_one_task() -> None:
+    desk = Desk()
+    made = await asyncio.gather(*(desk.tasks.declare(ADA, a_wish(key="garden")) for _ in range(5)))
+    assert len({task.id for task in made}) == 1
+    assert len(await desk.all()) == 1
 
 
-def test_what_was_cancelled_for_good_is_not_declared_anew() -> None:
-    async def scene(desk: Desk) -> None:
-        task = await desk.tasks.declare(ADA, a_wish(key="garden"))
-        await desk.tasks.cancel(ADA, task.id)
-        assert await desk.tasks.declare(ADA, a_wish(key="garden")) == task
-        with pytest.raises(Conflict) as refusal:
-            await desk.tasks.declare(ADA, a_wish("every 2h", key="garden"))
-        assert refusal.value.code == "key_of_cancelled"
-
-    played(scene)
+async def test_what_was_cancelled_for_good_is_not_declared_anew() -> None:
+    desk = Desk()
+    task = await desk.tasks.declare(ADA, a_wish(key="garden"))
+    await desk.tasks.cancel(ADA, task.id)
+    assert await desk.tasks.declare(ADA, a_wish(key="garden")) == task
+    with pytest.raises(Conflict) as refusal:
+        await desk.tasks.declare(ADA, a_wish("every 2h", key="garden"))
+    assert refusal.value.code == "key_of_cancelled"
 
 
-def test_to_declare_needs_a_key() -> None:
-    async def scene(desk: Desk) -> None:
-        with pytest.raises(InvalidTask) as refusal:
-            await desk.tasks.declare(ADA, a_wish())
-        assert refusal.value.code == "bad_text"
-
-    played(scene)
+async def test_to_declare_needs_a_key() -> None:
+    desk = Desk()
+    with pytest.raises(InvalidTask) as refusal:
+        await desk.tasks.declare(ADA, a_wish())
+    assert refusal.value.code == "bad_text"
 
 
 # --- many at once --------------------------------------------------------------------------------------------------------
 
 
-def test_many_are_told_once_with_the_first_instant_of_all() -> None:
-    async def scene(desk: Desk) -> None:
-        wishes = [a_wish(f"in {minutes}m") for minutes in (30, 10, 20)]
-        made = await desk.tasks.create_many(ADA, wishes, itself)
-        assert [task.schedule for task in made] == [
-            Once(at=NOON + minutes * MINUTE, zone="UTC") for minutes in (30, 10, 20)
-        ]
-        assert {task.id for task in made} == {task.id for task in await desk.all()}
-        assert desk.told == [NOON + 10 * MINUTE]
-
-    played(scene)
+async def test_many_are_told_once_with_the_first_instant_of_all() -> None:
+    desk = Desk()
+    wishes = [a_wish(f"in {minutes}m") for minutes in (30, 10, 20)]
+    made = await desk.tasks.create_many(ADA, wishes, itself)
+    assert [task.schedule for task in made] == [
+        Once(at=NOON + minutes * MINUTE, zone="UTC") for minutes in (30, 10, 20)
+    ]
+    assert {task.id for task in made} == {task.id for task in await desk.all()}
+    assert desk.told == [NOON + 10 * MINUTE]
 
 
-def test_none_at_all_is_no_news() -> None:
-    async def scene(desk: Desk) -> None:
-        assert await desk.tasks.create_many(ADA, [], itself) == []
-        assert desk.told == []
-
-    played(scene)
+async def test_none_at_all_is_no_news() -> None:
+    desk = Desk()
+    assert await desk.tasks.create_many(ADA, [], itself) == []
+    assert desk.told == []
 
 
-def test_up_to_a_thousand_are_one_write_and_more_are_several() -> None:
-    async def scene() -> None:
-        store = Door()
-        desk = Desk(store)
-        made = await desk.tasks.create_many(ADA, [a_wish()] * (2 * BULK_TASKS + 1), itself)
-        assert len({task.id for task in made}) == 2 * BULK_TASKS + 1
-        assert [len(changes) for (changes,) in store.arguments("add")] == [BULK_TASKS, BULK_TASKS, 1]
-
-    asyncio.run(scene())
+async def test_up_to_a_thousand_are_one_write_and_more_are_several() -> None:
+    store = Door()
+    desk = Desk(store)
+    made = await desk.tasks.create_many(ADA, [a_wish()] * (2 * BULK_TASKS + 1), itself)
+    assert len({task.id for task in made}) == 2 * BULK_TASKS + 1
+    assert [len(changes) for (changes,) in store.arguments("add")] == [BULK_TASKS, BULK_TASKS, 1]
 
 
 @pytest.mark.parametrize("place", [0, 999, 1_500, 2_200])
-def test_a_bad_wish_anywhere_leaves_nothing_behind(place: int) -> None:
-    async def scene(desk: Desk) -> None:
-        wishes = [a_wish()] * 2_201
-        wishes[place] = a_wish("at some point")
-        with pytest.raises(InvalidSchedule) as refusal:
-            await desk.tasks.create_many(ADA, wishes, itself)
-        assert refusal.value.__notes__ == [f"This was number {place + 1}; nothing was written."]
-        assert await desk.all() == []
-        assert desk.told == []
-
-    played(scene)
+async def test_a_bad_wish_anywhere_leaves_nothing_behind(place: int) -> None:
+    desk = Desk()
+    wishes = [a_wish()] * 2_201
+    wishes[place] = a_wish("at some point")
+    with pytest.raises(InvalidSchedule) as refusal:
+        await desk.tasks.create_many(ADA, wishes, itself)
+    assert refusal.value.__notes__ == [f"This was number {place + 1}; nothing was written."]
+    assert await desk.all() == []
+    assert desk.told == []
 
 
-def test_a_key_that_is_taken_leaves_nothing_of_its_chunk() -> None:
-    async def scene(desk: Desk) -> None:
-        await desk.tasks.create(ADA, a_wish(key="garden"))
-        with pytest.raises(Conflict) as refusal:
-            await desk.tasks.create_many(ADA, [a_wish(), a_wish(key="garden")], itself)
-        assert refusal.value.code == "key_taken"
-        assert len(await desk.all()) == 1
-
-    played(scene)
+async def test_a_key_that_is_taken_leaves_nothing_of_its_chunk() -> None:
+    desk = Desk()
+    await desk.tasks.create(ADA, a_wish(key="garden"))
+    with pytest.raises(Conflict) as refusal:
+        await desk.tasks.create_many(ADA, [a_wish(), a_wish(key="garden")], itself)
+    assert refusal.value.code == "key_taken"
+    assert len(await desk.all()) == 1
 
 
-def test_a_store_that_fails_in_the_second_chunk_keeps_the_first_and_tells_of_it() -> None:
-    async def scene() -> None:
-        store = Door()
-        desk = Desk(store)
-        add, calls = store.inner.add, []  # type: ignore[attr-defined]
+async def test_a_store_that_fails_in_the_second_chunk_keeps_the_first_and_tells_of_it() -> None:
+    store = Door()
+    desk = Desk(store)
+    add, calls = store.inner.add, []  # type: ignore[attr-defined]
 
-        async def fails_the_second_time(changes: object) -> None:
-            calls.append(changes)
-            if len(calls) == 2:
-                raise StoreError("full")
-            await add(changes)
+    async def fails_the_second_time(changes: object) -> None:
+        calls.append(changes)
+        if len(calls) == 2:
+            raise StoreError("full")
+        await add(changes)
 
-        store.inner.add = fails_the_second_time  # type: ignore[attr-defined]
-        with pytest.raises(StoreError):
-            await desk.tasks.create_many(ADA, [a_wish()] * (BULK_TASKS + 1), itself)
-        assert len(await desk.all()) == BULK_TASKS
-        assert desk.told == [NOON + HOUR]
-
-    asyncio.run(scene())
+    store.inner.add = fails_the_second_time  # type: ignore[attr-defined]
+    with pytest.raises(StoreError):
+        await desk.tasks.create_many(ADA, [a_wish()] * (BULK_TASKS + 1), itself)
+    assert len(await desk.all()) == BULK_TASKS
+    assert desk.told == [NOON + HOUR]
 
 
 # --- who may -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_foreign_task_answers_exactly_like_one_that_is_not_there() -> None:
-    async def scene(desk: Desk) -> None:
-        task = await desk.tasks.create(ADA, a_wish())
-        asks: list[Callable[[str], Awaitable[object]]] = [
-            lambda each: desk.tasks.get(BOB, each),
-            lambda each: desk.tasks.pause(BOB, each),
-            lambda each: desk.tasks.resume(BOB, each),
-            lambda each: desk.tasks.cancel(BOB, each),
-            lambda each: desk.tasks.delete(BOB, each),
-            lambda each: desk.tasks.run_now(BOB, each),
-            lambda each: desk.tasks.skip_next(BOB, each),
-            lambda each: desk.tasks.backfill(BOB, each, NOON, NOON),
-            lambda each: desk.tasks.cancel_run(BOB, each, "run_1"),
-            lambda each: desk.ledger.why(BOB, each, NOON),
-        ]
-        for ask in asks:
-            answers = []
-            for task_id in (task.id, "tsk_nobody"):
-                with pytest.raises(NotFound) as refusal:
-                    await ask(task_id)
-                answers.append((refusal.value.code, refusal.value.message.replace(task_id, "?")))
-            assert answers[0] == answers[1]
-        assert (await desk.runs.page(BOB, RunFilter(task_id=task.id))).items == ()
-        facts = await desk.tasks.get(ADA, task.id)
-        assert (facts.task, facts.standing.state, len(facts.entries)) == (task, TaskState.ACTIVE, 1)
-        assert desk.told == [NOON + HOUR]
-
-    played(scene)
+async def test_a_foreign_task_answers_exactly_like_one_that_is_not_there() -> None:
+    desk = Desk()
+    task = await desk.tasks.create(ADA, a_wish())
+    asks: list[Callable[[str], Awaitable[object]]] = [
+        lambda each: desk.tasks.get(BOB, each),
+        lambda each: desk.tasks.pause(BOB, each),
+        lambda each: desk.tasks.resume(BOB, each),
+        lambda each: desk.tasks.cancel(BOB, each),
+        lambda each: desk.tasks.delete(BOB, each),
+        lambda each: desk.tasks.run_now(BOB, each),
+        lambda each: desk.tasks.skip_next(BOB, each),
+        lambda each: desk.tasks.backfill(BOB, each, NOON, NOON),
+        lambda each: desk.tasks.cancel_run(BOB, each, "run_1"),
+        lambda each: desk.ledger.why(BOB, each, NOON),
+    ]
+    for ask in asks:
+        answers = []
+        for task_id in (task.id, "tsk_nobody"):
+            with pytest.raises(NotFound) as refusal:
+                await ask(task_id)
+            answers.append((refusal.value.code, refusal.value.message.replace(task_id, "?")))
+        assert answers[0] == answers[1]
+    assert (await desk.runs.page(BOB, RunFilter(task_id=task.id))).items == ()
+    facts = await desk.tasks.get(ADA, task.id)
+    assert (facts.task, facts.standing.state, len(facts.entries)) == (task, TaskState.ACTIVE, 1)
+    assert desk.told == [NOON + HOUR]
 
 
-def test_a_foreign_run_answers_exactly_like_one_that_is_not_there() -> None:
-    async def scene(desk: Desk) -> None:
-        await desk.tasks.create(ADA, a_wish("now"))
-        await desk.store.join(a_node())
-        ((_, run),) = (await desk.store.claim_due(NOON, NODE, 1, start_everything)).runs
-        assert (await desk.runs.get(ADA, run.id)) == run
-        assert await desk.runs.lines(ADA, run.id) == ()
-        for ask in (desk.runs.get, desk.runs.lines):
-            for name in (run.id, "run_nobody"):
-                with pytest.raises(NotFound) as refusal:
-                    await ask(BOB, name)
-                assert refusal.value.code == "no_such_run"
-
-    played(scene)
+async def test_a_foreign_run_answers_exactly_like_one_that_is_not_there() -> None:
+    desk = Desk()
+    await desk.tasks.create(ADA, a_wish("now"))
+    await desk.store.join(a_node())
+    ((_, run),) = (await desk.store.claim_due(NOON, NODE, 1, start_everything)).runs
+    assert (await desk.runs.get(ADA, run.id)) == run
+    assert await desk.runs.lines(ADA, run.id) == ()
+    for ask in (desk.runs.get, desk.runs.lines):
+        for name in (run.id, "run_nobody"):
+            with pytest.raises(NotFound) as refusal:
+                await ask(BOB, name)
+            assert refusal.value.code == "no_such_run"
 
 
-def test_only_an_admin_acts_for_others() -> None:
-    async def scene(desk: Desk) -> None:
-        with pytest.raises(NotFound) as refusal:
-            await desk.tasks.create(BOB, a_wish(owner="ada"))
-        assert refusal.value.code == "foreign_owner"
-        task = await desk.tasks.create(ROOT, a_wish(owner="ada"))
-        assert task.owner == "ada"
-        assert (await desk.tasks.get(ROOT, task.id)).task == task
-        assert (await desk.tasks.get(ADA, task.id)).task == task
-
-    played(scene)
+async def test_only_an_admin_acts_for_others() -> None:
+    desk = Desk()
+    with pytest.raises(NotFound) as refusal:
+        await desk.tasks.create(BOB, a_wish(owner="ada"))
+    assert refusal.value.code == "foreign_owner"
+    task = await desk.tasks.create(ROOT, a_wish(owner="ada"))
+    assert task.owner == "ada"
+    assert (await desk.tasks.get(ROOT, task.id)).task == task
+    assert (await desk.tasks.get(ADA, task.id)).task == task
 
 
 # --- each use case, told -------------------------------------------------------------------------------------------------
 
 
-def test_every_change_is_told_so_that_the_engine_looks() -> None:
-    async def scene(desk: Desk) -> None:
-        task = await desk.tasks.create(ADA, a_wish())
-        desk.told.clear()
-        await desk.tasks.pause(ADA, task.id, note="holidays", until=NOON + HOUR)
-        assert (await desk.tasks.resume(ADA, task.id)).standing.state is TaskState.ACTIVE
-        await desk.tasks.skip_next(ADA, task.id, 2)
-        assert await desk.tasks.run_now(ADA, task.id) == run_id(task.id, Origin.MANUAL, NOON, 1)
-        await desk.tasks.cancel(ADA, task.id)
-        await desk.tasks.delete(ADA, task.id)
-        assert desk.told == [None] * 6
-        with pytest.raises(NotFound):
-            await desk.tasks.get(ADA, task.id)
-
-    played(scene)
+async def test_every_change_is_told_so_that_the_engine_looks() -> None:
+    desk = Desk()
+    task = await desk.tasks.create(ADA, a_wish())
+    desk.told.clear()
+    await desk.tasks.pause(ADA, task.id, note="holidays", until=NOON + HOUR)
+    assert (await desk.tasks.resume(ADA, task.id)).standing.state is TaskState.ACTIVE
+    await desk.tasks.skip_next(ADA, task.id, 2)
+    assert await desk.tasks.run_now(ADA, task.id) == run_id(task.id, Origin.MANUAL, NOON, 1)
+    await desk.tasks.cancel(ADA, task.id)
+    await desk.tasks.delete(ADA, task.id)
+    assert desk.told == [None] * 6
+    with pytest.raises(NotFound):
+        await desk.tasks.get(ADA, task.id)
 
 
-def test_a_refused_change_tells_nobody() -> None:
-    async def scene(desk: Desk) -> None:
-        task = await desk.tasks.create(ADA, a_wish())
-        desk.told.clear()
-        with pytest.raises(InvalidTask) as refusal:
-            await desk.tasks.pause(ADA, task.id, until=NOON - SECOND)
-        assert refusal.value.code == "until_past"
-        assert desk.told == []
-
-    played(scene)
+async def test_a_refused_change_tells_nobody() -> None:
+    desk = Desk()
+    task = await desk.tasks.create(ADA, a_wish())
+    desk.told.clear()
+    with pytest.raises(InvalidTask) as refusal:
+        await desk.tasks.pause(ADA, task.id, until=NOON - SECOND)
+    assert refusal.value.code == "until_past"
+    assert desk.told == []
 
 
-def test_why_reads_the_ledger_the_agenda_and_the_schedule() -> None:
-    async def scene(desk: Desk) -> None:
-        task = await desk.tasks.create(ADA, a_wish())
-        assert (await desk.ledger.why(ADA, task.id, NOON + HOUR)).verdict is Verdict.PENDING
-        assert (await desk.ledger.why(ADA, task.id, NOON + MINUTE)).verdict is Verdict.NOT_PLANNED
-        desk.clock.advance(timedelta(hours=1).total_seconds())
-        await desk.store.join(a_node())
-        ((_, run),) = (await desk.store.claim_due(desk.clock.now(), NODE, 1, start_everything)).runs
-        assert (await desk.ledger.why(ADA, task.id, NOON + HOUR)).verdict is Verdict.RUNNING
-        await desk.store.settle([a_settlement(run, ended=desk.clock.now())], settle)
-        answer = await desk.ledger.why(ADA, task.id, NOON + HOUR)
-        assert (answer.verdict, [each.id for each in answer.runs]) == (Verdict.RAN, [run.id])
-        assert (await desk.runs.get(ADA, run.id)).state is RunState.SUCCEEDED
-
-    played(scene)
+async def test_why_reads_the_ledger_the_agenda_and_the_schedule() -> None:
+    desk = Desk()
+    task = await desk.tasks.create(ADA, a_wish())
+    assert (await desk.ledger.why(ADA, task.id, NOON + HOUR)).verdict is Verdict.PENDING
+    assert (await desk.ledger.why(ADA, task.id, NOON + MINUTE)).verdict is Verdict.NOT_PLANNED
+    desk.clock.advance(timedelta(hours=1).total_seconds())
+    await desk.store.join(a_node())
+    ((_, run),) = (await desk.store.claim_due(desk.clock.now(), NODE, 1, start_everything)).runs
+    assert (await desk.ledger.why(ADA, task.id, NOON + HOUR)).verdict is Verdict.RUNNING
+    await desk.store.settle([a_settlement(run, ended=desk.clock.now())], settle)
+    answer = await desk.ledger.why(ADA, task.id, NOON + HOUR)
+    assert (answer.verdict, [each.id for each in answer.runs]) == (Verdict.RAN, [run.id])
+    assert (await desk.runs.get(ADA, run.id)).state is RunState.SUCCEEDED

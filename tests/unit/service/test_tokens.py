@@ -18,12 +18,13 @@ from horae.service.service import Service
 from horae.service.tokens import CACHED_SECONDS, MOST_TOKENS
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import HOUR, NOON
+from tests.unit.service.stage import house_on
 
-from .stage import ADA, CHIEF, ROOT, House, code_of, played, refusal_of
+from .stage import ADA, CHIEF, ROOT, House, code_of, refusal_of
 
 
-def test_whoever_comes_with_a_token_is_known_with_all_that_they_may() -> None:
-    async def scene(house: House) -> None:
+async def test_whoever_comes_with_a_token_is_known_with_all_that_they_may() -> None:
+    async with house_on() as house:
         service = house.service
         await service.accounts.put(CHIEF, "ada", zone="Asia/Tokyo", quotas={"active_tasks": 3})
         token, text = await service.tokens.make(CHIEF, owner="ada", name="laptop")
@@ -33,11 +34,9 @@ def test_whoever_comes_with_a_token_is_known_with_all_that_they_may() -> None:
         assert (who.zone, who.quotas) == ("Asia/Tokyo", MEMBER_QUOTAS._replace(active_tasks=3))
         assert who.scope == "ada"
 
-    played(scene)
 
-
-def test_only_a_hash_of_it_is_kept() -> None:
-    async def scene(house: House) -> None:
+async def test_only_a_hash_of_it_is_kept() -> None:
+    async with house_on() as house:
         await house.member("ada")
         token, text = await house.service.tokens.make(CHIEF, owner="ada", name="laptop")
         prefix, name, secret = text.split("_")
@@ -47,11 +46,9 @@ def test_only_a_hash_of_it_is_kept() -> None:
                 assert secret not in record.body
         assert secret not in repr(token)
 
-    played(scene)
 
-
-def test_whatever_is_wrong_with_a_token_the_answer_is_the_same() -> None:
-    async def scene(house: House) -> None:
+async def test_whatever_is_wrong_with_a_token_the_answer_is_the_same() -> None:
+    async with house_on() as house:
         tokens, accounts = house.service.tokens, house.service.accounts
         await accounts.put(CHIEF, "ada")
         await accounts.put(CHIEF, "bob")
@@ -86,8 +83,6 @@ def test_whatever_is_wrong_with_a_token_the_answer_is_the_same() -> None:
         assert {await code_of(tokens.authenticate(text, via="http")) for text in bad} == {"bad_token"}
         assert (await tokens.authenticate(good, via="http")).owner == "ada"
 
-    played(scene)
-
 
 async def _of_another_house() -> tuple[object, str]:
     other = House()
@@ -95,20 +90,18 @@ async def _of_another_house() -> tuple[object, str]:
     return await other.service.tokens.make(CHIEF, owner="ada", name="elsewhere")
 
 
-def test_a_token_that_nobody_knows_writes_nothing() -> None:
-    async def scene(house: House) -> None:
+async def test_a_token_that_nobody_knows_writes_nothing() -> None:
+    async with house_on() as house:
         before = [(await house.store.records(kind)).items for kind in ("token", "owner", "audit.open", "seats")]
         for number in range(20):
             await refusal_of(house.service.tokens.authenticate(f"horae_{number:032x}_{'0' * 64}", via="http"))
         assert [(await house.store.records(kind)).items for kind in ("token", "owner", "audit.open", "seats")] == before
 
-    played(scene)
 
-
-def test_a_revocation_elsewhere_is_seen_within_a_second() -> None:
+async def test_a_revocation_elsewhere_is_seen_within_a_second() -> None:
     """Two processes: what one revokes, the other forgets in time."""
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         other = Service(house.store, house.clock, "UTC", house.service.secrets)
         await house.service.accounts.put(CHIEF, "ada")
         token, text = await house.service.tokens.make(CHIEF, owner="ada", name="laptop")
@@ -119,11 +112,9 @@ def test_a_revocation_elsewhere_is_seen_within_a_second() -> None:
         assert await code_of(other.tokens.authenticate(text, via="http")) == "bad_token"
         assert CACHED_SECONDS < 1
 
-    played(scene)
 
-
-def test_the_end_of_a_token_comes_also_while_it_is_remembered() -> None:
-    async def scene(house: House) -> None:
+async def test_the_end_of_a_token_comes_also_while_it_is_remembered() -> None:
+    async with house_on() as house:
         await house.service.accounts.put(CHIEF, "ada")
         end = house.clock.now() + timedelta(milliseconds=100)
         _, text = await house.service.tokens.make(CHIEF, owner="ada", name="brief", expires=end)
@@ -131,11 +122,9 @@ def test_the_end_of_a_token_comes_also_while_it_is_remembered() -> None:
         house.clock.advance(0.1)
         assert await code_of(house.service.tokens.authenticate(text, via="http")) == "bad_token"
 
-    played(scene)
 
-
-def test_a_lower_role_takes_from_the_tokens_that_there_are() -> None:
-    async def scene(house: House) -> None:
+async def test_a_lower_role_takes_from_the_tokens_that_there_are() -> None:
+    async with house_on() as house:
         tokens, accounts = house.service.tokens, house.service.accounts
         await accounts.put(CHIEF, "ada", role=Role.ADMIN)
         _, text = await tokens.make(CHIEF, owner="ada", name="laptop")
@@ -146,11 +135,9 @@ def test_a_lower_role_takes_from_the_tokens_that_there_are() -> None:
         after = await tokens.authenticate(text, via="http")
         assert (after.admin, after.scope, after.scopes) == (False, "ada", frozenset({Scope.READ}))
 
-    played(scene)
 
-
-def test_an_agents_token_is_a_guests_and_never_an_admins() -> None:
-    async def scene(house: House) -> None:
+async def test_an_agents_token_is_a_guests_and_never_an_admins() -> None:
+    async with house_on() as house:
         robot = await house.member("ada", Role.ADMIN, agent="robot")
         assert (robot.agent, robot.admin, robot.scope) == ("robot", False, "ada")
         assert Scope.ADMIN not in robot.scopes
@@ -161,11 +148,9 @@ def test_an_agents_token_is_a_guests_and_never_an_admins() -> None:
         lanes = {lane.name: lane.limit for lane in await house.store.lanes()}
         assert lanes["ada/agent:robot"] == AGENT_QUOTAS.concurrent_runs
 
-    played(scene)
 
-
-def test_nobody_makes_a_token_that_can_more_than_they() -> None:
-    async def scene(house: House) -> None:
+async def test_nobody_makes_a_token_that_can_more_than_they() -> None:
+    async with house_on() as house:
         tokens = house.service.tokens
         ada = await house.member("ada")
         for scope in (Scope.ADMIN,):
@@ -181,11 +166,9 @@ def test_nobody_makes_a_token_that_can_more_than_they() -> None:
         assert await code_of(tokens.make(CHIEF, owner="eve", name="z", scopes={Scope.WRITE})) == "scopes_too_wide"
         assert await code_of(tokens.make(CHIEF, owner="ada", name="z", scopes=[])) == "bad_choice"
 
-    played(scene)
 
-
-def test_a_part_of_what_an_admin_may_makes_no_whole_admin() -> None:
-    async def scene(house: House) -> None:
+async def test_a_part_of_what_an_admin_may_makes_no_whole_admin() -> None:
+    async with house_on() as house:
         tokens = house.service.tokens
         for name in ("root", "other"):
             await house.service.accounts.put(CHIEF, name, role=Role.ADMIN)
@@ -200,11 +183,9 @@ def test_a_part_of_what_an_admin_may_makes_no_whole_admin() -> None:
         theirs, _ = await tokens.make(partly, owner="ada", name="z")
         assert theirs.scopes == SCOPES_OF[Role.MEMBER], "an admin gives others what their role allows"
 
-    played(scene)
 
-
-def test_nobody_gets_for_longer_what_they_have_for_a_while() -> None:
-    async def scene(house: House) -> None:
+async def test_nobody_gets_for_longer_what_they_have_for_a_while() -> None:
+    async with house_on() as house:
         tokens, end = house.service.tokens, house.clock.now() + HOUR
         await house.member("ada")
         _, text = await tokens.make(CHIEF, owner="ada", name="brief", expires=end)
@@ -212,8 +193,6 @@ def test_nobody_gets_for_longer_what_they_have_for_a_while() -> None:
         assert (await tokens.make(brief, name="child"))[0].expires == end
         assert (await tokens.make(brief, name="child", expires=end + HOUR))[0].expires == end
         assert (await tokens.make(brief, name="child", expires=end - HOUR / 2))[0].expires == end - HOUR / 2
-
-    played(scene)
 
 
 @pytest.mark.parametrize(
@@ -236,17 +215,15 @@ def test_nobody_gets_for_longer_what_they_have_for_a_while() -> None:
         (lambda house: house.service.tokens.revoke(CHIEF, "x" * 10_000), "no_such_token"),
     ],
 )
-def test_what_no_token_can_be_is_refused(ask: Callable[[House], Awaitable[object]], code: str) -> None:
-    async def scene(house: House) -> None:
+async def test_what_no_token_can_be_is_refused(ask: Callable[[House], Awaitable[object]], code: str) -> None:
+    async with house_on() as house:
         await house.service.accounts.put(CHIEF, "ada")
         assert await code_of(ask(house)) == code
         assert not (await house.store.records("token")).items
 
-    played(scene)
 
-
-def test_tokens_are_listed_to_whom_they_belong_and_go_some_time_after_their_end() -> None:
-    async def scene(house: House) -> None:
+async def test_tokens_are_listed_to_whom_they_belong_and_go_some_time_after_their_end() -> None:
+    async with house_on() as house:
         tokens = house.service.tokens
         ada = await house.member("ada")
         house.later(HOUR)
@@ -262,43 +239,36 @@ def test_tokens_are_listed_to_whom_they_belong_and_go_some_time_after_their_end(
         assert await house.store.drop_expired(house.clock.now() + timedelta(days=89), 10) == 0
         assert await house.store.drop_expired(house.clock.now() + timedelta(days=90), 10) == 1
 
-    played(scene)
 
-
-def test_an_owner_has_so_many_tokens_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_owner_has_so_many_tokens_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("horae.service.tokens.MOST_TOKENS", 3)
     assert MOST_TOKENS == 1_000
 
-    async def scene(house: House) -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         for _ in range(2):
             await house.service.tokens.make(ada, name="x")
         assert await code_of(house.service.tokens.make(ada, name="x")) == "too_many_tokens"
         await house.member("bob")
 
-    played(scene)
+
+async def test_the_first_start_makes_one_admin_token_and_no_other_start_does(tmp_path: Path) -> None:
+    store = make_store(f"sqlite:///{tmp_path}/horae.db")
+    await store.open()
+    clock = VirtualClock(NOON)
+    services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
+    texts = await asyncio.gather(*(service.tokens.first() for service in services))
+    (text,) = [text for text in texts if text is not None]
+    who = await services[0].tokens.authenticate(text, via="cli")
+    assert (who.owner, who.admin, who.scopes) == ("local", True, frozenset(Scope))
+    assert await services[1].tokens.first() is None
+    await services[1].tokens.revoke(who, who.actor)
+    assert await services[2].tokens.first() is None, "a deployment has one beginning"
+    await store.close()
 
 
-def test_the_first_start_makes_one_admin_token_and_no_other_start_does(tmp_path: Path) -> None:
-    async def play() -> None:
-        store = make_store(f"sqlite:///{tmp_path}/horae.db")
-        await store.open()
-        clock = VirtualClock(NOON)
-        services = [Service(store, clock, "UTC", SecretBox(store, Key.random(), clock)) for _ in range(5)]
-        texts = await asyncio.gather(*(service.tokens.first() for service in services))
-        (text,) = [text for text in texts if text is not None]
-        who = await services[0].tokens.authenticate(text, via="cli")
-        assert (who.owner, who.admin, who.scopes) == ("local", True, frozenset(Scope))
-        assert await services[1].tokens.first() is None
-        await services[1].tokens.revoke(who, who.actor)
-        assert await services[2].tokens.first() is None, "a deployment has one beginning"
-        await store.close()
-
-    asyncio.run(play())
-
-
-def test_a_revoked_owners_tasks_are_skipped_and_say_why() -> None:
-    async def scene(house: House) -> None:
+async def test_a_revoked_owners_tasks_are_skipped_and_say_why() -> None:
+    async with house_on() as house:
         ada = await house.member("ada")
         task = await house.add("every 1h", who=ada)
         await house.service.accounts.revoke(CHIEF, "ada")
@@ -311,5 +281,3 @@ def test_a_revoked_owners_tasks_are_skipped_and_say_why() -> None:
         await house.service.accounts.restore(CHIEF, "ada")
         house.later(HOUR)
         assert len(await house.claim()) == 1
-
-    played(scene)

@@ -86,12 +86,10 @@ def _keys(value: Any) -> set[str]:
     return {key for each in value for key in _keys(each)} if isinstance(value, list) else set()
 
 
-def test_it_can_be_asked_from_a_coroutine() -> None:
-    async def ask() -> int:
-        report = await asyncio.to_thread(forecast, [a_task("it", "every 1h")], start=START, span="1d")
-        return report.runs
-
-    assert asyncio.run(ask()) == 24
+async def test_it_can_be_asked_from_a_coroutine() -> None:
+    report = await asyncio.to_thread(forecast, [a_task("it", "every 1h")], start=START, span="1d")
+    outcome = report.runs
+    assert outcome == 24
 
 
 def test_nobody_reads_in_a_log_what_did_not_happen(caplog: pytest.LogCaptureFixture) -> None:

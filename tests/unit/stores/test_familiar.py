@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from horae.model.change import Change, Facts
@@ -19,15 +19,12 @@ from horae.testing.factories import HOUR, NOON, SECOND, a_node, a_run, a_task, a
 from tests.unit.stores.sqlite.opening import opened
 
 
-def with_two(folder: Path, scene: Callable[[SQLiteStore, SQLiteStore], Awaitable[None]]) -> None:
-    """Play a scene on two stores that share a file, as two processes do."""
-
-    async def play() -> None:
-        path = folder / "horae.db"
-        async with opened(path) as first, opened(path) as second:
-            await scene(first, second)
-
-    asyncio.run(play())
+@asynccontextmanager
+async def two_stores(folder: Path) -> AsyncIterator[tuple[SQLiteStore, SQLiteStore]]:
+    """Two stores on one file, as two processes have them."""
+    path = folder / "horae.db"
+    async with opened(path) as first, opened(path) as second:
+        yield first, second
 
 
 def seen_by(decided: list[tuple[Facts, Run]]) -> Callable[[Facts, Run, Settlement], Change]:
@@ -38,8 +35,8 @@ def seen_by(decided: list[tuple[Facts, Run]]) -> Callable[[Facts, Run, Settlemen
     return decide
 
 
-def test_an_edit_by_another_process_is_seen(tmp_path: Path) -> None:
-    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+async def test_an_edit_by_another_process_is_seen(tmp_path: Path) -> None:
+    async with two_stores(tmp_path) as (first, second):
         task = a_task()
         run = await a_running(first, task)
         # Not even its version says that it was edited.
@@ -48,11 +45,9 @@ def test_an_edit_by_another_process_is_seen(tmp_path: Path) -> None:
         await settle(first, run, decide=seen_by(decided))
         assert decided[0][0].task.name == "water the cactus"
 
-    with_two(tmp_path, scene)
 
-
-def test_a_wish_to_end_by_another_process_is_seen(tmp_path: Path) -> None:
-    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+async def test_a_wish_to_end_by_another_process_is_seen(tmp_path: Path) -> None:
+    async with two_stores(tmp_path) as (first, second):
         run = await a_running(first)
         await second.change(run.task_id, None, cancelling([run], Reason.QUOTA))
         decided: list[tuple[Facts, Run]] = []
@@ -60,44 +55,36 @@ def test_a_wish_to_end_by_another_process_is_seen(tmp_path: Path) -> None:
         assert decided[0][1].cancel is Reason.QUOTA
         assert decided[0][0].live[0].cancel is Reason.QUOTA
 
-    with_two(tmp_path, scene)
 
-
-def test_a_standing_that_another_process_wrote_is_seen(tmp_path: Path) -> None:
-    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+async def test_a_standing_that_another_process_wrote_is_seen(tmp_path: Path) -> None:
+    async with two_stores(tmp_path) as (first, second):
         run = await a_running(first)
         await second.change(run.task_id, None, saying(Change(standing=Standing(failures=7))))
         decided: list[tuple[Facts, Run]] = []
         await settle(first, run, decide=seen_by(decided))
         assert decided[0][0].standing.failures == 7
 
-    with_two(tmp_path, scene)
 
-
-def test_a_start_by_another_process_is_seen(tmp_path: Path) -> None:
-    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+async def test_a_start_by_another_process_is_seen(tmp_path: Path) -> None:
+    async with two_stores(tmp_path) as (first, second):
         run = await a_running(first, decide=starting(state=RunState.CLAIMED))
         assert await second.start([(run.id, run.token)], NOON + SECOND) == {run.id}
         decided: list[tuple[Facts, Run]] = []
         await settle(first, run, decide=seen_by(decided))
         assert (decided[0][1].state, decided[0][1].started) == (RunState.RUNNING, NOON + SECOND)
 
-    with_two(tmp_path, scene)
 
-
-def test_what_another_process_ended_or_deleted_is_stale(tmp_path: Path) -> None:
-    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+async def test_what_another_process_ended_or_deleted_is_stale(tmp_path: Path) -> None:
+    async with two_stores(tmp_path) as (first, second):
         ended = await a_running(first)
         assert await settle(second, ended) == frozenset()
         deleted = await a_running(first)
         await second.change(deleted.task_id, None, saying(Change(deleted=True)))
         assert await settle(first, ended, deleted) == {ended.id, deleted.id}
 
-    with_two(tmp_path, scene)
 
-
-def test_a_task_that_comes_again_is_known_from_before(tmp_path: Path) -> None:
-    async def scene(first: SQLiteStore, second: SQLiteStore) -> None:
+async def test_a_task_that_comes_again_is_known_from_before(tmp_path: Path) -> None:
+    async with two_stores(tmp_path) as (first, second):
         await first.join(a_node())
         task = a_task()
         await keep(first, task)
@@ -109,8 +96,6 @@ def test_a_task_that_comes_again_is_known_from_before(tmp_path: Path) -> None:
                     assert await settle(store, claimed[0].run) == frozenset()
         assert (await facts_of(first, task)).entries[0].due == NOON + 2 * HOUR + HOUR / 2
         assert await first.check() == ()
-
-    with_two(tmp_path, scene)
 
 
 def test_what_is_remembered_is_bounded() -> None:

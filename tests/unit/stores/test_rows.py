@@ -14,7 +14,6 @@ from horae.model.run import Run, RunState
 from horae.ports.journal import Line
 from horae.schedule import Once, from_json, to_json
 from horae.stores.rows import plain_birth, plain_end, tells
-from horae.stores.sqlite import SQLiteStore
 from horae.stores.texts import (
     Remembered,
     decode,
@@ -28,7 +27,7 @@ from horae.stores.texts import (
 from horae.testing.contracts.scenes import a_running, facts_of
 from horae.testing.decisions import saying
 from horae.testing.factories import NOON, SECOND, a_new_task, a_run, a_settlement, a_task, an_ended_run, an_event
-from tests.unit.stores.sqlite.opening import with_store
+from tests.unit.stores.sqlite.opening import new_store
 
 INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9998, 1, 1)).map(lambda each: each.replace(tzinfo=UTC))
 
@@ -73,10 +72,10 @@ def test_the_id_of_a_run_tells_its_instant() -> None:
     assert not tells("run_", numbers[NOON])
 
 
-def test_runs_are_found_by_any_name(tmp_path: Path) -> None:
+async def test_runs_are_found_by_any_name(tmp_path: Path) -> None:
     """Also those whose name does not tell their instant, and those from before there were instants to tell."""
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         task = a_task()
         ordinary = [an_ended_run(task, planned=NOON + timedelta(microseconds=each)) for each in range(5)]
         ancient = an_ended_run(task, planned=datetime(1969, 7, 20, tzinfo=UTC))
@@ -89,11 +88,9 @@ def test_runs_are_found_by_any_name(tmp_path: Path) -> None:
         for absent in ("run_", "", "run_zzzzzzzzzzzz", ordinary[0].id + "0", ordinary[0].id[:-1] + "!"):
             assert await store.run(absent, None) is None
 
-    with_store(tmp_path, scene)
 
-
-def test_half_a_character_does_not_keep_an_end_from_being_recorded(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_half_a_character_does_not_keep_an_end_from_being_recorded(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         task = a_task()
         run = await a_running(store, task)
         broken = "half \ud83d of it"
@@ -109,8 +106,6 @@ def test_half_a_character_does_not_keep_an_end_from_being_recorded(tmp_path: Pat
         assert (await store.events(0))[-1].event.detail == "half ? of it"
         assert [each.line.text for each in await store.lines(run.id)] == ["half ? of it"]
 
-    with_store(tmp_path, scene)
-
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_text_that_can_be_stored_is_stored_as_it_is(text: str) -> None:
@@ -120,8 +115,8 @@ def test_text_that_can_be_stored_is_stored_as_it_is(text: str) -> None:
     assert kept == text or any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def test_a_payload_that_nobody_changed_is_not_written_again(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_a_payload_that_nobody_changed_is_not_written_again(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         task = a_task(payload='"' + "x" * 200_000 + '"')
         await store.add([a_new_task(task)])
         pages: list[int] = []
@@ -130,8 +125,6 @@ def test_a_payload_that_nobody_changed_is_not_written_again(tmp_path: Path) -> N
         await store.change(task.id, None, saying(Change(standing=standing._replace(counted=1))))
         await store.change(task.id, None, saying(Change(standing=standing._replace(counted=2))))
         assert pages[-1] - pages[-2] < 10
-
-    with_store(tmp_path, scene)
 
 
 @given(INSTANTS, st.sampled_from([None, "Europe/Berlin"]), st.sampled_from([None, 3]))

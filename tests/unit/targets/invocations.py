@@ -95,7 +95,7 @@ def target_for(
     return FunctionTarget(registry, grace=grace)
 
 
-def carried(
+async def carried(
     call: Callable[..., object],
     payload: str = "{}",
     isolate: Isolation | None = None,
@@ -106,6 +106,6 @@ def carried(
     invocation = Recorded(a_task("it", payload), a_run(alone=alone))
     target = target_for(call, isolate)
     try:
-        return asyncio.run(target.execute(invocation)), invocation
+        return await target.execute(invocation), invocation
     finally:
         target.close()

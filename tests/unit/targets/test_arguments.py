@@ -255,10 +255,10 @@ CALLS: list[tuple[Callable[..., Any], str, Any]] = [
 
 
 @pytest.mark.parametrize(("call", "payload", "wanted"), CALLS)
-def test_a_function_is_called_with_what_its_signature_asks_for(
+async def test_a_function_is_called_with_what_its_signature_asks_for(
     call: Callable[..., Any], payload: str, wanted: Any
 ) -> None:
-    outcome, _ = carried(call, payload)
+    outcome, _ = await carried(call, payload)
     assert json.loads(outcome.result or "") == wanted  # type: ignore[union-attr]
 
 
@@ -275,10 +275,10 @@ BAD_CALLS = [
 
 
 @pytest.mark.parametrize(("call", "payload", "error"), BAD_CALLS)
-def test_a_payload_that_does_not_fit_fails_for_good_and_is_refused_beforehand(
+async def test_a_payload_that_does_not_fit_fails_for_good_and_is_refused_beforehand(
     call: Callable[..., Any], payload: str, error: str
 ) -> None:
-    outcome, _ = carried(call, payload)
+    outcome, _ = await carried(call, payload)
     assert isinstance(outcome, Failed)
     assert outcome.permanent
     assert outcome.error.startswith(error)
@@ -296,13 +296,13 @@ def test_a_refusal_says_it_in_two_languages() -> None:
     check_payload(describe_function("sell", Shop().sell), '{"pieces": 1}')
 
 
-def test_annotations_that_only_the_type_checker_understands_do_no_harm() -> None:
+async def test_annotations_that_only_the_type_checker_understands_do_no_harm() -> None:
     def work(a: int, run: Context, other: Unknown | None = None) -> list[Any]:
         return [a, run.attempt, other]
 
     def unclear(other: Unknown) -> None: ...
 
-    outcome, _ = carried(work, '{"a": 1}')
+    outcome, _ = await carried(work, '{"a": 1}')
     assert json.loads(outcome.result or "") == [1, 2, None]  # type: ignore[union-attr]
     with pytest.raises(InvalidTask, match="No payload can give 'other'"):
         describe_function("it", unclear)

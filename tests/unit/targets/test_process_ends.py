@@ -59,45 +59,45 @@ def _cancel(carrying: asyncio.Task[Outcome], _invocation: Recorded, _watch: Watc
     carrying.cancel()
 
 
-def test_a_killed_process_is_told_by_its_signal() -> None:
+async def test_a_killed_process_is_told_by_its_signal() -> None:
     def kill(_carrying: asyncio.Task[Outcome], _invocation: Recorded, watch: Watch) -> None:
         os.kill(watch.pids[0], signal.SIGKILL)
 
-    outcome, _, _ = asyncio.run(_watched(functions.wait_for_ever, SHORT, kill))
+    outcome, _, _ = await _watched(functions.wait_for_ever, SHORT, kill)
     assert outcome == Failed("the process died with signal 9 (SIGKILL)")
 
 
 @pytest.mark.parametrize("call", [functions.wait_for_ever, functions.await_for_ever])
-def test_a_cancelled_function_cleans_up_before_the_run_is_over(call: Callable[..., object]) -> None:
-    outcome, invocation, watch = asyncio.run(_watched(call, timedelta(minutes=5), _cancel))
+async def test_a_cancelled_function_cleans_up_before_the_run_is_over(call: Callable[..., object]) -> None:
+    outcome, invocation, watch = await _watched(call, timedelta(minutes=5), _cancel)
     assert outcome is None
     assert invocation.texts("info")[-1] == "cleaned up"
     assert watch.all_gone()
 
 
 @pytest.mark.parametrize("call", [functions.with_grandchild, functions.hold_the_lock])
-def test_cancel_takes_the_whole_group_also_when_it_does_not_listen(call: Callable[..., object]) -> None:
-    outcome, _, watch = asyncio.run(_watched(call, SHORT, _cancel))
+async def test_cancel_takes_the_whole_group_also_when_it_does_not_listen(call: Callable[..., object]) -> None:
+    outcome, _, watch = await _watched(call, SHORT, _cancel)
     assert outcome is None
     assert len(watch.pids) == 2
     assert watch.all_gone()
 
 
-def test_an_order_to_end_that_comes_beside_the_coroutine_ends_it_too() -> None:
+async def test_an_order_to_end_that_comes_beside_the_coroutine_ends_it_too() -> None:
     def order(_carrying: asyncio.Task[Outcome], invocation: Recorded, _watch: Watch) -> None:
         for action in invocation.actions:
             action()
 
-    outcome, _, watch = asyncio.run(_watched(functions.with_grandchild, SHORT, order))
+    outcome, _, watch = await _watched(functions.with_grandchild, SHORT, order)
     assert outcome == Cancelled("its process was stopped")
     assert watch.all_gone()
 
 
-def test_a_run_that_is_marked_as_cancelled_is_noticed() -> None:
+async def test_a_run_that_is_marked_as_cancelled_is_noticed() -> None:
     def mark(_carrying: asyncio.Task[Outcome], invocation: Recorded, _watch: Watch) -> None:
         invocation.cancelled = True
 
-    outcome, invocation, _ = asyncio.run(_watched(functions.wait_for_ever, timedelta(minutes=5), mark))
+    outcome, invocation, _ = await _watched(functions.wait_for_ever, timedelta(minutes=5), mark)
     assert outcome == Cancelled("its process was stopped")
     assert invocation.texts("info")[-1] == "cleaned up"
 
@@ -105,58 +105,50 @@ def test_a_run_that_is_marked_as_cancelled_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("call", "grace"), [(functions.leave_behind, SHORT), (functions.leave_a_process, timedelta(minutes=5))]
 )
-def test_what_lingers_after_the_answer_is_not_waited_for(call: Callable[..., object], grace: timedelta) -> None:
-    outcome, _, watch = asyncio.run(_watched(call, grace, lambda *_: None))
+async def test_what_lingers_after_the_answer_is_not_waited_for(call: Callable[..., object], grace: timedelta) -> None:
+    outcome, _, watch = await _watched(call, grace, lambda *_: None)
     assert outcome == Succeeded('"done"')
     assert watch.all_gone()
 
 
-def test_closing_the_target_leaves_no_process() -> None:
-    async def close() -> bool:
-        invocation = Recorded(a_task("it"))
-        target = target_for(functions.with_grandchild, "process", timedelta(minutes=5))
-        carrying = asyncio.ensure_future(target.execute(invocation))
-        watch = Watch(await invocation.wait_for("pids"))
+async def test_closing_the_target_leaves_no_process() -> None:
+    invocation = Recorded(a_task("it"))
+    target = target_for(functions.with_grandchild, "process", timedelta(minutes=5))
+    carrying = asyncio.ensure_future(target.execute(invocation))
+    watch = Watch(await invocation.wait_for("pids"))
+    target.close()
+    assert await carrying == Cancelled("its process was stopped")
+    outcome = watch.all_gone()
+    assert outcome
+
+
+async def test_what_waits_for_its_turn_can_be_cancelled_without_a_process() -> None:
+    registry = Registry()
+    registry.register("it", functions.wait_for_ever, "process")
+    target = FunctionTarget(registry, processes=1, grace=timedelta(minutes=5))
+    first, second = Recorded(a_task("it")), Recorded(a_task("it"))
+    running = asyncio.ensure_future(target.execute(first))
+    await first.wait_for("pid")
+    waiting = asyncio.ensure_future(target.execute(second))
+    await asyncio.to_thread(str)
+    for each in (waiting, running):
+        each.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await each
+    assert second.said == []
+    target.close()
+
+
+async def test_the_node_wish_to_stop_and_the_moved_deadline_reach_the_function() -> None:
+    invocation = Recorded(a_task("it"), a_run())
+    target = target_for(functions.until_asked_to_yield, "process")
+    carrying = asyncio.ensure_future(target.execute(invocation))
+    await invocation.wait_for("started")
+    invocation.yield_requested = True
+    try:
+        outcome = await carrying
+    finally:
         target.close()
-        assert await carrying == Cancelled("its process was stopped")
-        return watch.all_gone()
-
-    assert asyncio.run(close())
-
-
-def test_what_waits_for_its_turn_can_be_cancelled_without_a_process() -> None:
-    async def queue() -> None:
-        registry = Registry()
-        registry.register("it", functions.wait_for_ever, "process")
-        target = FunctionTarget(registry, processes=1, grace=timedelta(minutes=5))
-        first, second = Recorded(a_task("it")), Recorded(a_task("it"))
-        running = asyncio.ensure_future(target.execute(first))
-        await first.wait_for("pid")
-        waiting = asyncio.ensure_future(target.execute(second))
-        await asyncio.to_thread(str)
-        for each in (waiting, running):
-            each.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await each
-        assert second.said == []
-        target.close()
-
-    asyncio.run(queue())
-
-
-def test_the_node_wish_to_stop_and_the_moved_deadline_reach_the_function() -> None:
-    async def go() -> tuple[Outcome, Recorded]:
-        invocation = Recorded(a_task("it"), a_run())
-        target = target_for(functions.until_asked_to_yield, "process")
-        carrying = asyncio.ensure_future(target.execute(invocation))
-        await invocation.wait_for("started")
-        invocation.yield_requested = True
-        try:
-            return await carrying, invocation
-        finally:
-            target.close()
-
-    outcome, invocation = asyncio.run(go())
     assert isinstance(outcome, Succeeded)
     assert invocation.beats > 0
     assert (outcome.result or "").strip('"') > (NOON + timedelta(minutes=5)).isoformat()

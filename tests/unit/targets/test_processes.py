@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Iterator
@@ -30,59 +29,60 @@ def failed(outcome: Outcome) -> Failed:
     return outcome
 
 
-def test_arguments_and_result_travel_as_typed_values() -> None:
+async def test_arguments_and_result_travel_as_typed_values() -> None:
     payload = {"parcel": {"label": "茶 🍵", "sent": "2026-03-01T20:00:00+08:00", "weights": [1, 2.5]}, "wait": "90s"}
-    outcome, invocation = carried(functions.ship, json.dumps(payload), "process")
+    outcome, invocation = await carried(functions.ship, json.dumps(payload), "process")
     assert succeeded(outcome) == {"sent": "2026-03-01T20:00:00+08:00", "sum": 3.5, "wait": 90.0, "attempt": 2}
     assert invocation.said == [("info", "茶 🍵, 2 pieces")]
 
 
-def test_a_payload_larger_than_a_pipe_arrives() -> None:
-    outcome, _ = carried(functions.surroundings, json.dumps({"secret": "x" * 200_000}), "process")
+async def test_a_payload_larger_than_a_pipe_arrives() -> None:
+    outcome, _ = await carried(functions.surroundings, json.dumps({"secret": "x" * 200_000}), "process")
     assert succeeded(outcome)[0] == "200000"
 
 
-def test_what_is_printed_and_said_reaches_the_log_and_standard_input_is_empty() -> None:
-    outcome, invocation = carried(functions.speak, isolate="process")
+async def test_what_is_printed_and_said_reaches_the_log_and_standard_input_is_empty() -> None:
+    outcome, invocation = await carried(functions.speak, isolate="process")
     assert succeeded(outcome) == ""
     assert sorted(invocation.texts("output")) == ["from a grandchild", "on standard error", "on standard output 你好"]
     assert invocation.texts("warning") == ["a warning"]
     assert invocation.texts("progress") == ["0.25 a quarter"]
 
 
-def test_ten_megabytes_of_output_are_cut_and_block_nobody() -> None:
-    outcome, invocation = carried(functions.flood, isolate="process")
+async def test_ten_megabytes_of_output_are_cut_and_block_nobody() -> None:
+    outcome, invocation = await carried(functions.flood, isolate="process")
     assert succeeded(outcome) == 7
     assert len(invocation.said) == LOG_LINES + 1
     assert invocation.said[-1] == ("warning", "it said more than is kept")
 
 
-def test_a_line_without_end_is_cut() -> None:
-    outcome, invocation = carried(functions.one_long_line, isolate="process")
+async def test_a_line_without_end_is_cut() -> None:
+    outcome, invocation = await carried(functions.one_long_line, isolate="process")
     assert succeeded(outcome) is None
     assert [len(text) for text in invocation.texts("output")] == [LOG_LINE_CHARACTERS, 5]
 
 
-def test_the_context_tells_the_same_facts_as_in_the_node() -> None:
-    outside, here = (succeeded(carried(functions.facts, isolate=each)[0]) for each in ("process", None))
+async def test_the_context_tells_the_same_facts_as_in_the_node() -> None:
+    outside = succeeded((await carried(functions.facts, isolate="process"))[0])
+    here = succeeded((await carried(functions.facts, isolate=None))[0])
     assert outside == here
     assert outside[:2] == ["occ_1", "run_1"]
 
 
-def test_the_payload_is_neither_in_the_arguments_nor_in_the_environment_of_the_process() -> None:
-    outcome, _ = carried(functions.surroundings, '{"secret": "open sesame"}', "process")
+async def test_the_payload_is_neither_in_the_arguments_nor_in_the_environment_of_the_process() -> None:
+    outcome, _ = await carried(functions.surroundings, '{"secret": "open sesame"}', "process")
     length, arguments, environment = succeeded(outcome)
     assert length == "11"
     assert "horae.targets.function.child" in arguments
     assert "sesame" not in arguments + environment
 
 
-def test_an_async_function_gets_a_loop_of_its_own_there() -> None:
-    assert succeeded(carried(functions.concurrently, isolate="process")[0]) == 3
+async def test_an_async_function_gets_a_loop_of_its_own_there() -> None:
+    assert succeeded((await carried(functions.concurrently, isolate="process"))[0]) == 3
 
 
-def test_a_function_there_has_no_children_but_its_own() -> None:
-    assert succeeded(carried(functions.wait_for_children, isolate="process")[0]) == "none"
+async def test_a_function_there_has_no_children_but_its_own() -> None:
+    assert succeeded((await carried(functions.wait_for_children, isolate="process"))[0]) == "none"
 
 
 @pytest.mark.parametrize("isolate", ["process", None])
@@ -96,52 +96,57 @@ def test_a_function_there_has_no_children_but_its_own() -> None:
         ("odd", "ValueError: odd", False),
     ],
 )
-def test_what_is_raised_there_is_told_as_in_the_node(how: str, error: str, permanent: bool, isolate: None) -> None:  # noqa: FBT001
-    outcome = failed(carried(functions.refuse, json.dumps({"how": how}), isolate)[0])
+async def test_what_is_raised_there_is_told_as_in_the_node(
+    how: str,
+    error: str,
+    permanent: bool,  # noqa: FBT001
+    isolate: None,
+) -> None:
+    outcome = failed((await carried(functions.refuse, json.dumps({"how": how}), isolate))[0])
     assert outcome.error.startswith(error)
     assert (outcome.permanent, outcome.died_alone) == (permanent, False)
     assert "src/horae" not in outcome.error
 
 
-def test_verdicts_travel_too() -> None:
-    retry = failed(carried(functions.refuse, '{"how": "retry"}', "process")[0])
+async def test_verdicts_travel_too() -> None:
+    retry = failed((await carried(functions.refuse, '{"how": "retry"}', "process"))[0])
     assert (retry.error, retry.retry_after) == ("later", timedelta(seconds=90))
-    assert carried(functions.refuse, '{"how": "skip"}', "process")[0] == Skipped("nothing new")
+    assert (await carried(functions.refuse, '{"how": "skip"}', "process"))[0] == Skipped("nothing new")
 
 
-def test_arguments_that_do_not_fit_are_a_failure_for_good() -> None:
-    outcome = failed(carried(functions.leave, '{"code": "3"}', "process")[0])
+async def test_arguments_that_do_not_fit_are_a_failure_for_good() -> None:
+    outcome = failed((await carried(functions.leave, '{"code": "3"}', "process"))[0])
     assert outcome.permanent
     assert outcome.error == "argument 'code' of it cannot be '3' (str); wanted: int"
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_process_that_dies_is_an_ordinary_failure_unless_it_was_alone(alone: bool) -> None:  # noqa: FBT001
-    ended = failed(carried(functions.leave, '{"code": 3}', "process", alone=alone)[0])
+async def test_a_process_that_dies_is_an_ordinary_failure_unless_it_was_alone(alone: bool) -> None:  # noqa: FBT001
+    ended = failed((await carried(functions.leave, '{"code": 3}', "process", alone=alone))[0])
     assert ended.error == "the process ended with code 3 before it answered"
-    outcome, invocation = carried(functions.abort, isolate="process", alone=alone)
+    outcome, invocation = await carried(functions.abort, isolate="process", alone=alone)
     aborted = failed(outcome)
     assert aborted.error == "the process died with signal 6 (SIGABRT)"
     assert "Fatal Python error: Aborted" in invocation.texts("output")
     assert (ended.died_alone, aborted.died_alone, ended.permanent) == (alone, alone, False)
 
 
-def test_a_poisoned_run_goes_alone_whatever_its_function_says() -> None:
-    outcome, invocation = carried(functions.speak, alone=True)
+async def test_a_poisoned_run_goes_alone_whatever_its_function_says() -> None:
+    outcome, invocation = await carried(functions.speak, alone=True)
     assert succeeded(outcome) == ""
     assert "on standard error" in invocation.texts("output")
-    assert not failed(carried(functions.refuse, '{"how": "odd"}', alone=True)[0]).died_alone
+    assert not failed((await carried(functions.refuse, '{"how": "odd"}', alone=True))[0]).died_alone
 
 
-def test_alone_but_nowhere_to_be_found_is_a_death() -> None:
-    outcome = failed(carried(lambda: None, alone=True)[0])
+async def test_alone_but_nowhere_to_be_found_is_a_death() -> None:
+    outcome = failed((await carried(lambda: None, alone=True))[0])
     assert outcome.died_alone
     assert "no other process could find it" in outcome.error
 
 
-def test_a_function_that_an_app_declared_is_found_behind_its_decorator() -> None:
+async def test_a_function_that_an_app_declared_is_found_behind_its_decorator() -> None:
     target = FunctionTarget(functions_of_an_app.app.registry)
-    outcome = asyncio.run(target.execute(Recorded(a_task("it", '{"since": "2026-02-01"}'))))
+    outcome = await target.execute(Recorded(a_task("it", '{"since": "2026-02-01"}')))
     target.close()
     assert succeeded(outcome) == [28, 2]
 
@@ -156,11 +161,11 @@ def fragile(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_module_that_can_no_longer_be_loaded(fragile: Path, alone: bool) -> None:  # noqa: FBT001
+async def test_a_module_that_can_no_longer_be_loaded(fragile: Path, alone: bool) -> None:  # noqa: FBT001
     work = load(Origin("fragile", "work", str(fragile)))
-    assert succeeded(carried(work, isolate="process", alone=alone)[0]) == 1
+    assert succeeded((await carried(work, isolate="process", alone=alone))[0]) == 1
     fragile.write_text("raise OSError('the disk is gone')\n")
-    outcome = failed(carried(work, isolate="process", alone=alone)[0])
+    outcome = failed((await carried(work, isolate="process", alone=alone))[0])
     assert outcome.error == "it cannot be loaded in a process of its own: OSError: the disk is gone"
     assert outcome.died_alone is alone
 

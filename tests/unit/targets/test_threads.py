@@ -16,30 +16,30 @@ from tests.unit.targets.invocations import Recorded, a_run, a_task, carried, tar
 VARIABLE: ContextVar[str] = ContextVar("VARIABLE", default="unset")
 
 
-def test_a_blocking_function_runs_in_another_thread_with_the_same_context_variables() -> None:
+async def test_a_blocking_function_runs_in_another_thread_with_the_same_context_variables() -> None:
     def work() -> list[object]:
         return [VARIABLE.get(), threading.current_thread() is threading.main_thread()]
 
-    async def ask() -> object:
-        VARIABLE.set("set")
-        return await target_for(work).execute(Recorded(a_task("it")))
-
-    assert asyncio.run(ask()) == Succeeded('["set",false]')
+    VARIABLE.set("set")
+    outcome = await target_for(work).execute(Recorded(a_task("it")))
+    assert outcome == Succeeded('["set",false]')
 
 
-def test_an_async_function_can_ask_for_a_thread_and_gets_a_loop_there() -> None:
+async def test_an_async_function_can_ask_for_a_thread_and_gets_a_loop_there() -> None:
     async def work() -> bool:
         await asyncio.to_thread(str)
         return threading.current_thread() is threading.main_thread()
 
-    assert carried(work, isolate="thread")[0] == Succeeded("false")
+    assert (await carried(work, isolate="thread"))[0] == Succeeded("false")
+
+
+async def stays() -> None: ...
+
+
+def leaves() -> None: ...
 
 
 def test_what_leaves_the_loop_is_known_beforehand() -> None:
-    async def stays() -> None: ...
-
-    def leaves() -> None: ...
-
     ordinary, alone = Recorded(a_task("it")), Recorded(a_task("it"), a_run(alone=True))
     assert not target_for(stays).leaves_the_loop(ordinary)
     assert target_for(stays).leaves_the_loop(alone)
@@ -49,16 +49,16 @@ def test_what_leaves_the_loop_is_known_beforehand() -> None:
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()])
-def test_nothing_that_is_raised_there_escapes(error: BaseException) -> None:
+async def test_nothing_that_is_raised_there_escapes(error: BaseException) -> None:
     def work() -> None:
         raise error
 
-    outcome, _ = carried(work)
+    outcome, _ = await carried(work)
     assert isinstance(outcome, Failed)
     assert type(error).__name__ in outcome.error
 
 
-def test_a_cancelled_run_is_over_only_when_its_thread_is() -> None:
+async def test_a_cancelled_run_is_over_only_when_its_thread_is() -> None:
     started, release, ended = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
@@ -66,7 +66,7 @@ def test_a_cancelled_run_is_over_only_when_its_thread_is() -> None:
         release.wait()
         ended.set()
 
-    async def cancel() -> None:
+    try:
         carrying = asyncio.ensure_future(target_for(work).execute(Recorded(a_task("it"))))
         await asyncio.to_thread(started.wait)
         for _ in range(3):
@@ -77,14 +77,11 @@ def test_a_cancelled_run_is_over_only_when_its_thread_is() -> None:
         with pytest.raises(asyncio.CancelledError):
             await carrying
         assert ended.is_set()
-
-    try:
-        asyncio.run(cancel())
     finally:
         release.set()
 
 
-def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
+async def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
     started, cleaned = threading.Event(), threading.Event()
 
     async def work() -> None:
@@ -94,18 +91,15 @@ def test_an_async_function_in_a_thread_is_cancelled_there() -> None:
         finally:
             cleaned.set()
 
-    async def cancel() -> None:
-        carrying = asyncio.ensure_future(target_for(work, "thread").execute(Recorded(a_task("it"))))
-        await asyncio.to_thread(started.wait)
-        carrying.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await carrying
-        assert cleaned.is_set()
-
-    asyncio.run(cancel())
+    carrying = asyncio.ensure_future(target_for(work, "thread").execute(Recorded(a_task("it"))))
+    await asyncio.to_thread(started.wait)
+    carrying.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await carrying
+    assert cleaned.is_set()
 
 
-def test_the_pool_is_bounded_and_what_waits_for_a_thread_can_be_cancelled() -> None:
+async def test_the_pool_is_bounded_and_what_waits_for_a_thread_can_be_cancelled() -> None:
     started, release, calls = threading.Event(), threading.Event(), []
 
     def work() -> None:
@@ -113,7 +107,7 @@ def test_the_pool_is_bounded_and_what_waits_for_a_thread_can_be_cancelled() -> N
         started.set()
         release.wait()
 
-    async def queue() -> None:
+    try:
         registry = Registry()
         registry.register("it", work)
         target = FunctionTarget(registry, threads=1)
@@ -126,8 +120,5 @@ def test_the_pool_is_bounded_and_what_waits_for_a_thread_can_be_cancelled() -> N
         assert await running == Succeeded()
         target.close()
         assert calls == [1]
-
-    try:
-        asyncio.run(queue())
     finally:
         release.set()

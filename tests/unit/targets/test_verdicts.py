@@ -45,8 +45,8 @@ def failure(outcome: Outcome) -> Failed:
         (ExceptionGroup("all", [Skip("a"), Skip("b")]), Skipped("a; b")),
     ],
 )
-def test_a_verdict_becomes_its_outcome(error: Exception, outcome: Outcome) -> None:
-    assert carried(raising(error))[0] == outcome
+async def test_a_verdict_becomes_its_outcome(error: Exception, outcome: Outcome) -> None:
+    assert (await carried(raising(error)))[0] == outcome
 
 
 @pytest.mark.parametrize("after", [-1, timedelta(days=31), "soon", float("nan")])
@@ -67,8 +67,8 @@ def test_a_retry_after_nonsense_is_an_error_of_the_function(after: Any) -> None:
         (OSError("\udcff\0"), "OSError: ?\N{REPLACEMENT CHARACTER}"),
     ],
 )
-def test_any_other_exception_is_told_with_where_it_happened(error: BaseException, headline: str) -> None:
-    outcome = failure(carried(raising(error))[0])
+async def test_any_other_exception_is_told_with_where_it_happened(error: BaseException, headline: str) -> None:
+    outcome = failure((await carried(raising(error)))[0])
     first, *frames = outcome.error.splitlines()
     assert first == headline
     assert frames[0].startswith(f'  File "{__file__}", line ')
@@ -76,36 +76,36 @@ def test_any_other_exception_is_told_with_where_it_happened(error: BaseException
     assert (outcome.permanent, outcome.retry_after, outcome.reason) == (False, None, Reason.TARGET_FAILED)
 
 
-def test_a_failure_in_the_library_is_told_by_the_frame_that_called_it() -> None:
+async def test_a_failure_in_the_library_is_told_by_the_frame_that_called_it() -> None:
     async def work() -> None:
         json.loads("{")
 
-    assert 'json.loads("{")' in failure(carried(work)[0]).error
+    assert 'json.loads("{")' in failure((await carried(work))[0]).error
 
 
-def test_causes_and_notes_are_told() -> None:
+async def test_causes_and_notes_are_told() -> None:
     error = ValueError("outer")
     error.__cause__ = KeyError("inner")
     error.add_note("look at the key")
-    assert failure(carried(raising(error))[0]).error.startswith(
+    assert failure((await carried(raising(error)))[0]).error.startswith(
         "ValueError: outer\nlook at the key, caused by KeyError: 'inner'"
     )
 
 
-def test_a_group_is_told_by_its_members_and_a_verdict_among_them_counts() -> None:
+async def test_a_group_is_told_by_its_members_and_a_verdict_among_them_counts() -> None:
     async def work() -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(raising(ValueError("one"))())
             group.create_task(raising(Retry(5, "two"))())
 
-    outcome = failure(carried(work)[0])
+    outcome = failure((await carried(work))[0])
     assert "(2 sub-exceptions); ValueError: one; two\n" in outcome.error
     assert outcome.retry_after == timedelta(seconds=5)
     nested = BaseExceptionGroup("x", [ExceptionGroup("y", [Fail("no"), Retry(5)]), SystemExit()])
-    assert failure(carried(raising(nested))[0])[1:3] == (True, None)
+    assert failure((await carried(raising(nested)))[0])[1:3] == (True, None)
 
 
-def test_a_long_error_and_a_deep_one_are_cut() -> None:
+async def test_a_long_error_and_a_deep_one_are_cut() -> None:
     async def deep(level: int) -> None:
         if not level:
             raise ValueError("x" * 100_000)
@@ -114,8 +114,8 @@ def test_a_long_error_and_a_deep_one_are_cut() -> None:
     async def work() -> None:
         await deep(50)
 
-    assert len(failure(carried(work)[0]).error) == ERROR_CHARACTERS
-    error = failure(carried(raising_deep)[0]).error
+    assert len(failure((await carried(work))[0]).error) == ERROR_CHARACTERS
+    error = failure((await carried(raising_deep))[0]).error
     assert "… 91 more …" in error
     assert error.count("  File ") == 8
 
@@ -126,81 +126,75 @@ def raising_deep(level: int = 98) -> None:
     raising_deep(level - 1)
 
 
-def test_an_exception_that_cannot_be_told_is_still_told() -> None:
+async def test_an_exception_that_cannot_be_told_is_still_told() -> None:
     class Sulky(Exception):  # noqa: N818
         def __str__(self) -> str:
             raise RuntimeError("no")
 
-    assert "Sulky: <exception str() failed>" in failure(carried(raising(Sulky()))[0]).error
+    assert "Sulky: <exception str() failed>" in failure((await carried(raising(Sulky())))[0]).error
 
 
-def test_a_coroutine_that_nobody_awaits_is_a_mistake_and_said_to_be() -> None:
+async def test_a_coroutine_that_nobody_awaits_is_a_mistake_and_said_to_be() -> None:
     async def inner() -> None: ...
 
     def outer() -> Coroutine[Any, Any, None]:
         return inner()
 
-    outcome = failure(carried(outer)[0])
+    outcome = failure((await carried(outer))[0])
     assert outcome.permanent
     assert "coroutine" in outcome.error
 
 
 @pytest.mark.parametrize("spec", [function_spec("absent"), "{}", "[]", "not json", '{"name": 5}', '{"name": ["it"]}'])
-def test_a_name_that_is_not_known_is_an_ordinary_failure(spec: str) -> None:
+async def test_a_name_that_is_not_known_is_an_ordinary_failure(spec: str) -> None:
     target = FunctionTarget(Registry())
-    outcome = failure(asyncio.run(target.execute(Recorded(a_task("it", spec=spec)))))
+    outcome = failure(await target.execute(Recorded(a_task("it", spec=spec))))
     assert (outcome.reason, outcome.permanent) == (Reason.TARGET_UNKNOWN, False)
     assert "function" in outcome.error
 
 
-def test_a_function_that_comes_later_is_found() -> None:
+async def test_a_function_that_comes_later_is_found() -> None:
     registry = Registry()
     target, invocation = FunctionTarget(registry), Recorded(a_task("it"))
 
     async def work() -> int:
         return 1
 
-    assert isinstance(asyncio.run(target.execute(invocation)), Failed)
+    assert isinstance((await target.execute(invocation)), Failed)
     registry.register("it", work)
-    assert asyncio.run(target.execute(invocation)) == Succeeded("1")
+    assert (await target.execute(invocation)) == Succeeded("1")
 
 
-def test_an_async_function_is_awaited_in_the_task_that_asked() -> None:
-    async def ask() -> None:
-        async def work() -> bool:
-            return asyncio.current_task() is asking
+async def test_an_async_function_is_awaited_in_the_task_that_asked() -> None:
+    async def work() -> bool:
+        return asyncio.current_task() is asking
 
-        asking = asyncio.current_task()
-        assert await target_for(work).execute(Recorded(a_task("it"))) == Succeeded("true")
-
-    asyncio.run(ask())
+    asking = asyncio.current_task()
+    assert await target_for(work).execute(Recorded(a_task("it"))) == Succeeded("true")
 
 
-def test_cancellation_passes_through_after_the_function_has_cleaned_up() -> None:
-    async def cancel() -> list[str]:
-        seen, reached = [], asyncio.Event()
+async def test_cancellation_passes_through_after_the_function_has_cleaned_up() -> None:
+    seen, reached = [], asyncio.Event()
 
-        async def work() -> None:
-            try:
-                reached.set()
-                await asyncio.Event().wait()
-            finally:
-                seen.append("cleaned up")
+    async def work() -> None:
+        try:
+            reached.set()
+            await asyncio.Event().wait()
+        finally:
+            seen.append("cleaned up")
 
-        carrying = asyncio.ensure_future(target_for(work).execute(Recorded(a_task("it"))))
-        await reached.wait()
-        carrying.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await carrying
-        return seen
-
-    assert asyncio.run(cancel()) == ["cleaned up"]
+    carrying = asyncio.ensure_future(target_for(work).execute(Recorded(a_task("it"))))
+    await reached.wait()
+    carrying.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await carrying
+    assert seen == ["cleaned up"]
 
 
-def test_something_else_that_was_cancelled_is_a_failure_of_the_function() -> None:
+async def test_something_else_that_was_cancelled_is_a_failure_of_the_function() -> None:
     async def work() -> None:
         other = asyncio.ensure_future(asyncio.Event().wait())
         asyncio.get_running_loop().call_soon(other.cancel)
         await other
 
-    assert failure(carried(work)[0]).error.startswith("asyncio.exceptions.CancelledError")
+    assert failure((await carried(work))[0]).error.startswith("asyncio.exceptions.CancelledError")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -116,33 +115,28 @@ def test_a_line_an_event_and_an_outage_are_told() -> None:
     assert travelled(why) == why
 
 
-def test_an_overview_and_a_bulk_report_are_told_whole() -> None:
-    async def play() -> None:
-        house = House()
-        task = await house.add(options=Options(retries=0, give_up_after=1), lane="press")
-        await house.add("every 30m", name="next")
-        house.later(31 * MINUTE)
-        await house.claim()
-        await house.ran(29 * MINUTE, Failed("no"))
-        told = travelled(overview_json(await house.service.overview.now(ROOT)))
-        assert told["tasks"] == {"active": 1, "paused": 0, "completed": 0, "failed": 1, "cancelled": 0}
-        assert told["last_24h"]["outcomes"]["failed"] == told["last_24h"]["started"] == 1
-        assert (told["last_24h"]["on_time"], told["last_24h"]["lateness_p50_ms"]) == (1.0, 0)
-        assert [(need["kind"], need["task_id"], need["last_result"]) for need in told["needs_you"]] == [
-            ("failed", task.id, "no")
-        ]
-        assert [(each["task"], each["due_local"]) for each in told["next"]] == [
-            ("next", "2026-03-01T13:30:00.000+00:00")
-        ]
-        assert told["nodes"][0]["id"] == "node-1"
-        assert [run["state"] for run in told["running"]] == ["running"]
-        report = await house.service.bulk.each(ADA, TaskFilter(), lambda each: house.tasks.delete(ADA, each.id))
-        bulk = travelled(bulk_json(report, "zh"))
-        assert (bulk["matched"], bulk["done"]) == (2, 1)
-        assert [each["code"] for each in bulk["refused"]] == ["still_running"]
-        assert bulk["refused"][0]["detail"] != bulk_json(report)["refused"][0]["detail"]
-
-    asyncio.run(play())
+async def test_an_overview_and_a_bulk_report_are_told_whole() -> None:
+    house = House()
+    task = await house.add(options=Options(retries=0, give_up_after=1), lane="press")
+    await house.add("every 30m", name="next")
+    house.later(31 * MINUTE)
+    await house.claim()
+    await house.ran(29 * MINUTE, Failed("no"))
+    told = travelled(overview_json(await house.service.overview.now(ROOT)))
+    assert told["tasks"] == {"active": 1, "paused": 0, "completed": 0, "failed": 1, "cancelled": 0}
+    assert told["last_24h"]["outcomes"]["failed"] == told["last_24h"]["started"] == 1
+    assert (told["last_24h"]["on_time"], told["last_24h"]["lateness_p50_ms"]) == (1.0, 0)
+    assert [(need["kind"], need["task_id"], need["last_result"]) for need in told["needs_you"]] == [
+        ("failed", task.id, "no")
+    ]
+    assert [(each["task"], each["due_local"]) for each in told["next"]] == [("next", "2026-03-01T13:30:00.000+00:00")]
+    assert told["nodes"][0]["id"] == "node-1"
+    assert [run["state"] for run in told["running"]] == ["running"]
+    report = await house.service.bulk.each(ADA, TaskFilter(), lambda each: house.tasks.delete(ADA, each.id))
+    bulk = travelled(bulk_json(report, "zh"))
+    assert (bulk["matched"], bulk["done"]) == (2, 1)
+    assert [each["code"] for each in bulk["refused"]] == ["still_running"]
+    assert bulk["refused"][0]["detail"] != bulk_json(report)["refused"][0]["detail"]
 
 
 def test_what_is_told_of_a_run_has_the_same_fields_whatever_became_of_it() -> None:

@@ -20,17 +20,13 @@ from horae.testing.decisions import start_everything, succeed
 from horae.testing.factories import DAY, NODE, NOON, a_node, a_run, a_settlement, a_task
 
 
-def filled(waiting: int) -> MemoryStore:
+async def filled(waiting: int) -> MemoryStore:
     """A store with one task that is due, and so many that are not."""
-
-    async def fill() -> MemoryStore:
-        store = MemoryStore()
-        await store.join(a_node())
-        await keep(store, *(a_task(priority=place % 5) for place in range(waiting)), due=NOON + DAY)
-        await keep(store, a_task())
-        return store
-
-    return asyncio.run(fill())
+    store = MemoryStore()
+    await store.join(a_node())
+    await keep(store, *(a_task(priority=place % 5) for place in range(waiting)), due=NOON + DAY)
+    await keep(store, a_task())
+    return store
 
 
 def calls_made(work: Callable[[], object]) -> int:
@@ -65,20 +61,20 @@ def cost_of_one_run(store: MemoryStore) -> int:
     return calls_made(one_run)
 
 
-def test_claiming_renewing_and_settling_cost_the_same_in_a_large_store() -> None:
-    assert cost_of_one_run(filled(waiting=3_000)) == cost_of_one_run(filled(waiting=3))
+async def test_claiming_renewing_and_settling_cost_the_same_in_a_large_store() -> None:
+    assert cost_of_one_run(await filled(waiting=3_000)) == cost_of_one_run(await filled(waiting=3))
 
 
-def test_no_call_waits_for_anything() -> None:
-    store = filled(waiting=0)
+async def test_no_call_waits_for_anything() -> None:
+    store = await filled(waiting=0)
     assert at_once(store.claim_due(NOON, NODE, 1, start_everything)).decided == 1
     assert at_once(store.check()) == ()
 
 
-def test_threads_with_loops_of_their_own_share_without_overlap() -> None:
-    store = filled(waiting=0)
+async def test_threads_with_loops_of_their_own_share_without_overlap() -> None:
+    store = await filled(waiting=0)
     tasks = [a_task() for _ in range(400)]
-    asyncio.run(keep(store, *tasks))
+    await keep(store, *tasks)
     shares: list[list[Claimed]] = []
     barrier = Barrier(4)
 
@@ -95,75 +91,60 @@ def test_threads_with_loops_of_their_own_share_without_overlap() -> None:
     assert len(claimed) == len(set(claimed)) == 401
 
 
-def test_a_recovery_that_ends_nothing_is_refused() -> None:
+async def test_a_recovery_that_ends_nothing_is_refused() -> None:
     """It would be tried for ever."""
 
-    async def scene() -> None:
-        store = MemoryStore()
-        run = await a_running(store)
-        with pytest.raises(StoreError):
-            await store.recover(NODE, 0, lambda *_: Change(), 10)
-        assert await store.run(run.id, None) == run
-
-    asyncio.run(scene())
-
-
-def test_a_task_cannot_become_another() -> None:
-    async def scene() -> None:
-        store = MemoryStore()
-        task = a_task()
-        await keep(store, task)
-        with pytest.raises(StoreError):
-            await store.change(task.id, None, lambda _: Change(task=a_task()))
-
-    asyncio.run(scene())
-
-
-def test_an_upsert_cannot_overwrite_a_task_with_another_key() -> None:
-    async def scene() -> None:
-        store = MemoryStore()
-        task = a_task(key="one")
-        await keep(store, task)
-        with pytest.raises(StoreError):
-            await store.upsert("ada", "two", lambda _: Change(task=task._replace(key="two")))
-        with pytest.raises(StoreError):
-            await store.upsert("ada", "two", lambda _: Change())
-        assert await store.find("ada", "two") is None
-
-    asyncio.run(scene())
-
-
-def test_there_is_nothing_to_back_up() -> None:
+    store = MemoryStore()
+    run = await a_running(store)
     with pytest.raises(StoreError):
-        asyncio.run(MemoryStore().backup("copy.db"))
+        await store.recover(NODE, 0, lambda *_: Change(), 10)
+    assert await store.run(run.id, None) == run
 
 
-def test_closing_keeps_what_others_still_use() -> None:
-    async def scene() -> None:
-        store = MemoryStore()
-        run = await a_running(store)
-        await store.close()
-        await store.close()
-        await store.open()
-        assert await settle(store, run) == frozenset()
-
-    asyncio.run(scene())
+async def test_a_task_cannot_become_another() -> None:
+    store = MemoryStore()
+    task = a_task()
+    await keep(store, task)
+    with pytest.raises(StoreError):
+        await store.change(task.id, None, lambda _: Change(task=a_task()))
 
 
-def test_a_check_finds_what_no_call_could_have_written() -> None:
-    async def scene() -> None:
-        store = MemoryStore()
-        run = await a_running(store, a_task(lane="press"))
-        data = store._data
-        data.runs.seats.add("press", "run_of_nobody")
-        stray = a_task()
-        data.runs.write("run_stray", a_run(stray, id="run_stray"))
-        data.standings.write(run.task_id, None)
-        found = await store.check()
-        assert [word for word in ("press", "run_stray", run.task_id) if any(word in each for each in found)] == [
-            "press",
-            "run_stray",
-            run.task_id,
-        ]
+async def test_an_upsert_cannot_overwrite_a_task_with_another_key() -> None:
+    store = MemoryStore()
+    task = a_task(key="one")
+    await keep(store, task)
+    with pytest.raises(StoreError):
+        await store.upsert("ada", "two", lambda _: Change(task=task._replace(key="two")))
+    with pytest.raises(StoreError):
+        await store.upsert("ada", "two", lambda _: Change())
+    assert await store.find("ada", "two") is None
 
-    asyncio.run(scene())
+
+async def test_there_is_nothing_to_back_up() -> None:
+    with pytest.raises(StoreError):
+        await MemoryStore().backup("copy.db")
+
+
+async def test_closing_keeps_what_others_still_use() -> None:
+    store = MemoryStore()
+    run = await a_running(store)
+    await store.close()
+    await store.close()
+    await store.open()
+    assert await settle(store, run) == frozenset()
+
+
+async def test_a_check_finds_what_no_call_could_have_written() -> None:
+    store = MemoryStore()
+    run = await a_running(store, a_task(lane="press"))
+    data = store._data
+    data.runs.seats.add("press", "run_of_nobody")
+    stray = a_task()
+    data.runs.write("run_stray", a_run(stray, id="run_stray"))
+    data.standings.write(run.task_id, None)
+    found = await store.check()
+    assert [word for word in ("press", "run_stray", run.task_id) if any(word in each for each in found)] == [
+        "press",
+        "run_stray",
+        run.task_id,
+    ]

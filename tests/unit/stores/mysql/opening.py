@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.door import MySQLDoor
@@ -16,7 +16,6 @@ from tests.servers.mariadb import MariaDBServer
 
 PATIENCE: Final = 60
 """What hangs ends with an error; nothing is measured by this."""
-Scene: TypeAlias = Callable[[MySQLStore], Awaitable[None]]
 _DATABASE: Final = "prefixes"
 
 
@@ -30,11 +29,12 @@ def new_prefix(server: MariaDBServer, **more: str | int) -> str:
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[MySQLStore]:
     store = MySQLStore(url)
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
+    async with asyncio.timeout(PATIENCE):
+        await store.open()
+        try:
+            yield store
+        finally:
+            await store.close()
 
 
 @asynccontextmanager
@@ -67,19 +67,3 @@ async def until(holds: Callable[[], Awaitable[object]]) -> None:
     """Ask until it is so; whoever waits for something that never comes ends with the patience of the test."""
     while not await holds():
         await asyncio.get_running_loop().run_in_executor(None, lambda: None)
-
-
-def played(url: str, scene: Scene) -> None:
-    async def play() -> None:
-        async with opened(url) as store:
-            await scene(store)
-
-    run(play())
-
-
-def run(scene: Awaitable[None]) -> None:
-    async def within_reason() -> None:
-        async with asyncio.timeout(PATIENCE):
-            await scene
-
-    asyncio.run(within_reason())

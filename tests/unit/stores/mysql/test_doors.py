@@ -37,13 +37,11 @@ def told(server: MariaDBServer, setting: str, value: str, usual: str) -> Iterato
     server.ask(f"SET GLOBAL {setting} = {usual}")
 
 
-def open_and_close(url: str) -> None:
-    async def play() -> None:
+async def open_and_close(url: str) -> None:
+    async with asyncio.timeout(PATIENCE):
         store = MySQLStore(url)
         await store.open()
         await store.close()
-
-    asyncio.run(asyncio.wait_for(play(), PATIENCE))
 
 
 def test_a_bad_address(cli: Cli) -> None:
@@ -93,12 +91,12 @@ def test_a_user_who_may_not_make_tables(cli: Cli, guarded: MariaDBServer) -> Non
     refused(cli, guarded.url_of("app").replace("root:", "guest:"), "store_not_allowed")
 
 
-def test_a_user_who_may_write_but_not_change_the_tables_is_let_in(guarded: MariaDBServer) -> None:
+async def test_a_user_who_may_write_but_not_change_the_tables_is_let_in(guarded: MariaDBServer) -> None:
     guarded.ask("CREATE DATABASE lent")
-    open_and_close(guarded.url_of("lent"))
+    await open_and_close(guarded.url_of("lent"))
     rights = f"GRANT SELECT, INSERT, UPDATE, DELETE ON lent.* TO worker@'{HOST}'"
     guarded.ask(f"CREATE USER worker@'{HOST}' IDENTIFIED BY '{SECRET}'; {rights}")
-    open_and_close(guarded.url_of("lent").replace("root:", "worker:"))
+    await open_and_close(guarded.url_of("lent").replace("root:", "worker:"))
 
 
 def test_a_server_that_takes_no_writes(cli: Cli, guarded: MariaDBServer) -> None:
@@ -121,11 +119,11 @@ def test_a_server_whose_log_cannot_tell_what_we_do(cli: Cli) -> None:
         assert "binlog_format" in english
 
 
-def test_a_server_that_is_too_old(guarded: MariaDBServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_is_too_old(guarded: MariaDBServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is only one version on a machine: the bar is raised instead."""
     monkeypatch.setitem(server._OLDEST, "MariaDB", (99, 0, 0))
     with pytest.raises(UnusableStore) as refusal:
-        open_and_close(guarded.url_of("app"))
+        await open_and_close(guarded.url_of("app"))
     assert refusal.value.code == "store_server_too_old"
     assert "MariaDB 99.0.0" in refusal.value.message
 

@@ -7,13 +7,12 @@ import asyncio
 import pytest
 
 from horae.errors import StoreError, StoreUnavailable
-from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.failure import translated
 from horae.stores.mysql.server import one_row
 from horae.stores.served.link import AlreadyMadeError
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import asked, linked, new_prefix, played, until, waiting_for_locks
+from tests.unit.stores.mysql.opening import asked, linked, new_prefix, opened, until, waiting_for_locks
 
 HOSTILE = (
     "'; DROP TABLE tasks; --",
@@ -27,8 +26,8 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_a_text_is_a_text(mariadb_server: MariaDBServer, text: str) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_a_text_is_a_text(mariadb_server: MariaDBServer, text: str) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         await store.remember("before", "untouched")
         await store.remember(text, text)
         assert await store.recall(text) == text
@@ -36,44 +35,36 @@ def test_a_text_is_a_text(mariadb_server: MariaDBServer, text: str) -> None:
         await store.add([a_new_task(a_task(name=text, owner=text, payload=text))])
         assert await store.check() == ()
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_texts_differ_by_their_last_blank_and_by_every_letter(mariadb_server: MariaDBServer) -> None:
+async def test_texts_differ_by_their_last_blank_and_by_every_letter(mariadb_server: MariaDBServer) -> None:
     names = ["a", "a ", "A", "ä", "a\u0308", "a\0"]
 
-    async def scene(store: MySQLStore) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         for name in names:
             await store.remember(name, f"value of {name!r}")
         assert [await store.recall(name) for name in names] == [f"value of {name!r}" for name in names]
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_half_a_character_is_refused_and_the_connection_stays(mariadb_server: MariaDBServer) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_half_a_character_is_refused_and_the_connection_stays(mariadb_server: MariaDBServer) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         with pytest.raises(StoreError):
             await store.remember("name", "\ud83c")
         with pytest.raises(StoreError):
             await store.add([a_new_task(a_task(payload="\udc80"))])
         assert await store.recall("name") is None
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_what_is_too_long_is_refused_and_not_cut(mariadb_server: MariaDBServer) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_what_is_too_long_is_refused_and_not_cut(mariadb_server: MariaDBServer) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         with pytest.raises(StoreError):
             await store.remember("x" * 300, "value")
         assert await asked(store, "SELECT COUNT(*) FROM @remembered") == (0,)
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_many_rows_go_in_pieces_that_the_server_takes(mariadb_server: MariaDBServer) -> None:
+async def test_many_rows_go_in_pieces_that_the_server_takes(mariadb_server: MariaDBServer) -> None:
     """Pieces of one statement are one transaction, and what was said before comes before."""
 
-    async def scene(store: MySQLStore) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         async with linked(store, packet=2_000) as link:
             await link.begin()
             await link.write_rows("count", 4, ["ada", 0, "state:active", 1] * 50)
@@ -84,11 +75,9 @@ def test_many_rows_go_in_pieces_that_the_server_takes(mariadb_server: MariaDBSer
         assert await asked(store, "SELECT COUNT(*), MIN(number), MAX(number) FROM @events") == (50, 1, 50)
         assert await store.last_event() == 50
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_what_is_rolled_back_was_never_said(mariadb_server: MariaDBServer) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_what_is_rolled_back_was_never_said(mariadb_server: MariaDBServer) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         async with linked(store) as link:
             await link.begin()
             await link.write_rows("count", 4, ["ada", 0, "state:active", 1])
@@ -100,13 +89,11 @@ def test_what_is_rolled_back_was_never_said(mariadb_server: MariaDBServer) -> No
         assert await asked(store, "SELECT COUNT(*) FROM @counted") == (0,)
         assert (await store.last_event(), await store.recall("name")) == (0, "value")
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_a_run_that_is_there_is_not_born_again(mariadb_server: MariaDBServer) -> None:
+async def test_a_run_that_is_there_is_not_born_again(mariadb_server: MariaDBServer) -> None:
     run = ["run_1", 1, "ada", "scheduled", 5, 5, 1, "running", 1, "node", 1, 1]
 
-    async def scene(store: MySQLStore) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         async with linked(store) as link:
             await link.begin()
             await link.write_rows("start_runs", 12, run)
@@ -126,11 +113,11 @@ def test_a_run_that_is_there_is_not_born_again(mariadb_server: MariaDBServer) ->
         assert await asked(store, "SELECT COUNT(*) FROM @going") == (0,)
         assert await asked(store, "SELECT COUNT(*), MAX(token) FROM @runs") == (1, 1)
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_events_are_numbered_in_the_order_of_their_commits_and_nobody_waits(mariadb_server: MariaDBServer) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_events_are_numbered_in_the_order_of_their_commits_and_nobody_waits(
+    mariadb_server: MariaDBServer,
+) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         async with linked(store) as slow, linked(store) as fast:
             for link, name in ((slow, "slow"), (fast, "fast")):
                 await link.begin()
@@ -147,13 +134,11 @@ def test_events_are_numbered_in_the_order_of_their_commits_and_nobody_waits(mari
             (4, "slow"),
         ]
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_a_node_renews_its_lease_during_a_long_claim_and_nobody_takes_it_for_dead(
+async def test_a_node_renews_its_lease_during_a_long_claim_and_nobody_takes_it_for_dead(
     mariadb_server: MariaDBServer,
 ) -> None:
-    async def scene(store: MySQLStore) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         node = a_node("node")
         await store.join(node)
         async with linked(store) as claim:
@@ -167,13 +152,11 @@ def test_a_node_renews_its_lease_during_a_long_claim_and_nobody_takes_it_for_dea
             assert await drained
         assert (await store.extend("node", node.renewed)).draining
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_who_claims_passes_over_what_others_hold_and_holds_nothing_else(mariadb_server: MariaDBServer) -> None:
+async def test_who_claims_passes_over_what_others_hold_and_holds_nothing_else(mariadb_server: MariaDBServer) -> None:
     tasks = [a_task() for _ in range(4)]
 
-    async def scene(store: MySQLStore) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         await store.add([a_new_task(task) for task in tasks])
         async with linked(store) as settles, linked(store) as claims, linked(store) as claims_too:
             for link in (settles, claims, claims_too):
@@ -189,11 +172,9 @@ def test_who_claims_passes_over_what_others_hold_and_holds_nothing_else(mariadb_
             await claims_too.rollback()
         assert await asked(store, "SELECT COUNT(*) FROM @agenda") == (3,)
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_a_transaction_that_stands_still_is_ended_by_the_server(mariadb_server: MariaDBServer) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_a_transaction_that_stands_still_is_ended_by_the_server(mariadb_server: MariaDBServer) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         await store.add([a_new_task(a_task())])
         async with linked(store, idle=1) as frozen, linked(store) as other:
             await frozen.begin()
@@ -206,23 +187,18 @@ def test_a_transaction_that_stands_still_is_ended_by_the_server(mariadb_server: 
             assert isinstance(translated(error.value), StoreUnavailable)
             assert not frozen.usable
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_only_a_transaction_is_watched(mariadb_server: MariaDBServer) -> None:
+async def test_only_a_transaction_is_watched(mariadb_server: MariaDBServer) -> None:
     """A connection that waits for the next one to use it may wait for long."""
 
-    async def scene(store: MySQLStore) -> None:
-        async with linked(store) as link:
-            usual = await _patience(link._connection)
-            for end in (link.commit, link.rollback):
-                await link.begin()
-                await link.query("heads")
-                assert await _patience(link._connection) == 10
-                await end()
-                assert await _patience(link._connection) == usual
-
-    played(new_prefix(mariadb_server), scene)
+    async with opened(new_prefix(mariadb_server)) as store, linked(store) as link:
+        usual = await _patience(link._connection)
+        for end in (link.commit, link.rollback):
+            await link.begin()
+            await link.query("heads")
+            assert await _patience(link._connection) == 10
+            await end()
+            assert await _patience(link._connection) == usual
 
 
 async def _patience(connection: object) -> int:

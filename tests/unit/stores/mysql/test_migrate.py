@@ -18,7 +18,7 @@ from horae.stores.named_sql import read_steps
 from horae.testing.contracts.scenes import facts_of
 from horae.testing.factories import NOON, a_new_task, a_task
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import new_prefix, opened, played, run
+from tests.unit.stores.mysql.opening import new_prefix, opened
 
 DATABASE = "prefixes"
 ROOM = "horae.stores.mysql"
@@ -30,56 +30,59 @@ def tables(server: MariaDBServer, url: str) -> list[str]:
     return sorted(name.removeprefix(prefix) for name in found)
 
 
-def test_many_open_it_at_the_same_moment(mariadb_server: MariaDBServer) -> None:
+async def test_many_open_it_at_the_same_moment(mariadb_server: MariaDBServer) -> None:
     url = new_prefix(mariadb_server)
 
-    async def scene() -> None:
-        stores = [MySQLStore(url) for _ in range(5)]
-        await asyncio.gather(*(store.open() for store in stores))
-        await asyncio.gather(*(store.add([a_new_task(a_task())]) for store in stores))
-        assert await stores[0].check() == ()
-        assert (await stores[0].stock())[Part.TASKS] == 5
-        for store in stores:
-            await store.close()
-
-    run(scene())
+    stores = [MySQLStore(url) for _ in range(5)]
+    await asyncio.gather(*(store.open() for store in stores))
+    await asyncio.gather(*(store.add([a_new_task(a_task())]) for store in stores))
+    assert await stores[0].check() == ()
+    assert (await stores[0].stock())[Part.TASKS] == 5
+    for store in stores:
+        await store.close()
     prefix = Address.parsed(url).prefix
     taken = mariadb_server.ask(f"SELECT number FROM {prefix}migrations ORDER BY number", database=DATABASE)  # noqa: S608
     assert [int(number) for number in taken.split()] == [number for number, _ in read_steps(ROOM)]
 
 
-def test_a_crash_after_any_statement_is_made_good(mariadb_server: MariaDBServer) -> None:
+async def test_a_crash_after_any_statement_is_made_good(mariadb_server: MariaDBServer) -> None:
     whole = new_prefix(mariadb_server)
-    played(whole, _nothing)
+    async with opened(whole):
+        pass
     expected = tables(mariadb_server, whole)
     scripts = "".join(text for _, text in read_steps(ROOM))
     assert set(re.findall(r"EXISTS @(\w+)", scripts)) == set(expected) - {"migrations"}
     for lost in (expected[-1], expected[len(expected) // 2], expected[0]):
         url = new_prefix(mariadb_server)
-        played(url, _nothing)
+        async with opened(url):
+            pass
         prefix = Address.parsed(url).prefix
         gone = [name for name in expected if name >= lost and name != "migrations"]
         orders = [f"TRUNCATE {prefix}migrations", *(f"DROP TABLE {prefix}{name}" for name in gone)]
         mariadb_server.ask("; ".join(orders), database=DATABASE)
-        played(url, _is_sound)
+        async with opened(url) as store:
+            await check_new_store(store)
         assert tables(mariadb_server, url) == expected
 
 
-def test_what_an_older_version_wrote_is_brought_up_to_date(
+async def test_what_an_older_version_wrote_is_brought_up_to_date(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = new_prefix(mariadb_server)
     prefix, task = Address.parsed(url).prefix, a_task(labels=(("room", "a"), ("Straße", '"\\')))
     label = "label VARCHAR(420), task BIGINT, owner VARCHAR(255)"
     old = Record("token", "old", "ada", '"kept"', 3)
-
-    async def before(store: MySQLStore) -> None:
-        # It knew of no labels beside the tasks, and this one would not write any without them.
-        mariadb_server.ask(f"CREATE TABLE {prefix}labels ({label})", database=DATABASE)
-        await store.add([a_new_task(task), a_new_task(a_task())])
-        mariadb_server.ask(f"DROP TABLE {prefix}labels", database=DATABASE)
-
-    async def after(store: MySQLStore) -> None:
+    steps = read_steps(ROOM)
+    with monkeypatch.context() as as_it_was:
+        as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
+        async with opened(url) as store:
+            # It knew of no labels beside the tasks, and this one would not write any without them.
+            mariadb_server.ask(f"CREATE TABLE {prefix}labels ({label})", database=DATABASE)
+            await store.add([a_new_task(task), a_new_task(a_task())])
+            mariadb_server.ask(f"DROP TABLE {prefix}labels", database=DATABASE)
+    columns, values = "kind, record_key, owner, body, version", "'token', 'old', 'ada', '\"kept\"', 3"
+    mariadb_server.ask(f"INSERT INTO {prefix}records ({columns}) VALUES ({values})", database=DATABASE)  # noqa: S608
+    async with opened(url) as store:
         assert (await facts_of(store, task)).task == task
         for each in task.labels:
             (found,) = (await store.tasks(TaskFilter(labels=(each,)))).items
@@ -89,72 +92,61 @@ def test_what_an_older_version_wrote_is_brought_up_to_date(
         assert (await store.records("token", "ada")).items == (old,)
         assert await store.check() == ()
 
-    steps = read_steps(ROOM)
-    with monkeypatch.context() as as_it_was:
-        as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
-        played(url, before)
-    columns, values = "kind, record_key, owner, body, version", "'token', 'old', 'ada', '\"kept\"', 3"
-    mariadb_server.ask(f"INSERT INTO {prefix}records ({columns}) VALUES ({values})", database=DATABASE)  # noqa: S608
-    played(url, after)
 
-
-def test_a_step_that_was_taken_and_not_noted_is_taken_again(mariadb_server: MariaDBServer) -> None:
+async def test_a_step_that_was_taken_and_not_noted_is_taken_again(mariadb_server: MariaDBServer) -> None:
     """Whoever crashed in between left a column that is there already."""
     url = new_prefix(mariadb_server)
-    played(url, _nothing)
+    async with opened(url):
+        pass
     for number, _ in read_steps(ROOM)[1:]:
         order = f"DELETE FROM {Address.parsed(url).prefix}migrations WHERE number >= {number}"  # noqa: S608
         mariadb_server.ask(order, database=DATABASE)
-        played(url, _is_sound if number == 2 else _nothing)
+        async with opened(url) as store:
+            if number == 2:
+                await check_new_store(store)
 
 
-async def _nothing(_: MySQLStore) -> None:
-    pass
-
-
-async def _is_sound(store: MySQLStore) -> None:
+async def check_new_store(store: MySQLStore) -> None:
     await store.add([a_new_task(a_task())])
     assert (await store.last_event(), await store.check()) == (1, ())
 
 
-def test_two_deployments_share_a_database(mariadb_server: MariaDBServer) -> None:
-    async def scene() -> None:
-        async with opened(new_prefix(mariadb_server)) as one, opened(new_prefix(mariadb_server)) as other:
-            await one.remember("name", "one")
-            assert await other.recall("name") is None
-
-    run(scene())
+async def test_two_deployments_share_a_database(mariadb_server: MariaDBServer) -> None:
+    async with opened(new_prefix(mariadb_server)) as one, opened(new_prefix(mariadb_server)) as other:
+        await one.remember("name", "one")
+        assert await other.recall("name") is None
 
 
-def test_what_a_newer_version_wrote_is_left_alone(mariadb_server: MariaDBServer) -> None:
+async def test_what_a_newer_version_wrote_is_left_alone(mariadb_server: MariaDBServer) -> None:
     url = new_prefix(mariadb_server)
-    played(url, _nothing)
+    async with opened(url):
+        pass
     prefix = Address.parsed(url).prefix
     mariadb_server.ask(f"INSERT INTO {prefix}migrations VALUES (999)", database=DATABASE)  # noqa: S608
     with pytest.raises(UnusableStore) as refusal:
-        played(url, _nothing)
+        async with opened(url):
+            pass
     assert refusal.value.code == "store_newer"
     assert "999" in refusal.value.message
 
 
 @pytest.mark.parametrize("table", ["tasks (id INT)", "migrations (id INT, migration TEXT)"])
-def test_tables_of_another_program_are_left_alone(mariadb_server: MariaDBServer, table: str) -> None:
+async def test_tables_of_another_program_are_left_alone(mariadb_server: MariaDBServer, table: str) -> None:
     url = new_prefix(mariadb_server)
     mariadb_server.ask(f"CREATE TABLE {Address.parsed(url).prefix}{table}", database=DATABASE)
     with pytest.raises(UnusableStore) as refusal:
-        played(url, _nothing)
+        async with opened(url):
+            pass
     assert refusal.value.code == "store_tables_not_ours"
     assert tables(mariadb_server, url) == [table.split(maxsplit=1)[0]]
 
 
-def test_the_character_set_of_the_database_does_not_matter(mariadb_server: MariaDBServer) -> None:
+async def test_the_character_set_of_the_database_does_not_matter(mariadb_server: MariaDBServer) -> None:
     url = mariadb_server.new_database(collation="latin1_swedish_ci")
 
-    async def scene(store: MySQLStore) -> None:
+    async with opened(url) as store:
         await store.remember("名前", "🌱")
         assert await store.recall("名前") == "🌱"
         assert await store.check() == ()
-
-    played(url, scene)
     assert urlsplit(url).path
     mariadb_server.drop_database(url)

@@ -11,7 +11,7 @@ from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.door import MySQLDoor, qualified
 from horae.stores.mysql.templates import templates
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import new_prefix, played
+from tests.unit.stores.mysql.opening import new_prefix, opened
 from tests.unit.stores.mysql.test_statements import KNOWN, SAID_BY_THE_SERVER, STATEMENTS, given_to
 
 LOOKS_AT_EVERYTHING: Final = {
@@ -95,16 +95,12 @@ def _costly(steps: Any, text: str, allowed: set[str]) -> list[str]:
     return found
 
 
-def test_what_a_statement_costs_does_not_grow(mariadb_server: MariaDBServer) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_what_a_statement_costs_does_not_grow(mariadb_server: MariaDBServer) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         assert await _explained(store, HOT) == {}
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_a_look_at_everything_is_noticed(mariadb_server: MariaDBServer) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_a_look_at_everything_is_noticed(mariadb_server: MariaDBServer) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         wanted = {"forgotten_tasks", "orphan_runs", "miscounted_states"}
         assert (await _explained(store, sorted(wanted))).keys() == wanted
-
-    played(new_prefix(mariadb_server), scene)

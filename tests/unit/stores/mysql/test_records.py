@@ -8,12 +8,11 @@ import pytest
 
 from horae.errors import Conflict
 from horae.model.record import Record, Writing
-from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.link import MySQLLink
 from horae.testing.contracts.scenes import claim_all, keep, settle
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import linked, new_prefix, played
+from tests.unit.stores.mysql.opening import linked, new_prefix, opened
 from tests.unit.stores.mysql.test_link import HOSTILE
 
 
@@ -35,8 +34,10 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def test_what_has_no_records_beside_it_says_nothing_of_records(mariadb_server: MariaDBServer, said: list[str]) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_what_has_no_records_beside_it_says_nothing_of_records(
+    mariadb_server: MariaDBServer, said: list[str]
+) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         await store.join(a_node())
         await keep(store, a_task(), a_task(lane="press"))
         await settle(store, *(each.run for each in await claim_all(store)))
@@ -44,20 +45,16 @@ def test_what_has_no_records_beside_it_says_nothing_of_records(mariadb_server: M
         assert any("_tasks`" in text for text in said)
         assert not any("_records`" in text for text in said)
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_a_thousand_records_go_in_one_packet(mariadb_server: MariaDBServer, said: list[str]) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_a_thousand_records_go_in_one_packet(mariadb_server: MariaDBServer, said: list[str]) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         await store.add([a_new_task(a_task())._replace(beside=(note(f"{place:04}"),)) for place in range(1_000)])
         assert sum("_records`" in text for text in said) == 1
         assert len((await store.records("note", limit=1_000)).items) == 1_000
 
-    played(new_prefix(mariadb_server), scene)
 
-
-def test_what_does_not_fit_into_a_packet_goes_in_several(mariadb_server: MariaDBServer, said: list[str]) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_what_does_not_fit_into_a_packet_goes_in_several(mariadb_server: MariaDBServer, said: list[str]) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         writings = [note(f"{place}", '"' + "x" * 1_000 + '"') for place in range(10)]
         async with linked(store, packet=32_000) as link:
             await link.begin()
@@ -67,12 +64,10 @@ def test_what_does_not_fit_into_a_packet_goes_in_several(mariadb_server: MariaDB
             assert await link.write_records([note("new"), *writings[8:]]) == writings[8]
         assert len((await store.records("note")).items) == 11
 
-    played(new_prefix(mariadb_server), scene)
-
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_whatever_stands_in_a_record_stays_in_it(mariadb_server: MariaDBServer, text: str) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_whatever_stands_in_a_record_stays_in_it(mariadb_server: MariaDBServer, text: str) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         record = Record(text, text, text, text)
         assert await store.put_record(record, replacing=None)
         first = a_new_task(a_task())._replace(beside=(note("first"), Writing(record, 1), note("last")))
@@ -82,5 +77,3 @@ def test_whatever_stands_in_a_record_stays_in_it(mariadb_server: MariaDBServer, 
             await store.add([a_new_task(a_task())._replace(beside=(Writing(record, 1),))])
         assert await store.drop_record(text, text, 2)
         assert [each.key for each in (await store.records("note")).items] == ["first", "last"]
-
-    played(new_prefix(mariadb_server), scene)

@@ -12,31 +12,28 @@ from horae.testing.contracts.scenes import claim, keep
 from horae.testing.decisions import starting
 from horae.testing.factories import HOUR, NOON, a_node, a_task
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import new_prefix, opened, run
+from tests.unit.stores.mysql.opening import new_prefix, opened
 
 
-def test_what_came_back_for_a_later_instant_is_not_taken_early(
+async def test_what_came_back_for_a_later_instant_is_not_taken_early(
     mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One node has looked; before it holds what it saw, another one has run it, and put the next occurrence in its place."""
     really_query = MySQLLink.query
     claims: list[Claim] = []
 
-    async def scene() -> None:
-        url = new_prefix(mariadb_server)
-        async with opened(url) as slow, opened(url) as quick:
-            await slow.join(a_node("slow"))
-            await quick.join(a_node("quick"))
-            await keep(slow, a_task())
+    url = new_prefix(mariadb_server)
+    async with opened(url) as slow, opened(url) as quick:
+        await slow.join(a_node("slow"))
+        await quick.join(a_node("quick"))
+        await keep(slow, a_task())
 
-            async def query(link: MySQLLink, name: str, *values: Any) -> list[Any]:
-                if name == "hold_entries":
-                    monkeypatch.setattr(MySQLLink, "query", really_query)
-                    claims.append(await claim(quick, decide=starting(node="quick", again=HOUR), node="quick"))
-                return await really_query(link, name, *values)
+        async def query(link: MySQLLink, name: str, *values: Any) -> list[Any]:
+            if name == "hold_entries":
+                monkeypatch.setattr(MySQLLink, "query", really_query)
+                claims.append(await claim(quick, decide=starting(node="quick", again=HOUR), node="quick"))
+            return await really_query(link, name, *values)
 
-            monkeypatch.setattr(MySQLLink, "query", query)
-            claims.append(await claim(slow, decide=starting(node="slow", again=HOUR), node="slow", room=1))
-
-    run(scene())
+        monkeypatch.setattr(MySQLLink, "query", query)
+        claims.append(await claim(slow, decide=starting(node="slow", again=HOUR), node="slow", room=1))
     assert [[each.run.planned for each in claimed.runs] for claimed in claims] == [[NOON], []]

@@ -64,8 +64,8 @@ async def _every_other_process_hears(url: str) -> None:
         await one.next()
 
 
-def test_every_other_process_hears_a_ring(mariadb_url: str) -> None:
-    asyncio.run(_every_other_process_hears(mariadb_url))
+async def test_every_other_process_hears_a_ring(mariadb_url: str) -> None:
+    await _every_other_process_hears(mariadb_url)
 
 
 async def _another_store_hears_nothing(url: str) -> None:
@@ -78,8 +78,8 @@ async def _another_store_hears_nothing(url: str) -> None:
         assert other.heard == 1
 
 
-def test_another_store_on_the_same_server_hears_nothing(mariadb_url: str) -> None:
-    asyncio.run(_another_store_hears_nothing(mariadb_url))
+async def test_another_store_on_the_same_server_hears_nothing(mariadb_url: str) -> None:
+    await _another_store_hears_nothing(mariadb_url)
 
 
 async def _killed_connection_is_replaced(url: str, server: MariaDBServer) -> None:
@@ -92,11 +92,11 @@ async def _killed_connection_is_replaced(url: str, server: MariaDBServer) -> Non
         await ringer.finish()
 
 
-def test_a_lost_connection_is_replaced_and_hears_again(
+async def test_a_lost_connection_is_replaced_and_hears_again(
     mariadb_url: str, mariadb_server: MariaDBServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ring_module, "_AGAIN_SECONDS", 0.05)
-    asyncio.run(_killed_connection_is_replaced(mariadb_url, mariadb_server))
+    await _killed_connection_is_replaced(mariadb_url, mariadb_server)
 
 
 async def _proxied_ring_is_off(url: str) -> None:
@@ -109,13 +109,13 @@ async def _proxied_ring_is_off(url: str) -> None:
     await ring.finish()
 
 
-def test_behind_a_proxy_nothing_is_killed(mariadb_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_behind_a_proxy_nothing_is_killed(mariadb_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def another_id(connection: Any, text: str) -> tuple[Any, ...]:
         del connection, text
         return (-1,)
 
     monkeypatch.setattr(ring_module, "one_row", another_id)
-    asyncio.run(_proxied_ring_is_off(mariadb_url))
+    await _proxied_ring_is_off(mariadb_url)
 
 
 async def _task_of_another_process(url: str) -> None:
@@ -135,8 +135,8 @@ async def _task_of_another_process(url: str) -> None:
         await asyncio.wait_for(started.wait(), PATIENCE)
 
 
-def test_a_task_that_another_process_adds_starts_without_a_look(mariadb_url: str) -> None:
-    asyncio.run(_task_of_another_process(mariadb_url))
+async def test_a_task_that_another_process_adds_starts_without_a_look(mariadb_url: str) -> None:
+    await _task_of_another_process(mariadb_url)
 
 
 def test_polling_has_no_ring_and_precise_has_one(mariadb_url: str) -> None:

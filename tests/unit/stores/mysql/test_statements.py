@@ -10,12 +10,11 @@ from typing import Final
 from asyncmy.errors import MySQLError
 
 from horae.stores import named_sql
-from horae.stores.mysql import MySQLStore
 from horae.stores.mysql.door import MySQLDoor, qualified
 from horae.stores.mysql.literals import literal
 from horae.stores.mysql.templates import Given, templates
 from tests.servers.mariadb import MariaDBServer
-from tests.unit.stores.mysql.opening import new_prefix, played
+from tests.unit.stores.mysql.opening import new_prefix, opened
 
 ROOM = "horae.stores.mysql"
 KNOWN = named_sql.read_blocks(ROOM)
@@ -60,8 +59,8 @@ def given_to(text: str) -> Given:
     return Given(values, [("1", "1"), ("2", "2")])
 
 
-def test_the_server_understands_every_statement(mariadb_server: MariaDBServer) -> None:
-    async def scene(store: MySQLStore) -> None:
+async def test_the_server_understands_every_statement(mariadb_server: MariaDBServer) -> None:
+    async with opened(new_prefix(mariadb_server)) as store:
         refused: dict[str, str] = {}
         door = MySQLDoor(store.address)
         connection = await door.connection()
@@ -77,8 +76,6 @@ def test_the_server_understands_every_statement(mariadb_server: MariaDBServer) -
                             refused[name] = str(error)
         connection.close()
         assert refused == {}
-
-    played(new_prefix(mariadb_server), scene)
 
 
 def test_no_statement_needs_what_only_one_kind_of_server_has() -> None:

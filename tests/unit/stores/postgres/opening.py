@@ -16,7 +16,6 @@ from tests.servers.postgres import PostgresServer
 PATIENCE: Final = 60
 """What hangs ends with an error; nothing is measured by this."""
 Connection: TypeAlias = "asyncpg.Connection[Any]"
-Scene: TypeAlias = Callable[[PostgresStore], Awaitable[None]]
 
 
 def new_schema(server: PostgresServer, **more: str | int) -> str:
@@ -28,11 +27,12 @@ def new_schema(server: PostgresServer, **more: str | int) -> str:
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[PostgresStore]:
     store = PostgresStore(url)
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
+    async with asyncio.timeout(PATIENCE):
+        await store.open()
+        try:
+            yield store
+        finally:
+            await store.close()
 
 
 @asynccontextmanager
@@ -43,22 +43,6 @@ async def connected(store: PostgresStore) -> AsyncIterator[Connection]:
         yield connection
     finally:
         connection.terminate()
-
-
-def played(url: str, scene: Scene) -> None:
-    async def play() -> None:
-        async with opened(url) as store:
-            await scene(store)
-
-    run(play())
-
-
-def run(scene: Awaitable[None]) -> None:
-    async def within_reason() -> None:
-        async with asyncio.timeout(PATIENCE):
-            await scene
-
-    asyncio.run(within_reason())
 
 
 async def until(holds: Callable[[], Awaitable[object]]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from urllib.parse import quote
 
 import asyncpg
@@ -124,12 +123,9 @@ def test_a_masked_address_tells_no_password(url: str) -> None:
     assert SECRET not in masked(url)
 
 
-def test_the_driver_reads_the_same_password_and_finds_the_socket() -> None:
-    async def look(server: PostgresServer) -> None:
+async def test_the_driver_reads_the_same_password_and_finds_the_socket() -> None:
+    with PostgresServer(auth="scram-sha-256") as server:
         for url in (server.url, f"postgresql://postgres@/postgres?host={server.folder}&port={server.port}"):
             connection = await asyncpg.connect(Address.parsed(url).dsn)
             assert await connection.fetchval("SELECT 1") == 1
             await connection.close()
-
-    with PostgresServer(auth="scram-sha-256") as server:
-        asyncio.run(look(server))

@@ -25,7 +25,7 @@ from horae.testing.contracts.contract import WholeStore
 from horae.testing.contracts.scenes import everything, keep
 from horae.testing.factories import HOUR, MICROSECOND, NODE, NOON, SECOND, a_node, a_settlement, a_task, an_entry
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import new_schema, opened, run
+from tests.unit.stores.postgres.opening import new_schema, opened
 
 CLAIMANT: Final = Claimant(NODE, NOON, timedelta(seconds=10))
 RESULTS: Final = (None, '"plain"', '"a \\"quoted\\" word, {braces} and \\\\"', '"花"', "[null,1]")
@@ -63,7 +63,7 @@ async def lived(store: WholeStore, tasks: list[Task], *, failing: bool) -> tuple
 
 @pytest.mark.parametrize("failing", [False, True])
 @pytest.mark.parametrize("kinds", ["lone", "repeated", "both", "careful"])
-def test_it_leaves_behind_what_memory_does(postgres_server: PostgresServer, kinds: str, failing: bool) -> None:  # noqa: FBT001 - one of two
+async def test_it_leaves_behind_what_memory_does(postgres_server: PostgresServer, kinds: str, failing: bool) -> None:  # noqa: FBT001 - one of two
     tasks = {
         "lone": lone(7),
         "repeated": repeated(7),
@@ -71,13 +71,10 @@ def test_it_leaves_behind_what_memory_does(postgres_server: PostgresServer, kind
         "careful": lone(3, policies=Policies(guarantee="at_most_once")),
     }[kinds]
 
-    async def scene() -> None:
-        memory = MemoryStore()
-        async with opened(new_schema(postgres_server)) as store:
-            assert await lived(store, tasks, failing=failing) == await lived(memory, tasks, failing=failing)
-            assert await store.check() == ()
-
-    run(scene())
+    memory = MemoryStore()
+    async with opened(new_schema(postgres_server)) as store:
+        assert await lived(store, tasks, failing=failing) == await lived(memory, tasks, failing=failing)
+        assert await store.check() == ()
 
 
 def begun(task: Task, number: int) -> tuple[Known, tuple[Entry, ...], Change]:

@@ -16,7 +16,7 @@ from horae.stores.postgres import PostgresStore
 from horae.testing.contracts.scenes import keep
 from horae.testing.factories import DAY, NODE, NOON, a_node
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import connected, new_schema, opened, played, run
+from tests.unit.stores.postgres.opening import connected, new_schema, opened
 from tests.unit.stores.postgres.test_at_once import decide, ending, lived, lone, repeated
 
 MANY: Final = 20
@@ -31,19 +31,18 @@ def of_two_owners() -> list[Task]:
     ("tasks", "bundles"),
     [(lone(MANY), 2), (of_two_owners(), 0), (repeated(MANY), 1), ([*lone(MANY // 2), *repeated(MANY // 2)], 0)],
 )
-def test_many_leave_behind_what_memory_does(postgres_server: PostgresServer, tasks: list[Task], bundles: int) -> None:
-    async def scene() -> None:
-        async with opened(new_schema(postgres_server)) as store:
-            memory = MemoryStore()
-            facts, _, *counts = await lived(store, tasks, failing=False)
-            remembered, _, *remembered_counts = await lived(memory, tasks, failing=False)
-            assert (facts, counts) == (remembered, remembered_counts)
-            assert await store.events(0) == await memory.events(0)
-            assert await store.check() == ()
-            async with connected(store) as connection:
-                assert await connection.fetchval("SELECT count(*) FROM bundles") == bundles
-
-    run(scene())
+async def test_many_leave_behind_what_memory_does(
+    postgres_server: PostgresServer, tasks: list[Task], bundles: int
+) -> None:
+    async with opened(new_schema(postgres_server)) as store:
+        memory = MemoryStore()
+        facts, _, *counts = await lived(store, tasks, failing=False)
+        remembered, _, *remembered_counts = await lived(memory, tasks, failing=False)
+        assert (facts, counts) == (remembered, remembered_counts)
+        assert await store.events(0) == await memory.events(0)
+        assert await store.check() == ()
+        async with connected(store) as connection:
+            assert await connection.fetchval("SELECT count(*) FROM bundles") == bundles
 
 
 async def told(store: PostgresStore) -> tuple[Numbered, ...]:
@@ -60,8 +59,8 @@ async def told(store: PostgresStore) -> tuple[Numbered, ...]:
 
 
 @pytest.mark.parametrize("limit", [1, 7, 64])
-def test_pages_may_begin_and_end_within_one(postgres_server: PostgresServer, limit: int) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_pages_may_begin_and_end_within_one(postgres_server: PostgresServer, limit: int) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         everything = await told(store)
         owner = everything[-1].event.owner
         for asked in (None, owner):
@@ -72,8 +71,6 @@ def test_pages_may_begin_and_end_within_one(postgres_server: PostgresServer, lim
             assert tuple(read) == everything
         assert await store.events(0, owner="nobody") == ()
 
-    played(new_schema(postgres_server), scene)
-
 
 async def owner_counts(store: PostgresStore, everything: tuple[Numbered, ...]) -> list[int]:
     """How many events the one owner has, before the first kept event and up to each."""
@@ -82,10 +79,10 @@ async def owner_counts(store: PostgresStore, everything: tuple[Numbered, ...]) -
     return [(await store.owner_event_counts([owner], each))[owner] for each in positions]
 
 
-def test_what_is_old_goes_one_by_one(postgres_server: PostgresServer) -> None:
+async def test_what_is_old_goes_one_by_one(postgres_server: PostgresServer) -> None:
     """Also between what was told of one run and the next."""
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         everything, after, gone = await told(store), None, 0
         for _ in range(20 * MANY):
             trimmed = await store.trim(NOON + DAY, 100, 3, after)
@@ -99,11 +96,9 @@ def test_what_is_old_goes_one_by_one(postgres_server: PostgresServer) -> None:
         async with connected(store) as connection:
             assert await connection.fetchval("SELECT count(*) FROM bundles") == 0
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_part_of_one_may_be_too_young_to_go(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_part_of_one_may_be_too_young_to_go(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         everything = await told(store)
         middle = everything[-MANY].event.at
         kept = tuple(each for each in everything if each.event.at >= middle)
@@ -113,11 +108,9 @@ def test_part_of_one_may_be_too_young_to_go(postgres_server: PostgresServer) -> 
         assert await store.events(0) == kept
         assert (await store.stock())[Part.EVENTS] == len(kept)
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_what_somebody_changed_meanwhile_is_settled_the_long_way(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_what_somebody_changed_meanwhile_is_settled_the_long_way(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await keep(store, *lone(MANY))
         begun = (await store.claim_due(NOON, NODE, 1_000, decide)).runs
@@ -132,5 +125,3 @@ def test_what_somebody_changed_meanwhile_is_settled_the_long_way(postgres_server
         assert await store.settle(reports, settle) == {each.run.id for each in begun}
         assert [each.number for each in await store.events(0)] == list(range(1, 4 * MANY + 1))
         assert await store.check() == ()
-
-    played(new_schema(postgres_server), scene)

@@ -163,29 +163,29 @@ def test_a_user_who_may_not_make_the_schema(cli: Cli, guarded: PostgresServer) -
     assert "permission denied for database" in english
 
 
-def test_a_user_who_may_not_see_the_schema(cli: Cli, guarded: PostgresServer) -> None:
-    open_and_close(f"{guarded.url}?schema=hidden")
+async def test_a_user_who_may_not_see_the_schema(cli: Cli, guarded: PostgresServer) -> None:
+    await open_and_close(f"{guarded.url}?schema=hidden")
     refused(cli, f"{as_user(guarded, 'stranger')}?schema=hidden", "store_not_allowed")
 
 
-def test_a_user_who_may_see_the_schema_and_no_more(cli: Cli, guarded: PostgresServer) -> None:
-    open_and_close(f"{guarded.url}?schema=shown")
+async def test_a_user_who_may_see_the_schema_and_no_more(cli: Cli, guarded: PostgresServer) -> None:
+    await open_and_close(f"{guarded.url}?schema=shown")
     url = as_user(guarded, "onlooker", "GRANT USAGE ON SCHEMA shown TO onlooker")
     refused(cli, f"{url}?schema=shown", "store_not_allowed")
 
 
-def test_a_user_who_may_write_but_not_change_the_tables_is_let_in(guarded: PostgresServer) -> None:
-    open_and_close(f"{guarded.url}?schema=lent")
+async def test_a_user_who_may_write_but_not_change_the_tables_is_let_in(guarded: PostgresServer) -> None:
+    await open_and_close(f"{guarded.url}?schema=lent")
     rights = (
         "GRANT USAGE ON SCHEMA lent TO worker",
         "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA lent TO worker",
         "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA lent TO worker",
     )
-    open_and_close(f"{as_user(guarded, 'worker', *rights)}?schema=lent")
+    await open_and_close(f"{as_user(guarded, 'worker', *rights)}?schema=lent")
 
 
-def test_a_schema_of_a_newer_version(cli: Cli, guarded: PostgresServer) -> None:
-    open_and_close(f"{guarded.url}?schema=newer")
+async def test_a_schema_of_a_newer_version(cli: Cli, guarded: PostgresServer) -> None:
+    await open_and_close(f"{guarded.url}?schema=newer")
     guarded.ask("INSERT INTO newer.migrations VALUES (999)")
     english = refused(cli, f"{guarded.url}?schema=newer", "store_newer")
     assert "999" in english
@@ -210,9 +210,9 @@ def test_a_server_that_takes_no_writes(cli: Cli, guarded: PostgresServer) -> Non
     refused(cli, as_user(guarded, "reader", settings="default_transaction_read_only = on"), "store_read_only")
 
 
-def test_a_standby(cli: Cli) -> None:
+async def test_a_standby(cli: Cli) -> None:
     with PostgresServer(auth="scram-sha-256", password=SECRET) as server:
-        open_and_close(server.url)
+        await open_and_close(server.url)
         server.shut_down()
         (server.folder / "data" / "standby.signal").touch()
         server.ready = "ready to accept read-only connections"  # type: ignore[misc]  # of this one alone
@@ -236,11 +236,11 @@ def test_a_database_that_cannot_hold_every_text(cli: Cli, guarded: PostgresServe
     refused(cli, guarded.url_of("latin"), "store_server_too_old")
 
 
-def test_a_server_that_is_too_old(guarded: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_is_too_old(guarded: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is only one version on a machine: the bar is raised instead."""
     monkeypatch.setattr(migrate, "OLDEST", 99)
     with pytest.raises(UnusableStore) as refusal:
-        open_and_close(guarded.url)
+        await open_and_close(guarded.url)
     assert refusal.value.code == "store_server_too_old"
     assert "PostgreSQL 99" in refusal.value.message
 
@@ -290,16 +290,14 @@ def children(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def open_and_close(url: str) -> None:
-    async def play() -> None:
+async def open_and_close(url: str) -> None:
+    async with asyncio.timeout(PATIENCE):
         store = PostgresStore(url)
         await store.open()
         await store.close()
 
-    asyncio.run(asyncio.wait_for(play(), PATIENCE))
 
-
-def test_a_server_that_is_just_starting_is_waited_for(guarded: PostgresServer) -> None:
+async def test_a_server_that_is_just_starting_is_waited_for(guarded: PostgresServer) -> None:
     """Refusals of the first moment are no refusals: it says itself that it will be there soon."""
     tries: list[str] = []
 
@@ -310,11 +308,9 @@ def test_a_server_that_is_just_starting_is_waited_for(guarded: PostgresServer) -
                 raise asyncpg.CannotConnectNowError("the database system is starting up")
             return await super().connection(dsn, **settings)
 
-    async def play() -> None:
+    async with asyncio.timeout(PATIENCE):
         store = PostgresStore(f"{guarded.url}?schema=starting")
         store._postgres = Starting(store.address)
         await store.open()
         await store.close()
-
-    asyncio.run(asyncio.wait_for(play(), PATIENCE))
     assert len(tries) == 3

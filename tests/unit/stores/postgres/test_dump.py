@@ -11,7 +11,7 @@ from horae.testing.contracts.scenes import claim_all, keep, run_of, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.programs import program
-from tests.unit.stores.postgres.opening import PATIENCE, connected, new_schema, opened, run
+from tests.unit.stores.postgres.opening import PATIENCE, connected, new_schema, opened
 
 
 def moved(source: str, schema: str, target: str) -> None:
@@ -34,11 +34,11 @@ async def everything_after(store: PostgresStore, number: int) -> list[Numbered]:
     return found
 
 
-def test_a_store_goes_on_in_another_server(postgres_server: PostgresServer) -> None:
+async def test_a_store_goes_on_in_another_server(postgres_server: PostgresServer) -> None:
     url = new_schema(postgres_server)
     schema = url.rpartition("schema=")[2]
 
-    async def scene(target: PostgresServer) -> None:
+    with PostgresServer() as target:
         async with opened(url) as old:
             await burn_numbers(old, 500)
             await old.join(a_node())
@@ -72,9 +72,6 @@ def test_a_store_goes_on_in_another_server(postgres_server: PostgresServer) -> N
         # Opened again, it is as it was.
         async with opened(f"{target.url}?schema={schema}") as again:
             assert await everything_after(again, 0) == [*wanted, *fresh]
-
-    with PostgresServer() as target:
-        run(scene(target))
 
 
 async def shift(store: PostgresStore) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -25,7 +24,7 @@ from horae.testing.contracts.scenes import facts_of, keep
 from horae.testing.decisions import saying
 from horae.testing.factories import HOUR, MINUTE, NODE, NOON, SECOND, a_node, a_task, an_extra_entry
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import connected, new_schema, opened, played, run
+from tests.unit.stores.postgres.opening import connected, new_schema, opened
 from tests.unit.stores.postgres.test_at_once import decide, ending, lone, repeated
 
 ROOM: Final = 100
@@ -95,10 +94,10 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("tasks", [lone(1), lone(3), repeated(1), [*lone(2), *repeated(2)]])
-def test_it_takes_two_round_trips_or_one_where_nothing_else_is_queued(
+async def test_it_takes_two_round_trips_or_one_where_nothing_else_is_queued(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch, tasks: list[Task]
 ) -> None:
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await keep(store, *tasks)
         said = heard(monkeypatch)
@@ -111,13 +110,11 @@ def test_it_takes_two_round_trips_or_one_where_nothing_else_is_queued(
         assert said == (["settle_few"] if alone else ["few_carried", "settle_few"])
         assert await store.check() == ()
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_nothing_due_is_one_look_that_says_when(
+async def test_nothing_due_is_one_look_that_says_when(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await keep(store, *lone(2), due=NOON + HOUR)
         said = heard(monkeypatch)
@@ -128,32 +125,27 @@ def test_nothing_due_is_one_look_that_says_when(
         async with connected(store) as connection:
             assert not await connection.fetchval("SELECT is_called FROM tokens"), "nobody took a token for nothing"
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_the_answer_says_what_comes_next(postgres_server: PostgresServer) -> None:
+async def test_the_answer_says_what_comes_next(postgres_server: PostgresServer) -> None:
     """Also when that is the next occurrence of what was just claimed."""
 
-    async def scene() -> None:
-        for others in ([], [NOON + SECOND], [NOON + 2 * HOUR]):
-            answers = []
-            async with opened(new_schema(postgres_server)) as served:
-                for store in (served, MemoryStore()):
-                    await store.join(a_node())
-                    await keep(store, *(first := repeated(1)))
-                    for due in others:
-                        await keep(store, *lone(1), due=due)
-                    claim = await claimed(store)
-                    answers.append((claim.decided, claim.more, claim.next_due))
-                    assert [each.task for each in claim.runs] == first
-            assert answers[0] == answers[1]
-
-    run(scene())
+    for others in ([], [NOON + SECOND], [NOON + 2 * HOUR]):
+        answers = []
+        async with opened(new_schema(postgres_server)) as served:
+            for store in (served, MemoryStore()):
+                await store.join(a_node())
+                await keep(store, *(first := repeated(1)))
+                for due in others:
+                    await keep(store, *lone(1), due=due)
+                claim = await claimed(store)
+                answers.append((claim.decided, claim.more, claim.next_due))
+                assert [each.task for each in claim.runs] == first
+        assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize("statement", [VERSION, LATER, ENTRY_ONLY, DEAD])
-def test_what_changed_since_it_was_seen_is_not_claimed(postgres_server: PostgresServer, statement: str) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_what_changed_since_it_was_seen_is_not_claimed(postgres_server: PostgresServer, statement: str) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await keep(store, *lone(2))
         claim = await claimed(store, between(postgres_server, store, statement))
@@ -165,14 +157,12 @@ def test_what_changed_since_it_was_seen_is_not_claimed(postgres_server: Postgres
         if statement == VERSION:
             assert len((await claimed(store)).runs) == 2
 
-    played(new_schema(postgres_server), scene)
-
 
 @pytest.mark.parametrize("table", ["going", "runs"])
-def test_a_run_that_was_made_already_is_not_made_again(postgres_server: PostgresServer, table: str) -> None:
+async def test_a_run_that_was_made_already_is_not_made_again(postgres_server: PostgresServer, table: str) -> None:
     """Whoever decides is asked again, and told so; the other task is not kept waiting for that."""
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         tasks = lone(2)
         await keep(store, *tasks)
@@ -180,23 +170,21 @@ def test_a_run_that_was_made_already_is_not_made_again(postgres_server: Postgres
         assert [each.task for each in claim.runs] == tasks[1:]
         assert (await claimed(store)).runs == ()
 
-    played(new_schema(postgres_server), scene)
-
 
 @pytest.mark.parametrize("statement", [LIMIT, BAR])
-def test_nobody_starts_past_a_limit_that_was_set_meanwhile(postgres_server: PostgresServer, statement: str) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_nobody_starts_past_a_limit_that_was_set_meanwhile(
+    postgres_server: PostgresServer, statement: str
+) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await keep(store, *lone(2, owner="ada"))
         assert (await claimed(store, between(postgres_server, store, statement))).runs == ()
         later = await claimed(store)
         assert len(later.runs) == (2 if statement == LIMIT else 0)
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_what_somebody_holds_is_left_to_them_and_the_rest_is_taken(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_what_somebody_holds_is_left_to_them_and_the_rest_is_taken(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         tasks = lone(3)
         await keep(store, *tasks)
@@ -213,14 +201,12 @@ def test_what_somebody_holds_is_left_to_them_and_the_rest_is_taken(postgres_serv
         assert [each.number for each in await store.events(0)] == list(range(1, 7))
         assert await store.check() == ()
 
-    played(new_schema(postgres_server), scene)
-
 
 @pytest.mark.parametrize("statement", [VERSION, LIMIT, BAR])
-def test_what_changed_since_it_was_seen_is_settled_the_long_way(
+async def test_what_changed_since_it_was_seen_is_settled_the_long_way(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch, statement: str
 ) -> None:
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         tasks = lone(2)
         await keep(store, *tasks)
@@ -231,27 +217,22 @@ def test_what_changed_since_it_was_seen_is_settled_the_long_way(
         assert {(await facts_of(store, task)).standing.state for task in tasks} == {TaskState.COMPLETED}
         assert await store.check() == ()
 
-    played(new_schema(postgres_server), scene)
-
 
 ONE_VERSION: Final = "UPDATE {schema}.standings SET version = version + 1 WHERE task = 1"
 
 
-async def settle_after(store: PostgresStore, server: PostgresServer, statement: str) -> None:
-    """Two runs are settled after another session has changed what they were decided on."""
-    await store.join(a_node())
-    await keep(store, *lone(2))
-    claim = await claimed(store)
-    assert await settled(store, claim.runs, between(server, store, statement)) == frozenset()
-    assert await store.check() == ()
-
-
 @pytest.mark.parametrize("statement", [VERSION, ONE_VERSION], ids=["all changed", "one changed"])
-def test_settlement_that_loses_a_race_leaves_no_error_in_the_log_of_the_server(
+async def test_settlement_that_loses_a_race_leaves_no_error_in_the_log_of_the_server(
     postgres_server: PostgresServer, statement: str
 ) -> None:
+    """Two runs are settled after another session has changed what they were decided on."""
     seen = len(postgres_server.log())
-    played(new_schema(postgres_server), partial(settle_after, server=postgres_server, statement=statement))
+    async with opened(new_schema(postgres_server)) as store:
+        await store.join(a_node())
+        await keep(store, *lone(2))
+        claim = await claimed(store)
+        assert await settled(store, claim.runs, between(postgres_server, store, statement)) == frozenset()
+        assert await store.check() == ()
     assert "ERROR" not in postgres_server.log()[seen:]
 
 
@@ -275,16 +256,17 @@ async def settle_while_locked(store: PostgresStore) -> None:
     assert await store.check() == ()
 
 
-def test_settlement_that_waits_for_a_change_writes_nothing_over_it(postgres_server: PostgresServer) -> None:
+async def test_settlement_that_waits_for_a_change_writes_nothing_over_it(postgres_server: PostgresServer) -> None:
     seen = len(postgres_server.log())
-    played(new_schema(postgres_server), settle_while_locked)
+    async with opened(new_schema(postgres_server)) as here:
+        await settle_while_locked(here)
     assert "ERROR" not in postgres_server.log()[seen:]
 
 
-def test_what_is_only_put_on_the_agenda_is_seen_by_the_version(postgres_server: PostgresServer) -> None:
+async def test_what_is_only_put_on_the_agenda_is_seen_by_the_version(postgres_server: PostgresServer) -> None:
     """Whoever decided before it came must not end the task over it."""
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         (task,) = lone(1)
         await keep(store, task)
@@ -293,10 +275,8 @@ def test_what_is_only_put_on_the_agenda_is_seen_by_the_version(postgres_server: 
             assert await store.change(task.id, None, saying(Change(put=(an_extra_entry(task, due=NOON + HOUR),))))
             assert await connection.fetchval("SELECT version FROM standings") == before + 1
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_many_nodes_that_wake_together_start_each_run_once(postgres_server: PostgresServer) -> None:
+async def test_many_nodes_that_wake_together_start_each_run_once(postgres_server: PostgresServer) -> None:
     """And leave behind what one alone would have."""
     rounds, nodes = 12, 4
     started: list[str] = []
@@ -307,26 +287,23 @@ def test_many_nodes_that_wake_together_start_each_run_once(postgres_server: Post
         if claim.runs:
             assert await settled(store, claim.runs) == frozenset()
 
-    async def scene() -> None:
-        url = new_schema(postgres_server)
-        stores = [PostgresStore(url) for _ in range(nodes)]
-        for store in stores:
-            await store.open()
-        await stores[0].join(a_node())
-        for _ in range(rounds):
-            tasks = [*lone(2), *repeated(1)]
-            await keep(stores[0], *tasks)
-            while (head := await stores[0].next_due()) is not None and head <= NOON:
-                await asyncio.gather(*(carry(store) for store in stores))
-        assert len(started) == len(set(started)) == 3 * rounds
-        assert await stores[0].check() == ()
-        for store in stores:
-            await store.close()
-
-    run(scene())
+    url = new_schema(postgres_server)
+    stores = [PostgresStore(url) for _ in range(nodes)]
+    for store in stores:
+        await store.open()
+    await stores[0].join(a_node())
+    for _ in range(rounds):
+        tasks = [*lone(2), *repeated(1)]
+        await keep(stores[0], *tasks)
+        while (head := await stores[0].next_due()) is not None and head <= NOON:
+            await asyncio.gather(*(carry(store) for store in stores))
+    assert len(started) == len(set(started)) == 3 * rounds
+    assert await stores[0].check() == ()
+    for store in stores:
+        await store.close()
 
 
-def test_long_payloads_lanes_and_extra_entries_go_the_long_way_and_end_the_same(
+async def test_long_payloads_lanes_and_extra_entries_go_the_long_way_and_end_the_same(
     postgres_server: PostgresServer,
 ) -> None:
     tasks = [
@@ -347,10 +324,7 @@ def test_long_payloads_lanes_and_extra_entries_go_the_long_way_and_end_the_same(
         runs = [each._replace(token=0) for each in (await store.runs(RunFilter())).items]
         return runs, await store.facts(task.id, None), await store.events(0), await store.counts(None, [0])
 
-    async def scene() -> None:
-        for place, task in enumerate(tasks):
-            async with opened(new_schema(postgres_server)) as store:
-                extra = place == len(tasks) - 1
-                assert await lived(store, task, extra=extra) == await lived(MemoryStore(), task, extra=extra)
-
-    run(scene())
+    for place, task in enumerate(tasks):
+        async with opened(new_schema(postgres_server)) as store:
+            extra = place == len(tasks) - 1
+            assert await lived(store, task, extra=extra) == await lived(MemoryStore(), task, extra=extra)

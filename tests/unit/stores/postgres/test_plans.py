@@ -13,7 +13,7 @@ from horae.stores import named_sql
 from horae.stores.postgres.address import Address
 from horae.stores.postgres.door import PostgresDoor, qualified
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import Connection, connected, new_schema, opened, run
+from tests.unit.stores.postgres.opening import Connection, connected, new_schema, opened
 from tests.unit.stores.postgres.test_statements import KNOWN, STATEMENTS
 
 LOOKS_AT_EVERYTHING = {
@@ -69,24 +69,18 @@ HOT = [name for name in STATEMENTS if name not in LOOKS_AT_EVERYTHING | LISTS | 
 ROWS = 20_000
 
 
-def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[str, Any]:
+async def plans(server: PostgresServer, *, rows: int, analysed: bool) -> dict[str, Any]:
     """Of every hot statement, on a connection such as the store makes them."""
-    found: dict[str, Any] = {}
-
-    async def explain() -> None:
-        url = new_schema(server)
-        async with opened(url) as store:
-            async with connected(store) as connection:
-                if rows:
-                    await connection.execute(FILL.format(rows=rows))
-                if analysed:
-                    await connection.execute("ANALYZE")
-            session = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
-            for name in HOT:
-                found[name] = await plan(session, name, store.address.schema)
-            session.terminate()
-
-    run(explain())
+    url = new_schema(server)
+    async with opened(url) as store:
+        async with connected(store) as connection:
+            if rows:
+                await connection.execute(FILL.format(rows=rows))
+            if analysed:
+                await connection.execute("ANALYZE")
+        session = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
+        found = {name: await plan(session, name, store.address.schema) for name in HOT}
+        session.terminate()
     return found
 
 
@@ -120,19 +114,16 @@ def costly(node: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("rows", "analysed"), [(0, False), (ROWS, False), (ROWS, True)])
-def test_what_a_statement_costs_does_not_grow(postgres_server: PostgresServer, rows: int, analysed: bool) -> None:  # noqa: FBT001
-    found = plans(postgres_server, rows=rows, analysed=analysed)
+async def test_what_a_statement_costs_does_not_grow(postgres_server: PostgresServer, rows: int, analysed: bool) -> None:  # noqa: FBT001
+    found = await plans(postgres_server, rows=rows, analysed=analysed)
     assert {name: costly(found[name]) for name in HOT if costly(found[name])} == {}
 
 
-def test_a_look_at_everything_is_noticed(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        url = new_schema(postgres_server)
-        async with opened(url) as store, connected(store) as connection:
-            for name in ("forgotten_tasks", "both_live_and_over"):
-                assert costly(await plan(connection, name, store.address.schema)) != []
-
-    run(scene())
+async def test_a_look_at_everything_is_noticed(postgres_server: PostgresServer) -> None:
+    url = new_schema(postgres_server)
+    async with opened(url) as store, connected(store) as connection:
+        for name in ("forgotten_tasks", "both_live_and_over"):
+            assert costly(await plan(connection, name, store.address.schema)) != []
 
 
 PAGES = {
@@ -157,25 +148,20 @@ UPDATE runs SET state = CASE WHEN planned % 2000 = 0 THEN 'cancelled' ELSE 'skip
 
 
 @pytest.mark.parametrize("analysed", [False, True])
-def test_a_page_of_what_is_rare_goes_by_its_index(postgres_server: PostgresServer, analysed: bool) -> None:  # noqa: FBT001
-    async def scene() -> None:
-        url = new_schema(postgres_server)
-        async with opened(url) as store, connected(store) as connection:
-            await connection.execute(FILL.format(rows=ROWS) + RARE)
-            if analysed:
-                await connection.execute("ANALYZE")
-            link = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
-            for name, (values, index) in PAGES.items():
-                await link.execute(
-                    f"PREPARE p_{name} AS {qualified(named_sql.filled(name, KNOWN), store.address.schema)}"
-                )
-                await link.execute(AS_LISTS_ARE_READ)
-                told = json.loads(await link.fetchval(f"EXPLAIN (FORMAT json) EXECUTE p_{name}({values})"))[0]["Plan"]
-                assert index in {step.get("Index Name") for step in steps(told)}, (name, told)
-                assert not [each for each in costly(told) if each.startswith("all of")], (name, costly(told))
-            link.terminate()
-
-    run(scene())
+async def test_a_page_of_what_is_rare_goes_by_its_index(postgres_server: PostgresServer, analysed: bool) -> None:  # noqa: FBT001
+    url = new_schema(postgres_server)
+    async with opened(url) as store, connected(store) as connection:
+        await connection.execute(FILL.format(rows=ROWS) + RARE)
+        if analysed:
+            await connection.execute("ANALYZE")
+        link = await PostgresDoor(Address.parsed(url)).connection(store.address.dsn)
+        for name, (values, index) in PAGES.items():
+            await link.execute(f"PREPARE p_{name} AS {qualified(named_sql.filled(name, KNOWN), store.address.schema)}")
+            await link.execute(AS_LISTS_ARE_READ)
+            told = json.loads(await link.fetchval(f"EXPLAIN (FORMAT json) EXECUTE p_{name}({values})"))[0]["Plan"]
+            assert index in {step.get("Index Name") for step in steps(told)}, (name, told)
+            assert not [each for each in costly(told) if each.startswith("all of")], (name, costly(told))
+        link.terminate()
 
 
 FILL = """

@@ -18,7 +18,7 @@ from horae.testing.decisions import lose
 from horae.testing.factories import NODE, a_node
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import new_schema, opened, run
+from tests.unit.stores.postgres.opening import new_schema, opened
 
 
 @pytest.fixture(scope="module")
@@ -48,21 +48,18 @@ class TestBehindAPooler(LanesContract, FencingContract, FeedContract, KeysContra
             yield second
 
 
-def test_whoever_stands_still_in_the_middle_of_a_transaction_lets_go_of_its_rows(
+async def test_whoever_stands_still_in_the_middle_of_a_transaction_lets_go_of_its_rows(
     postgres_server: PostgresServer, pooler: PgBouncer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The pooler takes no settings for a connection, and would keep the transaction open for as long as the node is frozen."""
     monkeypatch.setitem(door._PATIENT, "idle_in_transaction_session_timeout", "100ms")
 
-    async def scene() -> None:
-        url = new_schema(postgres_server, statement_cache=0, direct=postgres_server.url)
-        async with opened(pooler.through(url)) as store:
-            await store.join(a_node())
-            frozen = await door.PostgresDoor(store.address).connect()
-            await frozen.begin()
-            assert await frozen.query("begin_claim", NODE)
-            assert await store.recover(NODE, 0, lose, 10) == 0
-            assert await store.nodes() == ()
-            frozen.abandon()
-
-    run(scene())
+    url = new_schema(postgres_server, statement_cache=0, direct=postgres_server.url)
+    async with opened(pooler.through(url)) as store:
+        await store.join(a_node())
+        frozen = await door.PostgresDoor(store.address).connect()
+        await frozen.begin()
+        assert await frozen.query("begin_claim", NODE)
+        assert await store.recover(NODE, 0, lose, 10) == 0
+        assert await store.nodes() == ()
+        frozen.abandon()

@@ -9,13 +9,12 @@ import pytest
 
 from horae.errors import Conflict
 from horae.model.record import Record, Writing
-from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.layers import layers
 from horae.stores.postgres.link import PostgresLink
 from horae.testing.contracts.scenes import claim_all, keep, settle
 from horae.testing.factories import NOON, a_new_task, a_node, a_task
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import connected, new_schema, played, until
+from tests.unit.stores.postgres.opening import connected, new_schema, opened, until
 
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 
@@ -38,10 +37,10 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_what_has_no_records_beside_it_says_nothing_of_records(
+async def test_what_has_no_records_beside_it_says_nothing_of_records(
     postgres_server: PostgresServer, said: list[str]
 ) -> None:
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await keep(store, a_task(), a_task(lane="press"))
         await settle(store, *(each.run for each in await claim_all(store)))
@@ -49,17 +48,13 @@ def test_what_has_no_records_beside_it_says_nothing_of_records(
         assert "insert_tasks" in said
         assert "write_records" not in said
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_a_thousand_records_are_one_statement(postgres_server: PostgresServer, said: list[str]) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_a_thousand_records_are_one_statement(postgres_server: PostgresServer, said: list[str]) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.add([a_new_task(a_task())._replace(beside=(note(f"{place:04}"),)) for place in range(1_000)])
         assert said.count("write_records") == 1
         found = (await store.records("note", limit=1_000)).items
         assert [record.key for record in found] == [f"{place:04}" for place in range(1_000)]
-
-    played(new_schema(postgres_server), scene)
 
 
 def test_each_layer_holds_a_record_once_and_in_order() -> None:
@@ -69,8 +64,8 @@ def test_each_layer_holds_a_record_once_and_in_order() -> None:
     assert layers([]) == []
 
 
-def test_whoever_waited_for_a_record_that_somebody_kept_on_leaves_it(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_whoever_waited_for_a_record_that_somebody_kept_on_leaves_it(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         expired = [Writing(note(key).record._replace(expires=NOON)) for key in ("kept", "gone")]
         assert await store.write_records(expired)
         async with connected(store) as rival:
@@ -80,16 +75,14 @@ def test_whoever_waited_for_a_record_that_somebody_kept_on_leaves_it(postgres_se
         assert await store.drop_expired(NOON, 10) == 0
         assert [record.key for record in (await store.records("note")).items] == ["kept"]
 
-    played(new_schema(postgres_server), scene)
-
 
 @pytest.mark.parametrize("replacing", [None, 1])
-def test_whoever_waited_for_somebody_faster_is_refused_and_whoever_waited_for_nothing_is_not(
+async def test_whoever_waited_for_somebody_faster_is_refused_and_whoever_waited_for_nothing_is_not(
     postgres_server: PostgresServer, replacing: int | None
 ) -> None:
     """What somebody else writes and has not committed decides only when they have."""
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         theirs = (
             "INSERT INTO records VALUES ('note', 'head', 'bob', '1', 1)"
             if replacing is None
@@ -112,5 +105,3 @@ def test_whoever_waited_for_somebody_faster_is_refused_and_whoever_waited_for_no
                 else:
                     await adding
         assert len(await store.events(0)) == 1
-
-    played(new_schema(postgres_server), scene)

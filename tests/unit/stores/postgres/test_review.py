@@ -12,13 +12,12 @@ from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.run import RunState
 from horae.ports.store import Claim
-from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.link import PostgresLink
 from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, run_of, settle
 from horae.testing.decisions import start_everything, starting
 from horae.testing.factories import HOUR, NODE, NOON, a_new_task, a_node, a_task, an_entry
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import connected, new_schema, opened, played, run, until, waiting_for_locks
+from tests.unit.stores.postgres.opening import connected, new_schema, opened, until, waiting_for_locks
 
 
 class Looking:
@@ -33,7 +32,7 @@ class Looking:
 
 
 @pytest.mark.parametrize("backlog", [False, True])
-def test_what_came_back_for_a_later_instant_is_not_taken_early(
+async def test_what_came_back_for_a_later_instant_is_not_taken_early(
     postgres_server: PostgresServer,
     monkeypatch: pytest.MonkeyPatch,
     backlog: bool,  # noqa: FBT001
@@ -42,33 +41,32 @@ def test_what_came_back_for_a_later_instant_is_not_taken_early(
     really_query = PostgresLink.query
     claims: list[Claim] = []
 
-    async def scene() -> None:
-        url = new_schema(postgres_server)
-        async with opened(url) as slow, opened(url) as quick:
-            await slow.join(a_node("slow"))
-            await quick.join(a_node("quick"))
-            await keep(slow, a_task())
-            if backlog:
-                async with connected(slow) as other:
-                    await other.execute("UPDATE agenda SET stand = 1")
+    url = new_schema(postgres_server)
+    async with opened(url) as slow, opened(url) as quick:
+        await slow.join(a_node("slow"))
+        await quick.join(a_node("quick"))
+        await keep(slow, a_task())
+        if backlog:
+            async with connected(slow) as other:
+                await other.execute("UPDATE agenda SET stand = 1")
 
-            async def query(link: PostgresLink, name: str, *values: Any) -> list[Any]:
-                if name == "hold_entries":
-                    monkeypatch.setattr(PostgresLink, "query", really_query)
-                    claims.append(await claim(quick, decide=starting(node="quick", again=HOUR), node="quick"))
-                return await really_query(link, name, *values)
+        async def query(link: PostgresLink, name: str, *values: Any) -> list[Any]:
+            if name == "hold_entries":
+                monkeypatch.setattr(PostgresLink, "query", really_query)
+                claims.append(await claim(quick, decide=starting(node="quick", again=HOUR), node="quick"))
+            return await really_query(link, name, *values)
 
-            monkeypatch.setattr(PostgresLink, "query", query)
-            claims.append(await claim(slow, decide=starting(node="slow", again=HOUR), node="slow", room=1))
-
-    run(scene())
+        monkeypatch.setattr(PostgresLink, "query", query)
+        claims.append(await claim(slow, decide=starting(node="slow", again=HOUR), node="slow", room=1))
     assert [[each.run.planned for each in claimed.runs] for claimed in claims] in ([[NOON], []], [[], [NOON]])
 
 
-def test_what_a_try_has_decided_is_not_known_when_the_next_one_writes_nothing(postgres_server: PostgresServer) -> None:
+async def test_what_a_try_has_decided_is_not_known_when_the_next_one_writes_nothing(
+    postgres_server: PostgresServer,
+) -> None:
     """The first try is ended as one of two in each other's way; when the second begins, the node was taken for dead."""
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         task = a_task()
         await keep(store, task)
@@ -94,13 +92,11 @@ def test_what_a_try_has_decided_is_not_known_when_the_next_one_writes_nothing(po
         await claim(store, decide=looking.decide)
         assert [(facts.standing.counted, facts.live) for facts in looking.seen] == [(77, ())]
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_behind_a_new_connection_may_be_a_server_that_lacks_the_last_that_was_confirmed(
+async def test_behind_a_new_connection_may_be_a_server_that_lacks_the_last_that_was_confirmed(
     postgres_server: PostgresServer,
 ) -> None:
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await a_running(store)
         async with connected(store) as other:
             # A standby takes over, as it was before the claim, and somebody else writes there first.
@@ -128,13 +124,11 @@ def test_behind_a_new_connection_may_be_a_server_that_lacks_the_last_that_was_co
         await until(answered)
         assert sorted((facts.standing.counted, facts.live) for facts in looking.seen) == [(0, ()), (77, ())]
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_what_a_node_holds_is_told_when_no_claim_of_it_is_under_way(postgres_server: PostgresServer) -> None:
+async def test_what_a_node_holds_is_told_when_no_claim_of_it_is_under_way(postgres_server: PostgresServer) -> None:
     """Whoever asks has lost the answer to a claim: it may be committed after the connection was given up."""
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await store.set_lane("press", 1)
         await keep(store, a_task(lane="press"))
@@ -153,38 +147,33 @@ def test_what_a_node_holds_is_told_when_no_claim_of_it_is_under_way(postgres_ser
         claimed = await claiming
         assert await asking == tuple((each.run.id, each.run.token) for each in claimed.runs) != ()
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_a_run_whose_name_does_not_tell_its_instant_is_found_when_it_has_ended(postgres_server: PostgresServer) -> None:
+async def test_a_run_whose_name_does_not_tell_its_instant_is_found_when_it_has_ended(
+    postgres_server: PostgresServer,
+) -> None:
     def odd(facts: Facts, entry: Entry, token: int) -> Change:
         change = start_everything(facts, entry, token)
         (born,), (told,) = change.born, change.events
         return change._replace(born=(born._replace(id="run_odd"),), events=(told._replace(run_id="run_odd"),))
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         running = await a_running(store, decide=odd)
         assert await settle(store, running) == frozenset()
         assert (await run_of(store, running)).state is RunState.SUCCEEDED
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_a_schema_with_the_longest_name_can_be_rung(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
-        async with connected(store) as theirs:
-            await theirs.execute("BEGIN")
-            await store.add_using(theirs, [a_new_task(a_task())], lambda: None)
-            await theirs.execute("COMMIT")
-
-    played(f"{postgres_server.url}?schema={'s' * 57}", scene)
+async def test_a_schema_with_the_longest_name_can_be_rung(postgres_server: PostgresServer) -> None:
+    async with opened(f"{postgres_server.url}?schema={'s' * 57}") as store, connected(store) as theirs:
+        await theirs.execute("BEGIN")
+        await store.add_using(theirs, [a_new_task(a_task())], lambda: None)
+        await theirs.execute("COMMIT")
 
 
 @pytest.mark.parametrize("word", ["user", "pg_ours"])
-def test_a_schema_cannot_be_called_by_a_word_of_the_servers_own(postgres_server: PostgresServer, word: str) -> None:
-    async def scene(_: PostgresStore) -> None:
-        """It is never opened."""
-
+async def test_a_schema_cannot_be_called_by_a_word_of_the_servers_own(
+    postgres_server: PostgresServer, word: str
+) -> None:
     with pytest.raises(UnknownStore, match=word) as refusal:
-        played(f"{postgres_server.url}?schema={word}", scene)
+        async with opened(f"{postgres_server.url}?schema={word}") as _:
+            """It is never opened."""
     assert refusal.value.code == "bad_store_address"

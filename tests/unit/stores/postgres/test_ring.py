@@ -18,7 +18,7 @@ from horae.stores.postgres.ring import NotifyRing
 from tests.servers.pgbouncer import PgBouncer
 from tests.servers.postgres import PostgresServer
 from tests.servers.proxy import Proxy
-from tests.unit.stores.postgres.opening import PATIENCE, run
+from tests.unit.stores.postgres.opening import PATIENCE
 
 RING_ONCE: Final = """
 import asyncio, sys
@@ -70,53 +70,43 @@ async def ear(url: str) -> AsyncIterator[Ear]:
         await made.ring.finish()
 
 
-def test_another_process_is_heard_and_has_rung_before_it_ends(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        async with ear(postgres_server.url) as mine:
-            command = [sys.executable, "-c", RING_ONCE, postgres_server.url]
-            await asyncio.to_thread(subprocess.run, command, check=True, timeout=PATIENCE, cwd=ROOT)
-            await mine.next()
-            assert mine.heard == 2
-
-    run(scene())
+async def test_another_process_is_heard_and_has_rung_before_it_ends(postgres_server: PostgresServer) -> None:
+    async with ear(postgres_server.url) as mine:
+        command = [sys.executable, "-c", RING_ONCE, postgres_server.url]
+        await asyncio.to_thread(subprocess.run, command, check=True, timeout=PATIENCE, cwd=ROOT)
+        await mine.next()
+        assert mine.heard == 2
 
 
-def test_whoever_begins_to_listen_looks_once_because_it_was_deaf_until_then(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        async with ear(postgres_server.url) as mine:
-            assert mine.heard == 1
+async def test_whoever_begins_to_listen_looks_once_because_it_was_deaf_until_then(
+    postgres_server: PostgresServer,
+) -> None:
+    async with ear(postgres_server.url) as mine:
+        assert mine.heard == 1
 
-    run(scene())
+
+async def test_nobody_hears_itself_and_nobody_hears_another_schema(postgres_server: PostgresServer) -> None:
+    url = postgres_server.url
+    async with ear(url) as mine, ear(url) as other, ear(f"{url}?schema=elsewhere") as stranger:
+        mine.ring.ring()
+        await other.next()
+        other.ring.ring()
+        await mine.next()
+        assert (mine.heard, other.heard, stranger.heard) == (2, 2, 1)
 
 
-def test_nobody_hears_itself_and_nobody_hears_another_schema(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        url = postgres_server.url
-        async with ear(url) as mine, ear(url) as other, ear(f"{url}?schema=elsewhere") as stranger:
+async def test_a_burst_is_heard_and_the_last_of_it_too(postgres_server: PostgresServer) -> None:
+    async with ear(postgres_server.url) as mine, ear(postgres_server.url) as other:
+        for _ in range(100):
             mine.ring.ring()
-            await other.next()
-            other.ring.ring()
-            await mine.next()
-            assert (mine.heard, other.heard, stranger.heard) == (2, 2, 1)
-
-    run(scene())
+        await other.next()
+        mine.ring.ring()
+        await other.next()
+        assert 3 <= other.heard <= 102
 
 
-def test_a_burst_is_heard_and_the_last_of_it_too(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        async with ear(postgres_server.url) as mine, ear(postgres_server.url) as other:
-            for _ in range(100):
-                mine.ring.ring()
-            await other.next()
-            mine.ring.ring()
-            await other.next()
-            assert 3 <= other.heard <= 102
-
-    run(scene())
-
-
-def test_a_lost_connection_is_replaced_and_it_is_looked_once(postgres_server: PostgresServer) -> None:
-    async def scene(proxy: Proxy) -> None:
+async def test_a_lost_connection_is_replaced_and_it_is_looked_once(postgres_server: PostgresServer) -> None:
+    with Proxy(postgres_server.port) as proxy:
         async with ear(proxy.through(postgres_server.url)) as mine, ear(postgres_server.url) as other:
             proxy.cut()
             other.ring.ring()
@@ -126,18 +116,15 @@ def test_a_lost_connection_is_replaced_and_it_is_looked_once(postgres_server: Po
             await mine.next()
             assert mine.heard == 3
 
-    with Proxy(postgres_server.port) as proxy:
-        run(scene(proxy))
 
-
-def test_a_connection_that_went_silent_is_found_out(
+async def test_a_connection_that_went_silent_is_found_out(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing tells that nothing will be heard any more."""
     monkeypatch.setattr(ring_module, "_SILENCE_SECONDS", 0.1)
     monkeypatch.setattr(ring_module, "_ANSWER_SECONDS", 0.1)
 
-    async def scene(proxy: Proxy) -> None:
+    with Proxy(postgres_server.port) as proxy:
         async with ear(proxy.through(postgres_server.url)) as mine:
             proxy.half_open()
             first = mine.ring._work
@@ -149,29 +136,21 @@ def test_a_connection_that_went_silent_is_found_out(
             assert mine.ring._work is first
             assert mine.heard == 2
 
-    with Proxy(postgres_server.port) as proxy:
-        run(scene(proxy))
 
-
-def test_a_session_that_the_server_ends_is_begun_again(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        admin = await asyncpg.connect(postgres_server.url)
-        async with ear(postgres_server.url) as mine, ear(postgres_server.url) as other:
-            for _ in range(2):
-                await admin.fetch(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'horae'"
-                )
-                await mine.next()
-                await other.next()
-            other.ring.ring()
+async def test_a_session_that_the_server_ends_is_begun_again(postgres_server: PostgresServer) -> None:
+    admin = await asyncpg.connect(postgres_server.url)
+    async with ear(postgres_server.url) as mine, ear(postgres_server.url) as other:
+        for _ in range(2):
+            await admin.fetch("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'horae'")
             await mine.next()
-        admin.terminate()
+            await other.next()
+        other.ring.ring()
+        await mine.next()
+    admin.terminate()
 
-    run(scene())
 
-
-def test_ringing_while_the_server_is_away_neither_blocks_nor_fails() -> None:
-    async def scene(server: PostgresServer) -> None:
+async def test_ringing_while_the_server_is_away_neither_blocks_nor_fails() -> None:
+    with PostgresServer() as server:
         bell = NotifyRing(server.url)
         server.kill()
         bell.ring()
@@ -187,32 +166,23 @@ def test_ringing_while_the_server_is_away_neither_blocks_nor_fails() -> None:
                 mine.ring.ring()
                 await other.next()
 
-    with PostgresServer() as server:
-        run(scene(server))
+
+async def test_whoever_does_not_listen_any_more_hears_nothing(postgres_server: PostgresServer) -> None:
+    async with (
+        ear(postgres_server.url) as mine,
+        ear(postgres_server.url) as other,
+        ear(postgres_server.url) as third,
+    ):
+        mine.ring.close()
+        other.ring.ring()
+        await third.next()
+        assert mine.heard == 1
 
 
-def test_whoever_does_not_listen_any_more_hears_nothing(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        async with (
-            ear(postgres_server.url) as mine,
-            ear(postgres_server.url) as other,
-            ear(postgres_server.url) as third,
-        ):
-            mine.ring.close()
-            other.ring.ring()
-            await third.next()
-            assert mine.heard == 1
-
-    run(scene())
-
-
-def test_it_is_heard_past_a_pooler(postgres_server: PostgresServer) -> None:
-    async def scene(pooler: PgBouncer) -> None:
+async def test_it_is_heard_past_a_pooler(postgres_server: PostgresServer) -> None:
+    with PgBouncer(postgres_server) as pooler:
         url = f"{pooler.through(postgres_server.url)}?statement_cache=0&direct={postgres_server.url}"
         async with ear(url) as mine, ear(url) as other:
             mine.ring.ring()
             await other.next()
             assert (mine.heard, other.heard) == (1, 2)
-
-    with PgBouncer(postgres_server) as pooler:
-        run(scene(pooler))

@@ -19,7 +19,7 @@ from horae.testing.contracts.scenes import claim_all, facts_of, keep, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
 from tests.servers.postgres import PostgresServer
 from tests.servers.server import ROOT
-from tests.unit.stores.postgres.opening import PATIENCE, connected, new_schema, opened, played, run, until
+from tests.unit.stores.postgres.opening import PATIENCE, connected, new_schema, opened, until
 
 ROOM: Final = "horae.stores.postgres"
 OPEN_IN_A_PROCESS: Final = """
@@ -72,48 +72,46 @@ def test_the_steps_are_numbered_without_gaps() -> None:
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-def test_step_by_step_or_all_at_once_it_is_the_same(
+async def test_step_by_step_or_all_at_once_it_is_the_same(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = [*read_steps(ROOM), (len(read_steps(ROOM)) + 1, NEWER)]
     one_by_one, at_once = new_schema(postgres_server), new_schema(postgres_server)
 
-    async def scene() -> None:
-        for last in range(1, len(steps) + 1):
-            monkeypatch.setattr(migrate, "read_steps", lambda _, last=last: steps[:last])
-            async with opened(one_by_one) as store:
-                await store.remember("last", str(last))
-        async with opened(one_by_one) as first, opened(at_once) as second:
-            assert await shape(first) == await shape(second)
-            assert {name for kind, name, *_ in await shape(first) if kind == "column"} > {
-                "tasks",
-                "agenda",
-                "runs",
-                "more",
-            }
-            assert await first.recall("last") == str(len(steps))
+    for last in range(1, len(steps) + 1):
+        monkeypatch.setattr(migrate, "read_steps", lambda _, last=last: steps[:last])
+        async with opened(one_by_one) as store:
+            await store.remember("last", str(last))
+    async with opened(one_by_one) as first, opened(at_once) as second:
+        assert await shape(first) == await shape(second)
+        assert {name for kind, name, *_ in await shape(first) if kind == "column"} > {
+            "tasks",
+            "agenda",
+            "runs",
+            "more",
+        }
+        assert await first.recall("last") == str(len(steps))
 
-    run(scene())
+
+def start(script: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
 
 
 @pytest.mark.parametrize("known", ["nothing", "the schema"])
-def test_eight_processes_open_an_empty_database_at_the_same_instant(
+async def test_eight_processes_open_an_empty_database_at_the_same_instant(
     postgres_server: PostgresServer, known: str
 ) -> None:
     url = postgres_server.new_database()
     if known == "the schema":
         postgres_server.ask("CREATE SCHEMA horae", database=url.rpartition("/")[2])
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", OPEN_IN_A_PROCESS, url, str(number)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
-        for number in range(8)
-    ]
+    processes = [start(OPEN_IN_A_PROCESS, url, str(number)) for number in range(8)]
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -124,84 +122,69 @@ def test_eight_processes_open_an_empty_database_at_the_same_instant(
     said = [process.communicate(timeout=PATIENCE)[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * len(processes), said
 
-    async def look(store: PostgresStore) -> None:
+    async with opened(url) as store:
         assert await store.recall("who") in set(map(str, range(8)))
         assert await store.check() == ()
-
-    played(url, look)
     postgres_server.drop_database(url)
 
 
-def test_many_objects_open_an_empty_schema_at_once(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        for _ in range(5):
-            url = new_schema(postgres_server)
-            stores = [PostgresStore(url) for _ in range(8)]
-            await asyncio.gather(*(store.open() for store in stores))
-            await asyncio.gather(*(store.close() for store in stores))
-
-    run(scene())
+async def test_many_objects_open_an_empty_schema_at_once(postgres_server: PostgresServer) -> None:
+    for _ in range(5):
+        url = new_schema(postgres_server)
+        stores = [PostgresStore(url) for _ in range(8)]
+        await asyncio.gather(*(store.open() for store in stores))
+        await asyncio.gather(*(store.close() for store in stores))
 
 
-def test_two_schemas_side_by_side_know_nothing_of_each_other(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        async with opened(new_schema(postgres_server)) as first, opened(new_schema(postgres_server)) as second:
-            for store in (first, second):
-                await store.join(a_node())
-                await keep(store, a_task(key="report"), a_task())
-            (one, other) = [each.run for each in await claim_all(first)]
-            await settle(first, one, other)
-            assert len((await second.tasks(TaskFilter())).items) == 2
-            assert len(await second.events(0)) == 2
-            assert len(await first.events(0)) > 2
-            assert len(await claim_all(second)) == 2
-            await first.leave(NODE)
-            assert len(await second.nodes()) == 1
-            assert await first.check() == await second.check() == ()
-
-    run(scene())
+async def test_two_schemas_side_by_side_know_nothing_of_each_other(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as first, opened(new_schema(postgres_server)) as second:
+        for store in (first, second):
+            await store.join(a_node())
+            await keep(store, a_task(key="report"), a_task())
+        (one, other) = [each.run for each in await claim_all(first)]
+        await settle(first, one, other)
+        assert len((await second.tasks(TaskFilter())).items) == 2
+        assert len(await second.events(0)) == 2
+        assert len(await first.events(0)) > 2
+        assert len(await claim_all(second)) == 2
+        await first.leave(NODE)
+        assert len(await second.nodes()) == 1
+        assert await first.check() == await second.check() == ()
 
 
-def test_a_process_that_dies_in_the_middle_of_a_step_leaves_nothing(postgres_server: PostgresServer) -> None:
+async def test_a_process_that_dies_in_the_middle_of_a_step_leaves_nothing(postgres_server: PostgresServer) -> None:
     url = new_schema(postgres_server)
-    process = subprocess.Popen(
-        [sys.executable, "-c", STOP_IN_THE_MIDDLE, url], stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
+    process = start(STOP_IN_THE_MIDDLE, url)
     assert process.stdout is not None
     assert process.stdout.readline() == "taken\n"
     process.kill()
     process.communicate(timeout=PATIENCE)
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(url) as store:
         await keep(store, a_task())
         assert await store.check() == ()
 
-    played(url, scene)
 
-
-def test_a_step_that_fails_leaves_everything_as_it_was(
+async def test_a_step_that_fails_leaves_everything_as_it_was(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = new_schema(postgres_server)
     steps = read_steps(ROOM)
 
-    async def scene() -> None:
-        async with opened(url) as store:
-            await keep(store, a_task())
-            before = await shape(store)
-        worse = [*steps, (len(steps) + 1, NEWER), (len(steps) + 2, "CREATE TABLE @even_more (a integer); SELECT 1 / 0")]
-        monkeypatch.setattr(migrate, "read_steps", lambda _: worse)
-        with pytest.raises(StoreError):
-            await PostgresStore(url).open()
-        monkeypatch.setattr(migrate, "read_steps", lambda _: steps)
-        async with opened(url) as store:
-            assert await shape(store) == before
-            assert len((await store.tasks(TaskFilter())).items) == 1
-
-    run(scene())
+    async with opened(url) as store:
+        await keep(store, a_task())
+        before = await shape(store)
+    worse = [*steps, (len(steps) + 1, NEWER), (len(steps) + 2, "CREATE TABLE @even_more (a integer); SELECT 1 / 0")]
+    monkeypatch.setattr(migrate, "read_steps", lambda _: worse)
+    with pytest.raises(StoreError):
+        await PostgresStore(url).open()
+    monkeypatch.setattr(migrate, "read_steps", lambda _: steps)
+    async with opened(url) as store:
+        assert await shape(store) == before
+        assert len((await store.tasks(TaskFilter())).items) == 1
 
 
-def test_a_node_that_is_at_work_outlives_an_upgrade(
+async def test_a_node_that_is_at_work_outlives_an_upgrade(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every statement that it has prepared meets tables with another shape; a new one of its version is told to upgrade."""
@@ -219,79 +202,65 @@ def test_a_node_that_is_at_work_outlives_an_upgrade(
         assert await store.check() == ()
         await store.events(0)
 
-    async def scene() -> None:
-        async with opened(url) as old:
-            await old.join(a_node())
+    async with opened(url) as old:
+        await old.join(a_node())
+        await round_of(old)
+        monkeypatch.setattr(migrate, "read_steps", lambda _: [*steps, (len(steps) + 1, NEWER)])
+        async with opened(url) as new:
             await round_of(old)
-            monkeypatch.setattr(migrate, "read_steps", lambda _: [*steps, (len(steps) + 1, NEWER)])
-            async with opened(url) as new:
-                await round_of(old)
-                await round_of(new)
-            monkeypatch.setattr(migrate, "read_steps", lambda _: steps)
-            with pytest.raises(UnusableStore) as refused:
-                await PostgresStore(url).open()
-            assert refused.value.code == "store_newer"
-
-    run(scene())
+            await round_of(new)
+        monkeypatch.setattr(migrate, "read_steps", lambda _: steps)
+        with pytest.raises(UnusableStore) as refused:
+            await PostgresStore(url).open()
+        assert refused.value.code == "store_newer"
 
 
-def test_what_an_older_version_wrote_is_brought_up_to_date(
+async def test_what_an_older_version_wrote_is_brought_up_to_date(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, task = new_schema(postgres_server), a_task(labels=(("room", "a"), ("Straße", '"\\')))
     steps = read_steps(ROOM)
     old = Record("token", "old", "ada", '"kept"', 3)
 
-    async def scene() -> None:
-        with monkeypatch.context() as as_it_was:
-            as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
-            async with opened(url) as store, connected(store) as connection:
-                await keep(store, task, a_task())
-                await connection.execute("INSERT INTO records VALUES ('token', 'old', 'ada', '\"kept\"', 3)")
-        async with opened(url) as store:
-            assert (await facts_of(store, task)).task == task
-            for label in task.labels:
-                (found,) = (await store.tasks(TaskFilter(labels=(label,)))).items
-                assert found.task == task
-            assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
-            assert await store.drop_expired(NOON, 10) == 1
-            assert (await store.records("token", "ada")).items == (old,)
-            assert await store.check() == ()
-
-    run(scene())
+    with monkeypatch.context() as as_it_was:
+        as_it_was.setattr(migrate, "read_steps", lambda _: steps[:1])
+        async with opened(url) as store, connected(store) as connection:
+            await keep(store, task, a_task())
+            await connection.execute("INSERT INTO records VALUES ('token', 'old', 'ada', '\"kept\"', 3)")
+    async with opened(url) as store:
+        assert (await facts_of(store, task)).task == task
+        for label in task.labels:
+            (found,) = (await store.tasks(TaskFilter(labels=(label,)))).items
+            assert found.task == task
+        assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
+        assert await store.drop_expired(NOON, 10) == 1
+        assert (await store.records("token", "ada")).items == (old,)
+        assert await store.check() == ()
 
 
-def test_an_upgrade_waits_for_whoever_upgrades(postgres_server: PostgresServer) -> None:
+async def test_an_upgrade_waits_for_whoever_upgrades(postgres_server: PostgresServer) -> None:
     """And is not taken for done, nor for somebody else's, while it goes on."""
     url = new_schema(postgres_server)
 
-    async def scene() -> None:
-        async with opened(new_schema(postgres_server)) as elsewhere, connected(elsewhere) as rival:
-            store = PostgresStore(url)
-            await rival.execute("BEGIN")
-            await rival.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", migrate._LOCK, store.address.schema)
-            opening = asyncio.create_task(store.open())
-            await until(
-                lambda: rival.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-            )
-            assert not opening.done()
-            await rival.execute("ROLLBACK")
-            await opening
-            await store.close()
-
-    run(scene())
-
-
-def test_opening_and_closing_twice_is_harmless_and_closed_is_closed(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        store = PostgresStore(new_schema(postgres_server))
-        await store.open()
-        await store.open()
-        await store.remember("a", "b")
+    async with opened(new_schema(postgres_server)) as elsewhere, connected(elsewhere) as rival:
+        store = PostgresStore(url)
+        await rival.execute("BEGIN")
+        await rival.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", migrate._LOCK, store.address.schema)
+        opening = asyncio.create_task(store.open())
+        await until(lambda: rival.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
+        assert not opening.done()
+        await rival.execute("ROLLBACK")
+        await opening
         await store.close()
-        await store.close()
-        for call in (store.remember("a", "c"), store.recall("a"), store.open()):
-            with pytest.raises(StoreUnavailable):
-                await call
 
-    run(scene())
+
+async def test_opening_and_closing_twice_is_harmless_and_closed_is_closed(postgres_server: PostgresServer) -> None:
+    store = PostgresStore(new_schema(postgres_server))
+    await store.open()
+    await store.open()
+    await store.remember("a", "b")
+    await store.close()
+    await store.close()
+    for call in (store.remember("a", "c"), store.recall("a"), store.open()):
+        with pytest.raises(StoreUnavailable):
+            await call

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from horae.errors import Refusal, StoreUnavailable
-from horae.model.run import Run, RunState
+from horae.model.run import RunState
 from horae.stores.postgres import PostgresStore, door
 from horae.stores.served import pool
 from horae.testing.contracts.scenes import a_running, claim_all, facts_of, fill, keep, run_of, settle
@@ -24,8 +24,6 @@ from tests.unit.stores.postgres.opening import (
     connected,
     new_schema,
     opened,
-    played,
-    run,
     until,
     waiting_for_locks,
 )
@@ -52,8 +50,8 @@ async def nothing_is_open(connection: Connection) -> bool:
     return not await connection.fetch(f"{OURS} AND state <> 'idle'")
 
 
-def test_of_two_in_each_others_way_one_begins_again(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_of_two_in_each_others_way_one_begins_again(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         await keep(store, a_task(), a_task())
         first, second = [each.run for each in await claim_all(store)]
@@ -71,11 +69,9 @@ def test_of_two_in_each_others_way_one_begins_again(postgres_server: PostgresSer
         assert (await run_of(store, second)).state is RunState.SUCCEEDED
         assert await store.check() == ()
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_what_is_refused_costs_no_connection(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_what_is_refused_costs_no_connection(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.add([a_new_task(a_task(key="report"))])
         async with connected(store) as other:
             before = await other.fetch(OURS)
@@ -85,11 +81,9 @@ def test_what_is_refused_costs_no_connection(postgres_server: PostgresServer) ->
             assert await other.fetch(OURS) == before
             assert await nothing_is_open(other)
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_a_cancelled_call_leaves_no_transaction_open(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_a_cancelled_call_leaves_no_transaction_open(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         running = await a_running(store)
         async with in_the_way(store) as rival:
             settling = asyncio.create_task(settle(store, running))
@@ -102,11 +96,9 @@ def test_a_cancelled_call_leaves_no_transaction_open(postgres_server: PostgresSe
         assert (await run_of(store, running)).state is RunState.RUNNING
         assert await settle(store, running) == frozenset()
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_a_cancelled_question_is_not_answered_to_somebody_else(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_a_cancelled_question_is_not_answered_to_somebody_else(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         async with in_the_way(store, "nodes") as rival:
             asking = asyncio.create_task(store.extend(NODE, NOON))
@@ -118,12 +110,10 @@ def test_a_cancelled_question_is_not_answered_to_somebody_else(postgres_server: 
             assert await store.recall("nothing") is None
             await rival.execute("ROLLBACK")
 
-    played(new_schema(postgres_server), scene)
-
 
 @pytest.mark.parametrize("what", ["settle", "claim"])
-def test_a_connection_that_is_killed_in_the_middle(postgres_server: PostgresServer, what: str) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_a_connection_that_is_killed_in_the_middle(postgres_server: PostgresServer, what: str) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         (running,) = await fill(store, "press", a_task())
         await keep(store, a_task(lane="press"))
         async with in_the_way(store, "lanes") as rival:
@@ -142,11 +132,9 @@ def test_a_connection_that_is_killed_in_the_middle(postgres_server: PostgresServ
         assert len(await claim_all(store)) == 1
         assert await store.check() == ()
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_the_pool_recovers_when_all_its_connections_were_killed(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_the_pool_recovers_when_all_its_connections_were_killed(postgres_server: PostgresServer) -> None:
+    async with opened(postgres_server.new_database()) as store:
         await keep(store, a_task())
         await asyncio.gather(*(store.recall("nothing") for _ in range(4)))
         async with connected(store) as other:
@@ -161,28 +149,24 @@ def test_the_pool_recovers_when_all_its_connections_were_killed(postgres_server:
         # The first one may find a connection dead under its hands; all others are thrown away with it.
         assert failures <= 1
 
-    played(postgres_server.new_database(), scene)
 
-
-def test_a_server_that_was_started_again_is_found_again() -> None:
-    async def scene(server: PostgresServer, store: PostgresStore) -> None:
-        running = await a_running(store)
-        server.kill()
-        with pytest.raises(StoreUnavailable):
-            await settle(store, running)
-        with pytest.raises(StoreUnavailable):
-            await store.recall("nothing")
-        server.start()
-        assert await settle(store, running) == frozenset()
-
+async def test_a_server_that_was_started_again_is_found_again() -> None:
     with PostgresServer() as server:
-        played(server.url, lambda store: scene(server, store))
+        async with opened(server.url) as store:
+            running = await a_running(store)
+            server.kill()
+            with pytest.raises(StoreUnavailable):
+                await settle(store, running)
+            with pytest.raises(StoreUnavailable):
+                await store.recall("nothing")
+            server.start()
+            assert await settle(store, running) == frozenset()
 
 
-def test_other_threads_are_served_at_once(postgres_server: PostgresServer) -> None:
+async def test_other_threads_are_served_at_once(postgres_server: PostgresServer) -> None:
     """Also when several come for the first time at the same moment, and while the first event loop is busy."""
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         start, held = threading.Barrier(5), []
 
@@ -200,14 +184,14 @@ def test_other_threads_are_served_at_once(postgres_server: PostgresServer) -> No
         assert held == [True] * 4
         assert [node.renewals for node in await store.nodes()] == [4]
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_a_closed_store_lets_nobody_wait(postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_closed_store_lets_nobody_wait(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither here nor in another thread."""
     monkeypatch.setattr(pool, "_LAST_SECONDS", 0.2)
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.join(a_node())
         async with in_the_way(store, "nodes") as rival:
             here = asyncio.create_task(store.extend(NODE, NOON))
@@ -221,20 +205,15 @@ def test_a_closed_store_lets_nobody_wait(postgres_server: PostgresServer, monkey
         with pytest.raises(StoreUnavailable):
             await asyncio.to_thread(lambda: asyncio.run(store.extend(NODE, NOON)))
 
-    played(new_schema(postgres_server), scene)
-
 
 async def two_wait(connection: Connection) -> bool:
     return await waiting_for_locks(connection) == 2
 
 
-def test_what_was_accepted_ends_before_the_store_is_closed(postgres_server: PostgresServer) -> None:
+async def test_what_was_accepted_ends_before_the_store_is_closed(postgres_server: PostgresServer) -> None:
     url = new_schema(postgres_server)
-    told: list[Run] = []
-
-    async def scene(store: PostgresStore) -> None:
+    async with opened(url) as store:
         running = await a_running(store)
-        told.append(running)
         async with in_the_way(store) as rival:
             settling = asyncio.create_task(settle(store, running))
             await stopped(rival)
@@ -242,16 +221,12 @@ def test_what_was_accepted_ends_before_the_store_is_closed(postgres_server: Post
             await rival.execute("ROLLBACK")
             assert await settling == frozenset()
             await closing
-
-    async def look(store: PostgresStore) -> None:
-        assert (await run_of(store, told[0])).state is RunState.SUCCEEDED
-
-    played(url, scene)
-    played(url, look)
+    async with opened(url) as store:
+        assert (await run_of(store, running)).state is RunState.SUCCEEDED
 
 
-def test_so_many_connections_and_no_more(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_so_many_connections_and_no_more(postgres_server: PostgresServer) -> None:
+    async with opened(f"{postgres_server.new_database()}?connections=2") as store:
         task = a_task()
         await keep(store, task)
         async with in_the_way(store) as rival:
@@ -267,17 +242,15 @@ def test_so_many_connections_and_no_more(postgres_server: PostgresServer) -> Non
             await asyncio.gather(*edits)
         assert (await facts_of(store, task)).task == task
 
-    played(f"{postgres_server.new_database()}?connections=2", scene)
 
-
-def test_whoever_is_cut_off_in_a_transaction_does_not_keep_others_from_it(
+async def test_whoever_is_cut_off_in_a_transaction_does_not_keep_others_from_it(
     postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody tells the server that its client has gone: it has to find out by the silence."""
     monkeypatch.setitem(door._SETTINGS, "idle_in_transaction_session_timeout", "500ms")
     url = new_schema(postgres_server)
 
-    async def scene(proxy: Proxy) -> None:
+    with Proxy(postgres_server.port) as proxy:
         async with opened(url) as near, opened(proxy.through(url)) as far:
             (running,) = await fill(near, "press", a_task())
             async with in_the_way(near, "lanes") as rival:
@@ -292,24 +265,18 @@ def test_whoever_is_cut_off_in_a_transaction_does_not_keep_others_from_it(
             proxy.heal()
             assert (await run_of(far, running)).state is RunState.SUCCEEDED
 
-    with Proxy(postgres_server.port) as proxy:
-        run(scene(proxy))
-
 
 @pytest.mark.parametrize("level", ["serializable", "repeatable read"])
-def test_whatever_the_server_takes_for_ordinary(postgres_server: PostgresServer, level: str) -> None:
+async def test_whatever_the_server_takes_for_ordinary(postgres_server: PostgresServer, level: str) -> None:
     url = postgres_server.new_database()
     name = url.rpartition("/")[2]
     postgres_server.ask(f"ALTER DATABASE \"{name}\" SET default_transaction_isolation = '{level}'")
 
-    async def scene() -> None:
-        stores = [PostgresStore(url) for _ in range(4)]
-        await asyncio.gather(*(store.open() for store in stores))
-        await stores[0].join(a_node())
-        await asyncio.gather(*(store.extend(NODE, NOON) for store in stores for _ in range(5)))
-        assert (await stores[0].nodes())[0].renewals == 20
-        for store in stores:
-            await store.close()
-
-    run(scene())
+    stores = [PostgresStore(url) for _ in range(4)]
+    await asyncio.gather(*(store.open() for store in stores))
+    await stores[0].join(a_node())
+    await asyncio.gather(*(store.extend(NODE, NOON) for store in stores for _ in range(5)))
+    assert (await stores[0].nodes())[0].renewals == 20
+    for store in stores:
+        await store.close()
     postgres_server.drop_database(url)

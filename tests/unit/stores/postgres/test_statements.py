@@ -9,10 +9,9 @@ from pathlib import Path
 import asyncpg
 
 from horae.stores import named_sql
-from horae.stores.postgres import PostgresStore
 from horae.stores.postgres.door import qualified
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import connected, new_schema, played
+from tests.unit.stores.postgres.opening import connected, new_schema, opened
 
 ROOM = "horae.stores.postgres"
 KNOWN = named_sql.read_blocks(ROOM)
@@ -47,8 +46,8 @@ def test_arrays_come_as_text() -> None:
     assert {name for name in STATEMENTS if ARRAY_AS_TEXT.search(named_sql.filled(name, KNOWN))} == set()
 
 
-def test_the_server_understands_every_statement(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_the_server_understands_every_statement(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         refused: dict[str, str] = {}
         async with connected(store) as connection:
             for name in STATEMENTS:
@@ -58,16 +57,11 @@ def test_the_server_understands_every_statement(postgres_server: PostgresServer)
                     refused[name] = str(error)
         assert refused == {}
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_no_statement_reaches_beyond_its_schema(postgres_server: PostgresServer) -> None:
+async def test_no_statement_reaches_beyond_its_schema(postgres_server: PostgresServer) -> None:
     """Whatever the search path of a connection says: it may be somebody else's."""
 
-    async def scene(store: PostgresStore) -> None:
-        async with connected(store) as connection:
-            await connection.execute("SET search_path TO pg_temp")
-            for name in STATEMENTS:
-                await connection.prepare(qualified(named_sql.filled(name, KNOWN), store.address.schema))
-
-    played(new_schema(postgres_server), scene)
+    async with opened(new_schema(postgres_server)) as store, connected(store) as connection:
+        await connection.execute("SET search_path TO pg_temp")
+        for name in STATEMENTS:
+            await connection.prepare(qualified(named_sql.filled(name, KNOWN), store.address.schema))

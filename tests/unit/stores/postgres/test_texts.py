@@ -11,12 +11,11 @@ from horae.model.task import Pause, PauseCause, Standing, TaskState
 from horae.ports.journal import Line
 from horae.ports.records import Record
 from horae.ports.store import TaskFilter
-from horae.stores.postgres import PostgresStore
 from horae.testing.contracts.scenes import a_running, facts_of, keep, run_of, settle
 from horae.testing.decisions import saying
 from horae.testing.factories import NOON, a_node, a_task, an_event
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import new_schema, played
+from tests.unit.stores.postgres.opening import new_schema, opened
 
 SAID = ["a\0b", "\0", "half \ud800 a character", "\0\udfff", "任务\0完成"]
 
@@ -26,13 +25,13 @@ def kept(text: str) -> str:
 
 
 @pytest.mark.parametrize("text", SAID)
-def test_what_a_run_says_never_keeps_it_from_ending(postgres_server: PostgresServer, text: str) -> None:
+async def test_what_a_run_says_never_keeps_it_from_ending(postgres_server: PostgresServer, text: str) -> None:
     def end(facts: Facts, run: Run, report: Settlement) -> Change:
         ended = run._replace(state=RunState.FAILED, ended=report.ended, result_json=text, error=text)
         standing = facts.standing._replace(last_result=text, last_end=report.ended)
         return Change(moved=(ended,), standing=standing, events=(an_event(facts.task, detail=text),))
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         task = a_task()
         run = await a_running(store, task)
         await store.write_lines([Line(run.id, NOON, "info", text)])
@@ -43,12 +42,10 @@ def test_what_a_run_says_never_keeps_it_from_ending(postgres_server: PostgresSer
         assert (await store.events(0))[-1].event.detail == kept(text)
         assert [each.line.text for each in await store.lines(run.id)] == [kept(text)]
 
-    played(new_schema(postgres_server), scene)
-
 
 @pytest.mark.parametrize("text", SAID)
-def test_what_a_person_says_is_kept(postgres_server: PostgresServer, text: str) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_what_a_person_says_is_kept(postgres_server: PostgresServer, text: str) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         task = a_task()
         await keep(store, task)
         paused = Standing(TaskState.PAUSED, pause=Pause(NOON, PauseCause.REQUESTED, text, None))
@@ -57,11 +54,9 @@ def test_what_a_person_says_is_kept(postgres_server: PostgresServer, text: str) 
         assert facts.standing.pause is not None
         assert facts.standing.pause.note == kept(text)
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_values_that_stand_alone_are_kept_too(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_values_that_stand_alone_are_kept_too(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         await store.remember("a\0", "b\0")
         assert await store.recall("a\0") == "b\ufffd"
         assert await store.put_record(Record("kind", "key\0", "", '"\0"'), replacing=None)
@@ -72,13 +67,11 @@ def test_values_that_stand_alone_are_kept_too(postgres_server: PostgresServer) -
         assert [node.host for node in (await store.extend("node\0", NOON)).nodes] == []
         assert [node.host for node in await store.nodes()] == ["host\ufffd"]
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_a_label_with_any_character_is_found_and_spoils_no_list(postgres_server: PostgresServer) -> None:
+async def test_a_label_with_any_character_is_found_and_spoils_no_list(postgres_server: PostgresServer) -> None:
     """JSON can say the character that the server cannot keep."""
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         labels = [("a", "\0"), ("b", 'x"],["c","y'), ("c", "y"), ("d", "\\u0000"), ("任务", "一")]
         tasks = [a_task(labels=(label,)) for label in labels]
         await keep(store, *tasks, a_task())
@@ -89,5 +82,3 @@ def test_a_label_with_any_character_is_found_and_spoils_no_list(postgres_server:
         await keep(store, both)
         found = (await store.tasks(TaskFilter(labels=both.labels))).items
         assert [facts.task for facts in found] == [both]
-
-    played(new_schema(postgres_server), scene)

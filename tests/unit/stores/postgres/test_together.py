@@ -18,7 +18,7 @@ from horae.testing.contracts.scenes import claim, claim_all, facts_of, fill, kee
 from horae.testing.decisions import cancelling, lose, saying, seating, starting, succeed
 from horae.testing.factories import MINUTE, NOON, a_new_task, a_node, a_settlement, a_task, an_event
 from tests.servers.postgres import PostgresServer
-from tests.unit.stores.postgres.opening import connected, new_schema, opened, played, run, until, waiting_for_locks
+from tests.unit.stores.postgres.opening import connected, new_schema, opened, until, waiting_for_locks
 
 CLAIMERS = 8
 TASKS = 40
@@ -34,7 +34,7 @@ async def crowd(url: str, size: int) -> AsyncIterator[list[PostgresStore]]:
         yield stores
 
 
-def test_a_lane_of_one_has_one_at_a_time_and_leaves_nobody_waiting(postgres_server: PostgresServer) -> None:
+async def test_a_lane_of_one_has_one_at_a_time_and_leaves_nobody_waiting(postgres_server: PostgresServer) -> None:
     """Eight claim and settle as fast as they can; a seat that nobody is called to would make this wait for ever."""
     done: set[str] = set()
     sitting = most = 0
@@ -50,18 +50,15 @@ def test_a_lane_of_one_has_one_at_a_time_and_leaves_nobody_waiting(postgres_serv
                 assert await settle(store, each) == frozenset()
                 done.add(task.id)
 
-    async def scene() -> None:
-        async with crowd(new_schema(postgres_server), CLAIMERS) as stores:
-            await keep(stores[0], *(a_task(lane="press", priority=n % 3) for n in range(TASKS)))
-            await asyncio.gather(*(carry(store, f"node {place}") for place, store in enumerate(stores)))
-            assert await stores[0].check() == ()
-
-    run(scene())
+    async with crowd(new_schema(postgres_server), CLAIMERS) as stores:
+        await keep(stores[0], *(a_task(lane="press", priority=n % 3) for n in range(TASKS)))
+        await asyncio.gather(*(carry(store, f"node {place}") for place, store in enumerate(stores)))
+        assert await stores[0].check() == ()
     assert most == 1
     assert len(done) == TASKS
 
 
-def test_lanes_of_several_sizes_and_an_owners_quota_hold_at_once(postgres_server: PostgresServer) -> None:
+async def test_lanes_of_several_sizes_and_an_owners_quota_hold_at_once(postgres_server: PostgresServer) -> None:
     done: set[str] = set()
     sitting = {"press": 0, "oven": 0, "ada": 0}
     most = dict(sitting)
@@ -78,24 +75,21 @@ def test_lanes_of_several_sizes_and_an_owners_quota_hold_at_once(postgres_server
                 await settle(store, each)
                 done.add(task.id)
 
-    async def scene() -> None:
-        async with crowd(new_schema(postgres_server), 4) as stores:
-            await stores[0].set_lane("press", 2)
-            await stores[0].set_lane("oven", 3)
-            await stores[0].set_lane("owner:ada", 2)
-            kinds = [("press", "ada"), ("oven", "ada"), ("oven", "bob"), ("press", "bob")]
-            tasks = [a_task(lane=kinds[n % 4][0], owner=kinds[n % 4][1]) for n in range(TASKS)]
-            await keep(stores[0], *tasks)
-            await asyncio.gather(*(carry(store, f"node {place}") for place, store in enumerate(stores)))
-            assert await stores[0].check() == ()
-
-    run(scene())
+    async with crowd(new_schema(postgres_server), 4) as stores:
+        await stores[0].set_lane("press", 2)
+        await stores[0].set_lane("oven", 3)
+        await stores[0].set_lane("owner:ada", 2)
+        kinds = [("press", "ada"), ("oven", "ada"), ("oven", "bob"), ("press", "bob")]
+        tasks = [a_task(lane=kinds[n % 4][0], owner=kinds[n % 4][1]) for n in range(TASKS)]
+        await keep(stores[0], *tasks)
+        await asyncio.gather(*(carry(store, f"node {place}") for place, store in enumerate(stores)))
+        assert await stores[0].check() == ()
     assert most["press"] <= 2
     assert most["oven"] <= 3
     assert most["ada"] <= 2
 
 
-def test_one_who_was_called_to_a_seat_is_not_sent_back(postgres_server: PostgresServer) -> None:
+async def test_one_who_was_called_to_a_seat_is_not_sent_back(postgres_server: PostgresServer) -> None:
     """Edited in the very moment in which the seat before it becomes free: what was read before the lane was held is old."""
 
     def urgent(facts: Facts) -> Change:
@@ -103,7 +97,7 @@ def test_one_who_was_called_to_a_seat_is_not_sent_back(postgres_server: Postgres
         task = facts.task._replace(policies=Policies(priority=9), version=facts.task.version + 1)
         return Change(task=task, put=(entry._replace(priority=9),))
 
-    async def scene(store: PostgresStore) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         first, second = a_task(), a_task()
         (sitting,) = await fill(store, "press", first, second)
         async with connected(store) as rival:
@@ -122,10 +116,8 @@ def test_one_who_was_called_to_a_seat_is_not_sent_back(postgres_server: Postgres
         assert [(each.task.id, each.task.policies.priority) for each in claimed] == [(second.id, 9)]
         assert sitting.task_id == first.id
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_one_key_is_one_task_whoever_comes_first(postgres_server: PostgresServer) -> None:
+async def test_one_key_is_one_task_whoever_comes_first(postgres_server: PostgresServer) -> None:
     def wish(number: int) -> Task:
         return a_task(key="report", name=f"by number {number}")
 
@@ -137,49 +129,43 @@ def test_one_key_is_one_task_whoever_comes_first(postgres_server: PostgresServer
 
         return await store.upsert("ada", "report", decide)
 
-    async def scene() -> None:
-        async with crowd(new_schema(postgres_server), CLAIMERS) as stores:
-            answers: list[Facts] = []
-            for _ in range(3):
-                wishes = [wish(number) for number in range(CLAIMERS)]
-                pairs = zip(stores, wishes, strict=True)
-                answers = await asyncio.gather(*(wanting(store, task) for store, task in pairs))
-                assert len({facts.task.id for facts in answers}) == 1
-            found = await stores[0].find("ada", "report")
-            assert found is not None
-            assert found.task.id == answers[0].task.id
-            assert found.task.version == 3 * CLAIMERS
-            assert await stores[0].check() == ()
-
-    run(scene())
+    async with crowd(new_schema(postgres_server), CLAIMERS) as stores:
+        answers: list[Facts] = []
+        for _ in range(3):
+            wishes = [wish(number) for number in range(CLAIMERS)]
+            pairs = zip(stores, wishes, strict=True)
+            answers = await asyncio.gather(*(wanting(store, task) for store, task in pairs))
+            assert len({facts.task.id for facts in answers}) == 1
+        found = await stores[0].find("ada", "report")
+        assert found is not None
+        assert found.task.id == answers[0].task.id
+        assert found.task.version == 3 * CLAIMERS
+        assert await stores[0].check() == ()
 
 
-def test_what_a_node_claims_while_it_is_taken_for_dead_is_recovered_or_never_claimed(
+async def test_what_a_node_claims_while_it_is_taken_for_dead_is_recovered_or_never_claimed(
     postgres_server: PostgresServer,
 ) -> None:
-    async def scene() -> None:
-        async with crowd(new_schema(postgres_server), 2) as (victim, judge):
-            for turn in range(12):
-                name = f"victim {turn}"
-                await victim.join(a_node(name))
-                await keep(judge, *(a_task() for _ in range(3)))
-                decide = starting(node=name)
-                claims = [victim.claim_due(NOON, name, 1, decide) for _ in range(3)]
-                claiming = asyncio.gather(*claims)
-                recovered = await judge.recover(name, 0, lose, 100)
-                claimed = await claiming
-                assert recovered is not None
-                assert await judge.held(name) == ()
-                runs = [each.run for claim in claimed for each in claim.runs]
-                stale = await victim.settle([a_settlement(each) for each in runs], succeed)
-                assert stale == {each.id for each in runs}
-                assert recovered == len(runs)
-                assert (await victim.claim_due(NOON, name, 10, decide)).runs == ()
-                await judge.join(a_node("sweeper"))
-                await claim_all_as(judge, "sweeper")
-            assert await judge.check() == ()
-
-    run(scene())
+    async with crowd(new_schema(postgres_server), 2) as (victim, judge):
+        for turn in range(12):
+            name = f"victim {turn}"
+            await victim.join(a_node(name))
+            await keep(judge, *(a_task() for _ in range(3)))
+            decide = starting(node=name)
+            claims = [victim.claim_due(NOON, name, 1, decide) for _ in range(3)]
+            claiming = asyncio.gather(*claims)
+            recovered = await judge.recover(name, 0, lose, 100)
+            claimed = await claiming
+            assert recovered is not None
+            assert await judge.held(name) == ()
+            runs = [each.run for claim in claimed for each in claim.runs]
+            stale = await victim.settle([a_settlement(each) for each in runs], succeed)
+            assert stale == {each.id for each in runs}
+            assert recovered == len(runs)
+            assert (await victim.claim_due(NOON, name, 10, decide)).runs == ()
+            await judge.join(a_node("sweeper"))
+            await claim_all_as(judge, "sweeper")
+        assert await judge.check() == ()
 
 
 async def claim_all_as(store: PostgresStore, node: str) -> None:
@@ -187,31 +173,28 @@ async def claim_all_as(store: PostgresStore, node: str) -> None:
         pass
 
 
-def test_an_end_a_wish_to_end_and_a_deletion_at_the_same_moment(postgres_server: PostgresServer) -> None:
-    async def scene() -> None:
-        async with crowd(new_schema(postgres_server), 3) as stores:
-            tasks = [a_task(lane="press" if n % 2 else None) for n in range(16)]
-            await stores[0].set_lane("press", 100)
-            await keep(stores[0], *tasks)
-            claimed = (await claim(stores[0], node="node 0", decide=seating(node="node 0"))).runs
-            assert len(claimed) == len(tasks)
+async def test_an_end_a_wish_to_end_and_a_deletion_at_the_same_moment(postgres_server: PostgresServer) -> None:
+    async with crowd(new_schema(postgres_server), 3) as stores:
+        tasks = [a_task(lane="press" if n % 2 else None) for n in range(16)]
+        await stores[0].set_lane("press", 100)
+        await keep(stores[0], *tasks)
+        claimed = (await claim(stores[0], node="node 0", decide=seating(node="node 0"))).runs
+        assert len(claimed) == len(tasks)
 
-            async def all_three(task: Task, number: int) -> None:
-                (current,) = [each.run for each in claimed if each.task.id == task.id]
-                deletion = a_new_task(task)._replace(task=None, put=(), events=(), standing=None, deleted=True)
-                await asyncio.gather(
-                    stores[number % 3].settle([a_settlement(current)], succeed),
-                    stores[(number + 1) % 3].change(task.id, None, wish_to_end),
-                    stores[(number + 2) % 3].change(task.id, None, saying(deletion)),
-                )
-                assert await stores[0].facts(task.id, None) is None
-                assert await stores[0].run(current.id, None) is None
+        async def all_three(task: Task, number: int) -> None:
+            (current,) = [each.run for each in claimed if each.task.id == task.id]
+            deletion = a_new_task(task)._replace(task=None, put=(), events=(), standing=None, deleted=True)
+            await asyncio.gather(
+                stores[number % 3].settle([a_settlement(current)], succeed),
+                stores[(number + 1) % 3].change(task.id, None, wish_to_end),
+                stores[(number + 2) % 3].change(task.id, None, saying(deletion)),
+            )
+            assert await stores[0].facts(task.id, None) is None
+            assert await stores[0].run(current.id, None) is None
 
-            await asyncio.gather(*(all_three(task, number) for number, task in enumerate(tasks)))
-            assert await stores[0].check() == ()
-            assert [lane.taken for lane in await stores[0].lanes()] == [0]
-
-    run(scene())
+        await asyncio.gather(*(all_three(task, number) for number, task in enumerate(tasks)))
+        assert await stores[0].check() == ()
+        assert [lane.taken for lane in await stores[0].lanes()] == [0]
 
 
 def wish_to_end(facts: Facts) -> Change:
@@ -219,7 +202,7 @@ def wish_to_end(facts: Facts) -> Change:
     return cancelling(facts.live)(facts)
 
 
-def test_a_reader_sees_every_number_once_and_none_late(postgres_server: PostgresServer) -> None:
+async def test_a_reader_sees_every_number_once_and_none_late(postgres_server: PostgresServer) -> None:
     read: list[Numbered] = []
     writing = CLAIMERS
 
@@ -239,22 +222,19 @@ def test_a_reader_sees_every_number_once_and_none_late(postgres_server: Postgres
             if over and not told:
                 return
 
-    async def scene() -> None:
-        async with crowd(new_schema(postgres_server), CLAIMERS + 1) as (reader, *writers):
-            second: list[Numbered] = []
-            await asyncio.gather(*(write(store, number) for number, store in enumerate(writers)), follow(reader))
-            while told := await writers[0].events(second[-1].number if second else 0, limit=1_000):
-                second.extend(told)
-            assert read == second
-            assert await reader.last_event() == read[-1].number
-
-    run(scene())
+    async with crowd(new_schema(postgres_server), CLAIMERS + 1) as (reader, *writers):
+        second: list[Numbered] = []
+        await asyncio.gather(*(write(store, number) for number, store in enumerate(writers)), follow(reader))
+        while told := await writers[0].events(second[-1].number if second else 0, limit=1_000):
+            second.extend(told)
+        assert read == second
+        assert await reader.last_event() == read[-1].number
     assert [each.number for each in read] == list(range(1, len(read) + 1))
     assert len(read) == sum(1 + (turn + number) % 3 + 2 for turn in range(25) for number in range(CLAIMERS))
 
 
-def test_what_began_first_and_is_committed_last_is_not_missed(postgres_server: PostgresServer) -> None:
-    async def scene(store: PostgresStore) -> None:
+async def test_what_began_first_and_is_committed_last_is_not_missed(postgres_server: PostgresServer) -> None:
+    async with opened(new_schema(postgres_server)) as store:
         slow, quick = a_task(), a_task()
         async with connected(store) as theirs:
             await theirs.execute("BEGIN")
@@ -265,10 +245,8 @@ def test_what_began_first_and_is_committed_last_is_not_missed(postgres_server: P
             await theirs.execute("COMMIT")
         assert [(each.number, each.event.task_id) for each in await store.events(0)] == [(1, slow.id), (2, quick.id)]
 
-    played(new_schema(postgres_server), scene)
 
-
-def test_a_backlog_is_shared_without_a_task_being_taken_twice(postgres_server: PostgresServer) -> None:
+async def test_a_backlog_is_shared_without_a_task_being_taken_twice(postgres_server: PostgresServer) -> None:
     taken: list[str] = []
 
     async def carry(store: PostgresStore, node: str) -> None:
@@ -278,15 +256,12 @@ def test_a_backlog_is_shared_without_a_task_being_taken_twice(postgres_server: P
             if found.next_due is None:
                 return
 
-    async def scene() -> None:
-        async with crowd(new_schema(postgres_server), 4) as stores:
-            tasks = [a_task(owner=f"owner {n % 5}", priority=n % 2) for n in range(400)]
-            await keep(stores[0], *tasks)
-            await asyncio.gather(*(carry(store, f"node {place}") for place, store in enumerate(stores)))
-            assert sorted(taken) == sorted(task.id for task in tasks)
-            assert await stores[0].check() == ()
-
-    run(scene())
+    async with crowd(new_schema(postgres_server), 4) as stores:
+        tasks = [a_task(owner=f"owner {n % 5}", priority=n % 2) for n in range(400)]
+        await keep(stores[0], *tasks)
+        await asyncio.gather(*(carry(store, f"node {place}") for place, store in enumerate(stores)))
+        assert sorted(taken) == sorted(task.id for task in tasks)
+        assert await stores[0].check() == ()
 
 
 def coming_back(entry: Entry) -> SettleDecision:
@@ -296,7 +271,7 @@ def coming_back(entry: Entry) -> SettleDecision:
     return decide
 
 
-def test_facts_that_a_page_shows_are_those_of_one_instant(postgres_server: PostgresServer) -> None:
+async def test_facts_that_a_page_shows_are_those_of_one_instant(postgres_server: PostgresServer) -> None:
     """A task that is claimed meanwhile has its entry or its run, and never both or neither."""
     done = False
 
@@ -315,10 +290,7 @@ def test_facts_that_a_page_shows_are_those_of_one_instant(postgres_server: Postg
             await store.settle([a_settlement(claimed.run)], coming_back(back))
         done = True
 
-    async def scene() -> None:
-        async with crowd(new_schema(postgres_server), 2) as (first, second):
-            task = a_task()
-            await keep(first, task)
-            await asyncio.gather(move(first, task), watch(second, task))
-
-    run(scene())
+    async with crowd(new_schema(postgres_server), 2) as (first, second):
+        task = a_task()
+        await keep(first, task)
+        await asyncio.gather(move(first, task), watch(second, task))

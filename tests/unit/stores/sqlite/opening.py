@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 from horae.stores.sqlite import SQLiteStore
+
+PATIENCE: Final = 60
+"""What hangs ends with an error; nothing is measured by this."""
 
 
 @asynccontextmanager
 async def opened(path: Path, *, vfs: str | None = None) -> AsyncIterator[SQLiteStore]:
     store = SQLiteStore(path, vfs=vfs)
-    await store.open()
-    try:
+    async with asyncio.timeout(PATIENCE):
+        await store.open()
+        try:
+            yield store
+        finally:
+            await store.close()
+
+
+@asynccontextmanager
+async def new_store(folder: Path) -> AsyncIterator[SQLiteStore]:
+    async with opened(folder / "horae.db") as store:
         yield store
-    finally:
-        await store.close()
-
-
-def with_store(folder: Path, scene: Callable[[SQLiteStore], Awaitable[None]]) -> None:
-    """Play a scene on a new store."""
-
-    async def play() -> None:
-        async with opened(folder / "horae.db") as store:
-            await scene(store)
-
-    asyncio.run(play())

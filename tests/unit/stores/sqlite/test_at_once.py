@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from horae.stores.sqlite import SQLiteStore
 from horae.stores.sqlite.link import Bindings, Link, Row
 from horae.stores.sqlite.statements import sql
 from horae.testing.factories import NOON, a_new_task, a_task, an_ended_run
-from tests.unit.stores.sqlite.opening import with_store
+from tests.unit.stores.sqlite.opening import new_store
 
 CROWD = 300
 
 
-def test_a_run_among_many_of_one_instant_is_not_looked_for_on_the_loop(
+async def test_a_run_among_many_of_one_instant_is_not_looked_for_on_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loops_own: set[str] = set()
@@ -27,7 +26,7 @@ def test_a_run_among_many_of_one_instant_is_not_looked_for_on_the_loop(
             loops_own.add(statement)
         return query(link, statement, bindings)
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         tasks = [a_task() for _ in range(CROWD)]
         runs = [an_ended_run(task, planned=NOON) for task in tasks]
         await store.add([a_new_task(task)._replace(born=(run,)) for task, run in zip(tasks, runs, strict=True)])
@@ -37,5 +36,3 @@ def test_a_run_among_many_of_one_instant_is_not_looked_for_on_the_loop(
         assert await store.run(f"{runs[0].id[:-4]}zzzz", None) is None
         assert sql("run_live") in loops_own, "what goes on is found by its name"
         assert sql("run_at") not in loops_own, "all of an instant may be a million"
-
-    with_store(tmp_path, scene)

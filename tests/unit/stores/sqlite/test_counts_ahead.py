@@ -7,17 +7,16 @@ from pathlib import Path
 from horae.clock import SystemClock
 from horae.model.change import Change
 from horae.model.tally import KEPT_HOURS, SUCCEEDED, hour_of
-from horae.stores.sqlite import SQLiteStore
 from horae.testing.decisions import saying
 from horae.testing.factories import DAY, HOUR, a_new_task, a_task, an_ended_run
-from tests.unit.stores.sqlite.opening import with_store
+from tests.unit.stores.sqlite.opening import new_store
 
 
-def test_a_run_of_the_far_future_does_not_empty_the_counts_of_today(tmp_path: Path) -> None:
+async def test_a_run_of_the_far_future_does_not_empty_the_counts_of_today(tmp_path: Path) -> None:
     now = SystemClock().now()
     hour = hour_of(now)
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         task = a_task()
         await store.add([a_new_task(task)])
         today, old = now.replace(minute=0), now - (KEPT_HOURS + 2) * HOUR
@@ -27,5 +26,3 @@ def test_a_run_of_the_far_future_does_not_empty_the_counts_of_today(tmp_path: Pa
         found = await store.counts(None, [hour, hour - 1, hour_of(old)])
         assert found[hour, SUCCEEDED] == found[hour - 1, SUCCEEDED] == 1
         assert (hour_of(old), SUCCEEDED) not in found
-
-    with_store(tmp_path, scene)

@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import apsw
 import pytest
 
-from horae.stores.sqlite import SQLiteStore
 from horae.testing.contracts.scenes import a_running, fill, keep
 from horae.testing.factories import NOON, SECOND, a_task
-from tests.unit.stores.sqlite.opening import opened, with_store
+from tests.unit.stores.sqlite.opening import new_store, opened
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+async def path(tmp_path: Path) -> Path:
     """A store with a run that goes on, one in a lane, and a task that waits."""
-
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         await a_running(store)
         await fill(store, "kitchen", a_task())
         await keep(store, a_task(labels=(("source", "test"), ("room", "a"))), due=NOON + SECOND)
         assert await store.check() == ()
-
-    with_store(tmp_path, scene)
     return tmp_path / "horae.db"
 
 
-def doubts_after(path: Path, damage: str) -> tuple[str, ...]:
-    async def look() -> tuple[str, ...]:
-        async with opened(path) as store:
-            return await store.check()
-
+async def doubts_after(path: Path, damage: str) -> tuple[str, ...]:
     connection = apsw.Connection(str(path))
     connection.execute(damage)
     connection.close()
-    return asyncio.run(look())
+    async with opened(path) as store:
+        return await store.check()
 
 
 @pytest.mark.parametrize(
@@ -55,16 +47,16 @@ def doubts_after(path: Path, damage: str) -> tuple[str, ...]:
         ("UPDATE standings SET live = '77' WHERE live IS NOT NULL", ["which of its runs", "which of its runs"]),
     ],
 )
-def test_what_contradicts_itself_is_told(path: Path, damage: str, told: list[str]) -> None:
-    doubts = doubts_after(path, damage)
+async def test_what_contradicts_itself_is_told(path: Path, damage: str, told: list[str]) -> None:
+    doubts = await doubts_after(path, damage)
     assert len(doubts) == len(told), doubts
     for doubt, part in zip(doubts, told, strict=True):
         assert part in doubt
 
 
-def test_an_index_that_lacks_something_is_told(path: Path) -> None:
+async def test_an_index_that_lacks_something_is_told(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'agenda_timed'")
     connection.close()
     # The pages of the index are still there, and belong to nothing.
-    assert any("damaged" in doubt for doubt in doubts_after(path, "SELECT 1"))
+    assert any("damaged" in doubt for doubt in await doubts_after(path, "SELECT 1"))

@@ -12,11 +12,11 @@ import pytest
 from horae.errors import StoreError
 from horae.model.change import Change
 from horae.ports.store import TaskFilter
-from horae.stores.sqlite import SQLiteStore, backup, checkpoints
+from horae.stores.sqlite import backup, checkpoints
 from horae.testing.contracts.scenes import a_running, claim_all, facts_of, keep, settle
 from horae.testing.decisions import saying
 from horae.testing.factories import a_new_task, a_node, a_task, an_event
-from tests.unit.stores.sqlite.opening import opened, with_store
+from tests.unit.stores.sqlite.opening import new_store, opened
 
 WRITE_FOR_EVER = """
 import asyncio, sys
@@ -39,35 +39,36 @@ asyncio.run(main())
 """
 
 
-def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
-    path = tmp_path / "horae.db"
+def killed_after_a_hundred_writes(path: Path) -> list[list[str]]:
+    """What a process has acknowledged before it is killed."""
     process = subprocess.Popen([sys.executable, "-c", WRITE_FOR_EVER, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     told = [process.stdout.readline().split() for _ in range(100)]
     process.kill()
-    told += [line.split() for line in process.communicate()[0].splitlines() if line.count(" ") == 1]
-
-    async def look() -> None:
-        async with opened(path) as store:
-            for what, name in told:
-                if what == "added":
-                    assert await store.facts(name, None) is not None
-                else:
-                    run = await store.run(name, None)
-                    assert run is not None
-                    assert what == "claimed" or not run.live
-            numbers = [each.number for each in await store.events(0)]
-            assert numbers == list(range(1, len(numbers) + 1))
-            assert await store.check() == ()
-
-    asyncio.run(look())
+    return told + [line.split() for line in process.communicate()[0].splitlines() if line.count(" ") == 1]
 
 
-def test_a_copy_is_of_one_instant_while_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "horae.db"
+    told = killed_after_a_hundred_writes(path)
+    async with opened(path) as store:
+        for what, name in told:
+            if what == "added":
+                assert await store.facts(name, None) is not None
+            else:
+                run = await store.run(name, None)
+                assert run is not None
+                assert what == "claimed" or not run.live
+        numbers = [each.number for each in await store.events(0)]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert await store.check() == ()
+
+
+async def test_a_copy_is_of_one_instant_while_work_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backup, "_PAGES_AT_ONCE", 5)
     later, steps = a_task(), list[tuple[int, int]]()
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         run = await a_running(store)
         await keep(store, *(a_task(payload='"' + "x" * 2_000 + '"') for _ in range(100)))
         loop = asyncio.get_running_loop()
@@ -88,72 +89,66 @@ def test_a_copy_is_of_one_instant_while_work_goes_on(tmp_path: Path, monkeypatch
             assert kept == run
             assert await copy.check() == ()
             assert await settle(copy, run) == frozenset()
-
-    with_store(tmp_path, scene)
     assert len(steps) > 10
     assert steps[-1][0] == steps[-1][1]
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
     assert sorted(file.name for file in tmp_path.iterdir()) == ["copy.db", "horae.db"]
 
 
-def test_a_copy_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+async def test_a_copy_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     copy.write_text("an older copy")
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         await store.remember("a", "b")
         await store.backup(str(copy))
         async with opened(copy) as restored:
             assert await restored.recall("a") == "b"
 
-    with_store(tmp_path, scene)
 
-
-def test_a_copy_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_copy_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
     def give_up(_: int, __: int) -> None:
         raise InterruptedError
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         with pytest.raises(StoreError):
             await store.backup(str(tmp_path / "nowhere" / "copy.db"))
         with pytest.raises(StoreError):
             await store.backup(str(tmp_path / "copy.db"), give_up)
         assert await store.check() == ()
-
-    with_store(tmp_path, scene)
     assert [file.name for file in tmp_path.iterdir()] == ["horae.db"]
 
 
-def test_the_log_stays_short_however_much_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_log_stays_short_however_much_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "_IDLE_SECONDS", 600.0)
     monkeypatch.setattr(checkpoints, "_BETWEEN_GROUPS", 100)
     monkeypatch.setattr(checkpoints, "_EVEN_IF_WAITED_FOR", 100)
     log = tmp_path / "horae.db-wal"
     sizes: list[int] = []
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         for _ in range(60):
             await store.add([a_new_task(a_task(payload='"' + "x" * 2_000 + '"')) for _ in range(10)])
             sizes.append(log.stat().st_size)
-
-    with_store(tmp_path, scene)
     assert max(sizes) < 200 * 4096
     assert (tmp_path / "horae.db").stat().st_size > 200 * 4096
 
 
-def test_the_log_is_carried_over_when_nobody_asks_for_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_log_is_carried_over_when_nobody_asks_for_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(checkpoints, "_WHEN_IDLE", 1)
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         before = (tmp_path / "horae.db").stat().st_size
         await store.add([a_new_task(a_task(payload='"' + "x" * 2_000 + '"')) for _ in range(100)])
         while (tmp_path / "horae.db").stat().st_size == before:
             await asyncio.to_thread(lambda: None)
 
-    with_store(tmp_path, scene)
 
-
-def test_a_reader_that_takes_long_does_not_stop_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reader_that_takes_long_does_not_stop_the_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The log cannot start afresh while somebody reads an old instant; it does when they are done."""
     monkeypatch.setattr(checkpoints, "_BETWEEN_GROUPS", 20)
     monkeypatch.setattr(checkpoints, "_EVEN_IF_WAITED_FOR", 20)
@@ -162,7 +157,7 @@ def test_a_reader_that_takes_long_does_not_stop_the_writer(tmp_path: Path, monke
     monkeypatch.setattr(backup, "_PAGES_AT_ONCE", 1)
     log = tmp_path / "horae.db-wal"
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         task = a_task()
         await keep(store, task)
         loop = asyncio.get_running_loop()
@@ -182,5 +177,3 @@ def test_a_reader_that_takes_long_does_not_stop_the_writer(tmp_path: Path, monke
         assert log.stat().st_size < long
         await store.join(a_node())
         assert len(await claim_all(store)) == 1
-
-    with_store(tmp_path, scene)

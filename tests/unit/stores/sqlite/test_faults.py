@@ -16,7 +16,7 @@ from horae.stores.sqlite import SQLiteStore, writer
 from horae.testing.contracts.scenes import a_running, claim, facts_of, keep, settle
 from horae.testing.factories import a_new_task, a_node, a_task
 from tests.unit.stores.sqlite.faults import Disk
-from tests.unit.stores.sqlite.opening import opened, with_store
+from tests.unit.stores.sqlite.opening import new_store, opened
 from tests.unit.stores.sqlite.test_writer import asked, held_up
 
 
@@ -44,8 +44,8 @@ async def filled_up(store: SQLiteStore) -> int:
     raise AssertionError
 
 
-def test_a_full_disk_refuses_writes_and_nothing_else(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_a_full_disk_refuses_writes_and_nothing_else(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         run = await a_running(store)
         await most_pages(store, 20)
         kept = await filled_up(store)
@@ -58,13 +58,13 @@ def test_a_full_disk_refuses_writes_and_nothing_else(tmp_path: Path) -> None:
         assert [each.number for each in await store.events(0)] == list(range(1, await store.last_event() + 1))
         assert await store.check() == ()
 
-    with_store(tmp_path, scene)
 
-
-def test_the_one_who_does_not_fit_does_not_harm_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_one_who_does_not_fit_does_not_harm_the_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(writer, "_GROUP_SECONDS", 600.0)
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         await most_pages(store, 20)
         async with held_up(store):
             calls = [
@@ -83,8 +83,6 @@ def test_the_one_who_does_not_fit_does_not_harm_the_group(tmp_path: Path, monkey
         await store.remember("large", "x" * 1_000_000)
         assert await store.check() == ()
 
-    with_store(tmp_path, scene)
-
 
 @pytest.mark.parametrize(
     ("error", "told"),
@@ -92,76 +90,63 @@ def test_the_one_who_does_not_fit_does_not_harm_the_group(tmp_path: Path, monkey
     ids=["broken", "full"],
 )
 @pytest.mark.parametrize("moment", ["write", "sync"])
-def test_a_commit_that_fails_is_told_to_all_and_keeps_nothing(
+async def test_a_commit_that_fails_is_told_to_all_and_keeps_nothing(
     tmp_path: Path, disk: Disk, moment: str, error: apsw.Error, told: type[StoreError]
 ) -> None:
-    async def play() -> None:
-        async with opened(tmp_path / "horae.db", vfs=disk.name) as store:
-            run = await a_running(store)
-            task = a_task()
-            events = await store.last_event()
-            async with held_up(store):
-                calls = [
-                    asyncio.create_task(settle(store, run)),
-                    asyncio.create_task(store.remember("a", "b")),
-                    asyncio.create_task(store.add([a_new_task(task)])),
-                ]
-                await asked(store, len(calls))
-                disk.sync_error, disk.write_error = (error, None) if moment == "sync" else (None, error)
-            answers = await asyncio.gather(*calls, return_exceptions=True)
-            assert {type(answer) for answer in answers} == {told}
-            with disk.failing(sync=error), pytest.raises(told):
-                await store.remember("a", "c")
-            assert await store.recall("a") is None
-            assert await store.facts(task.id, None) is None
-            assert await store.last_event() == events
-            # What this process remembered of the task must not be what was rolled back.
-            assert await settle(store, run) == frozenset()
-            facts = await store.facts(run.task_id, None)
-            assert facts is not None
-            assert facts.live == ()
-            await store.add([a_new_task(task)])
-            assert await store.check() == ()
-
-    asyncio.run(play())
+    async with opened(tmp_path / "horae.db", vfs=disk.name) as store:
+        run = await a_running(store)
+        task = a_task()
+        events = await store.last_event()
+        async with held_up(store):
+            calls = [
+                asyncio.create_task(settle(store, run)),
+                asyncio.create_task(store.remember("a", "b")),
+                asyncio.create_task(store.add([a_new_task(task)])),
+            ]
+            await asked(store, len(calls))
+            disk.sync_error, disk.write_error = (error, None) if moment == "sync" else (None, error)
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(answer) for answer in answers} == {told}
+        with disk.failing(sync=error), pytest.raises(told):
+            await store.remember("a", "c")
+        assert await store.recall("a") is None
+        assert await store.facts(task.id, None) is None
+        assert await store.last_event() == events
+        # What this process remembered of the task must not be what was rolled back.
+        assert await settle(store, run) == frozenset()
+        facts = await store.facts(run.task_id, None)
+        assert facts is not None
+        assert facts.live == ()
+        await store.add([a_new_task(task)])
+        assert await store.check() == ()
 
 
-def test_a_claim_that_was_not_kept_is_made_again_with_other_facts(tmp_path: Path, disk: Disk) -> None:
-    async def play() -> None:
-        async with opened(tmp_path / "horae.db", vfs=disk.name) as store:
-            await store.join(a_node())
-            await keep(store, task := a_task())
-            with disk.failing(sync=apsw.IOError("the cable")), pytest.raises(StoreUnavailable):
-                await claim(store)
-            async with opened(tmp_path / "horae.db") as another:
-                run = (await claim(another)).runs[0].run
-            assert (await claim(store)).runs == ()
-            assert (await facts_of(store, task)).live == (run,)
-            assert await settle(store, run) == frozenset()
-            assert await store.check() == ()
-
-    asyncio.run(play())
+async def test_a_claim_that_was_not_kept_is_made_again_with_other_facts(tmp_path: Path, disk: Disk) -> None:
+    async with opened(tmp_path / "horae.db", vfs=disk.name) as store:
+        await store.join(a_node())
+        await keep(store, task := a_task())
+        with disk.failing(sync=apsw.IOError("the cable")), pytest.raises(StoreUnavailable):
+            await claim(store)
+        async with opened(tmp_path / "horae.db") as another:
+            run = (await claim(another)).runs[0].run
+        assert (await claim(store)).runs == ()
+        assert (await facts_of(store, task)).live == (run,)
+        assert await settle(store, run) == frozenset()
+        assert await store.check() == ()
 
 
-def test_a_damaged_file_is_told_as_such(tmp_path: Path) -> None:
+async def test_a_damaged_file_is_told_as_such(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
-
-    async def fill() -> None:
-        async with opened(path) as store:
-            await store.add([a_new_task(a_task(payload='"' + "x" * 3_000 + '"')) for _ in range(50)])
-
-    async def look() -> None:
-        async with opened(path) as store:
-            doubts = await store.check()
-            assert doubts
-            assert all("damaged" in doubt for doubt in doubts)
-            with pytest.raises(StoreDamaged):
-                await store.tasks(TaskFilter())
-
-    asyncio.run(fill())
+    async with opened(path) as store:
+        await store.add([a_new_task(a_task(payload='"' + "x" * 3_000 + '"')) for _ in range(50)])
     found = apsw.Connection(str(path)).execute("SELECT rootpage FROM sqlite_schema WHERE name = 'standings'").fetchall()
     page = int(str(found[0][0]))
     content = bytearray(path.read_bytes())
     content[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096
     path.write_bytes(content)
-    asyncio.run(look())
+    async with opened(path) as store:
+        doubts = await store.check()
+        assert doubts
+        assert all("damaged" in doubt for doubt in doubts)
+        with pytest.raises(StoreDamaged):
+            await store.tasks(TaskFilter())

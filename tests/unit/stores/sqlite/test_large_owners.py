@@ -17,7 +17,7 @@ from horae.ports.store import RunFilter
 from horae.stores.sqlite import SQLiteStore, ledger
 from horae.stores.sqlite.link import Link
 from horae.testing.factories import NOON, a_new_task, a_task, an_ended_run, an_entry
-from tests.unit.stores.sqlite.opening import with_store
+from tests.unit.stores.sqlite.opening import new_store
 
 OWNERS: Final = ("ada", "ada", "ada", "bob", "cleo")
 STATES: Final = (RunState.SUCCEEDED, RunState.FAILED, RunState.SUCCEEDED, RunState.CANCELLED, RunState.SKIPPED)
@@ -55,10 +55,10 @@ async def everything(store: SQLiteStore, owner: str, states: frozenset[RunState]
 
 
 @pytest.mark.parametrize("states", FILTERS, ids=lambda states: "-".join(sorted(states or ("any",))))
-def test_runs_are_the_same_by_way_of_tasks_and_among_all(
+async def test_runs_are_the_same_by_way_of_tasks_and_among_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, states: frozenset[RunState] | None
 ) -> None:
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         await store.add([a_history(number) for number in range(40)])
         for owner in (*OWNERS[2:], "nobody"):
             answers: list[Sequence[Run]] = []
@@ -69,13 +69,11 @@ def test_runs_are_the_same_by_way_of_tasks_and_among_all(
             assert all(run.owner == owner for run in answers[0])
             assert bool(answers[0]) == (owner != "nobody" and states != frozenset({RunState.LOST}))
 
-    with_store(tmp_path, scene)
 
-
-def test_what_comes_next_is_the_same_by_way_of_tasks_and_among_all(
+async def test_what_comes_next_is_the_same_by_way_of_tasks_and_among_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         await store.add([a_history(number) for number in range(40)])
         for owner, tasks in (("ada", 24), ("bob", 8), ("nobody", 0)):
             answers = []
@@ -85,16 +83,12 @@ def test_what_comes_next_is_the_same_by_way_of_tasks_and_among_all(
             assert answers[0] == answers[1]
             assert len(answers[0]) == tasks
 
-    with_store(tmp_path, scene)
 
-
-def test_a_share_in_all_makes_an_owner_large(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_a_share_in_all_makes_an_owner_large(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         await store.add([a_new_task(a_task(owner="ada" if number else "bob")) for number in range(100)])
         large = {owner: await store._readers.do(partial(_asked, owner=owner)) for owner in ("ada", "bob")}
         assert large == {"ada": True, "bob": False}
-
-    with_store(tmp_path, scene)
 
 
 def _asked(link: Link, owner: str) -> bool:

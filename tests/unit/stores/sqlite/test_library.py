@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tomllib
 from pathlib import Path
 
@@ -24,12 +23,12 @@ PYPROJECT = Path(__file__).parents[4] / "pyproject.toml"
         ("sqlite_lib_version", "3.51.2", "SQLite 3.51.2 is too old"),
     ],
 )
-def test_an_old_one_is_refused_at_the_door(
+async def test_an_old_one_is_refused_at_the_door(
     asked: str, found: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(apsw, asked, lambda: found)
     with pytest.raises(StoreUnavailable, match=said) as refused:
-        asyncio.run(SQLiteStore(tmp_path / "horae.db").open())
+        await SQLiteStore(tmp_path / "horae.db").open()
     assert f"apsw>={OLDEST_APSW}" in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 

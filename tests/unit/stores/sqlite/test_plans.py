@@ -12,7 +12,7 @@ from horae.stores.sqlite import SQLiteStore, claim
 from horae.stores.sqlite.link import Link
 from horae.testing.contracts.scenes import claim_all, keep, settle
 from horae.testing.factories import NODE, NOON, a_node, a_task
-from tests.unit.stores.sqlite.opening import with_store
+from tests.unit.stores.sqlite.opening import new_store
 
 
 async def one_round(store: SQLiteStore) -> None:
@@ -23,7 +23,9 @@ async def one_round(store: SQLiteStore) -> None:
     await store.extend(NODE, NOON)
 
 
-def test_nothing_is_compiled_again_because_of_what_is_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_compiled_again_because_of_what_is_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SQLite would, to find a better plan for each value; that costs several times what the statement does."""
     # On a slow machine a slice ends early, and statements of other sizes are met for the first time.
     monkeypatch.setattr(claim, "thread_time", float)
@@ -37,7 +39,7 @@ def test_nothing_is_compiled_again_because_of_what_is_bound(tmp_path: Path, monk
     def watch(link: Link) -> None:
         link.connection.authorizer = authorize
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         await store.join(a_node())
         await store._writer.do(watch)
         await one_round(store)
@@ -46,5 +48,3 @@ def test_nothing_is_compiled_again_because_of_what_is_bound(tmp_path: Path, monk
         compiled.clear()
         await one_round(store)
         assert compiled == []
-
-    with_store(tmp_path, scene)

@@ -12,7 +12,7 @@ from horae.ports.store import RunFilter
 from horae.stores.sqlite import SQLiteStore, retention
 from horae.testing.decisions import saying
 from horae.testing.factories import DAY, NOON, SECOND, a_new_task, a_task, an_ended_run
-from tests.unit.stores.sqlite.opening import with_store
+from tests.unit.stores.sqlite.opening import new_store
 
 LIMIT = 50
 KEEP = 10
@@ -36,8 +36,8 @@ def runs_of(task: Task, count: int, first: int = 0) -> list[Run]:
     return [an_ended_run(task, planned=NOON + (first + n) * SECOND) for n in range(count)]
 
 
-def test_a_look_at_a_store_where_nothing_happened_is_one_statement(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_a_look_at_a_store_where_nothing_happened_is_one_statement(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         await store.add([a_new_task(a_task()) for _ in range(10 * LIMIT)])
         after = await trim(store, None)
         statements, transactions = store.statements, store.transactions
@@ -45,11 +45,9 @@ def test_a_look_at_a_store_where_nothing_happened_is_one_statement(tmp_path: Pat
             after = await trim(store, after)
         assert (store.statements, store.transactions) == (statements + 3, transactions)
 
-    with_store(tmp_path, scene)
 
-
-def test_what_it_costs_depends_on_what_ran_and_not_on_how_many_tasks_there_are(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_what_it_costs_depends_on_what_ran_and_not_on_how_many_tasks_there_are(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         busy = a_task()
         await store.add([a_new_task(busy), *(a_new_task(a_task()) for _ in range(20 * LIMIT))])
         after = await trim(store, None)
@@ -59,13 +57,13 @@ def test_what_it_costs_depends_on_what_ran_and_not_on_how_many_tasks_there_are(t
         assert store.statements - statements < 30
         assert await kept(store, busy) == KEEP
 
-    with_store(tmp_path, scene)
 
-
-def test_more_than_a_batch_can_tell_is_walked_through(tmp_path: Path) -> None:
+async def test_more_than_a_batch_can_tell_is_walked_through(tmp_path: Path) -> None:
     """Windows of events that end within a task's, batches that end within a window."""
 
-    async def scene(store: SQLiteStore) -> None:
+    assert retention._TASKS_AT_ONCE < 40
+    assert retention._EVENTS_AT_ONCE < 40 * 35
+    async with new_store(tmp_path) as store:
         tasks = [a_task() for _ in range(40)]
         await store.add([a_new_task(task, runs=runs_of(task, KEEP + 2)) for task in tasks])
         after = await trim(store, None)
@@ -75,13 +73,9 @@ def test_more_than_a_batch_can_tell_is_walked_through(tmp_path: Path) -> None:
         await trim(store, after)
         assert [await kept(store, task) for task in tasks] == [KEEP] * 40
 
-    assert retention._TASKS_AT_ONCE < 40
-    assert retention._EVENTS_AT_ONCE < 40 * 35
-    with_store(tmp_path, scene)
 
-
-def test_a_task_that_was_woken_up_meanwhile_stays(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_a_task_that_was_woken_up_meanwhile_stays(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         task = a_task()
         over = Standing(TaskState.COMPLETED, ended=NOON - 200 * DAY)
         await store.add([a_new_task(task, standing=over, entries=[])])
@@ -91,8 +85,6 @@ def test_a_task_that_was_woken_up_meanwhile_stays(tmp_path: Path) -> None:
         removed = await store._writer.do(lambda link: retention.remove(link, found, NOON))
         assert removed.tasks == 0
         assert await store.facts(task.id, None) is not None
-
-    with_store(tmp_path, scene)
 
 
 async def kept(store: SQLiteStore, task: Task) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 from importlib import resources
@@ -29,12 +28,9 @@ asyncio.run(main())
 """
 
 
-def open_and_close(path: Path) -> None:
-    async def play() -> None:
-        async with opened(path):
-            pass
-
-    asyncio.run(play())
+async def open_and_close(path: Path) -> None:
+    async with opened(path):
+        pass
 
 
 def tables(connection: apsw.Connection) -> set[tuple[str, str, str]]:
@@ -55,104 +51,98 @@ def test_the_migrations_are_numbered_without_gaps() -> None:
     assert [number for number, _ in steps()] == list(range(1, len(steps()) + 1))
 
 
-def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
+async def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
-
-    async def play() -> None:
-        async with opened(path) as store:
-            await store.remember("a", "b")
-            modes.update({file.name: oct(file.stat().st_mode & 0o777) for file in files})
 
     files = [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
     modes: dict[str, str] = {}
-    asyncio.run(play())
+    async with opened(path) as store:
+        await store.remember("a", "b")
+        modes.update({file.name: oct(file.stat().st_mode & 0o777) for file in files})
     assert modes == dict.fromkeys(["horae.db", "horae.db-wal", "horae.db-shm"], "0o600")
     assert [file.name for file in tmp_path.iterdir()] == ["horae.db"]
 
 
-def test_a_file_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+async def test_a_file_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "other.db"
     apsw.Connection(str(path)).execute("CREATE TABLE theirs (a); PRAGMA user_version = 1")
     before = path.read_bytes()
     with pytest.raises(StoreDamaged, match="another program"):
-        open_and_close(path)
+        await open_and_close(path)
     assert path.read_bytes() == before
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear reader, " * 1_000)
     before = path.read_bytes()
     with pytest.raises(StoreDamaged, match="not a store of Horae"):
-        open_and_close(path)
+        await open_and_close(path)
     assert path.read_bytes() == before
 
 
-def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+async def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
-    open_and_close(path)
+    await open_and_close(path)
     with apsw.Connection(str(path)) as connection:
         connection.execute("PRAGMA user_version = 9999")
     with pytest.raises(StoreDamaged, match="newer Horae"):
-        open_and_close(path)
+        await open_and_close(path)
     assert apsw.Connection(str(path)).execute("PRAGMA user_version").fetchall() == [(9999,)]
 
 
-def test_an_older_file_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_older_file_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "horae.db"
-    open_and_close(path)
+    await open_and_close(path)
     known = steps()
     later = (len(known) + 1, "CREATE TABLE later (a INTEGER) STRICT;")
     monkeypatch.setattr(migrate, "steps", lambda: [*known, later])
-    open_and_close(path)
+    await open_and_close(path)
     connection = apsw.Connection(str(path))
     assert ("later",) in connection.execute("SELECT name FROM sqlite_schema").fetchall()
     assert connection.execute("PRAGMA user_version").fetchall() == [(later[0],)]
 
 
-def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "horae.db"
-    open_and_close(path)
+    await open_and_close(path)
     known = steps()
     monkeypatch.setattr(migrate, "steps", lambda: [*known, (len(known) + 1, "CREATE TABLE half (a); NONSENSE;")])
     with pytest.raises(StoreUnavailable):
-        open_and_close(path)
+        await open_and_close(path)
     connection = apsw.Connection(str(path))
     assert ("half",) not in connection.execute("SELECT name FROM sqlite_schema").fetchall()
     assert connection.execute("PRAGMA user_version").fetchall() == [(len(known),)]
 
 
-def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+async def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     path.touch()
-    open_and_close(path)
+    await open_and_close(path)
     assert apsw.Connection(str(path)).execute("PRAGMA application_id").fetchall() == [(APPLICATION,)]
 
 
-def test_a_folder_that_is_not_there_is_told_as_such_and_may_be_made(tmp_path: Path) -> None:
+async def test_a_folder_that_is_not_there_is_told_as_such_and_may_be_made(tmp_path: Path) -> None:
     folder = tmp_path / "nowhere"
 
-    async def play() -> None:
-        store = SQLiteStore(folder / "horae.db")
-        with pytest.raises(StoreUnavailable):
-            await store.open()
-        with pytest.raises(StoreUnavailable):
-            await store.recall("a")
-        folder.mkdir()
+    store = SQLiteStore(folder / "horae.db")
+    with pytest.raises(StoreUnavailable):
         await store.open()
-        await store.remember("a", "b")
-        await store.close()
+    with pytest.raises(StoreUnavailable):
+        await store.recall("a")
+    folder.mkdir()
+    await store.open()
+    await store.remember("a", "b")
+    await store.close()
 
-    asyncio.run(play())
 
-
-def test_many_processes_may_open_a_new_file_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "horae.db"
+def opened_by_processes(path: Path, count: int) -> list[int]:
+    """The exit codes of as many processes that open the file at once."""
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", OPEN_IN_A_PROCESS, str(path), str(number)], stdin=subprocess.PIPE, text=True
         )
-        for number in range(6)
+        for number in range(count)
     ]
     for process in processes:
         assert process.stdin is not None
@@ -160,26 +150,24 @@ def test_many_processes_may_open_a_new_file_at_once(tmp_path: Path) -> None:
         process.stdin.flush()
     for process in processes:
         process.communicate()
-    assert [process.returncode for process in processes] == [0] * len(processes)
-
-    async def look() -> None:
-        async with opened(path) as store:
-            assert await store.recall("who") in set(map(str, range(6)))
-            assert await store.check() == ()
-
-    asyncio.run(look())
+    return [process.returncode for process in processes]
 
 
-def test_opening_and_closing_twice_is_harmless_and_closed_is_closed(tmp_path: Path) -> None:
-    async def play() -> None:
-        store = SQLiteStore(tmp_path / "horae.db")
-        await store.open()
-        await store.open()
-        await store.remember("a", "b")
-        await store.close()
-        await store.close()
-        for call in (store.remember("a", "c"), store.recall("a"), store.open()):
-            with pytest.raises(StoreUnavailable):
-                await call
+async def test_many_processes_may_open_a_new_file_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "horae.db"
+    assert opened_by_processes(path, 6) == [0] * 6
+    async with opened(path) as store:
+        assert await store.recall("who") in set(map(str, range(6)))
+        assert await store.check() == ()
 
-    asyncio.run(play())
+
+async def test_opening_and_closing_twice_is_harmless_and_closed_is_closed(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "horae.db")
+    await store.open()
+    await store.open()
+    await store.remember("a", "b")
+    await store.close()
+    await store.close()
+    for call in (store.remember("a", "c"), store.recall("a"), store.open()):
+        with pytest.raises(StoreUnavailable):
+            await call

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import apsw
@@ -57,182 +56,140 @@ def as_schema_two_left_it(path: Path) -> None:
 
 
 @pytest.fixture
-def old_file(tmp_path: Path) -> Path:
+async def old_file(tmp_path: Path) -> Path:
     path = tmp_path / "horae.db"
-
-    async def play() -> None:
-        async with opened(path) as store:
-            changes = [
-                a_new_task(
-                    a_task(owner="bob" if place % 4 == 0 else "ada", labels=LABELS[place % 3]),
-                    standing=Standing(state, ended=NOON),
-                )
-                for place, state in enumerate(STATES)
-            ]
-            await store.add(changes)
-
-    asyncio.run(play())
+    async with opened(path) as store:
+        changes = [
+            a_new_task(
+                a_task(owner="bob" if place % 4 == 0 else "ada", labels=LABELS[place % 3]),
+                standing=Standing(state, ended=NOON),
+            )
+            for place, state in enumerate(STATES)
+        ]
+        await store.add(changes)
     as_schema_two_left_it(path)
     return path
 
 
-def test_the_tasks_of_an_older_file_are_counted_when_it_is_opened(old_file: Path) -> None:
-    async def play() -> None:
-        async with opened(old_file) as store:
-            for owner in (None, "ada", "bob"):
-                mine = [s for place, s in enumerate(STATES) if owner in (None, "bob" if place % 4 == 0 else "ada")]
-                counts = await store.counts(owner, [NO_HOUR])
-                assert counts == {(NO_HOUR, STATE + state): mine.count(state) for state in TaskState if state in mine}
-            assert await store.check() == ()
-
-    asyncio.run(play())
+async def test_the_tasks_of_an_older_file_are_counted_when_it_is_opened(old_file: Path) -> None:
+    async with opened(old_file) as store:
+        for owner in (None, "ada", "bob"):
+            mine = [s for place, s in enumerate(STATES) if owner in (None, "bob" if place % 4 == 0 else "ada")]
+            counts = await store.counts(owner, [NO_HOUR])
+            assert counts == {(NO_HOUR, STATE + state): mine.count(state) for state in TaskState if state in mine}
+        assert await store.check() == ()
     assert apsw.Connection(str(old_file)).execute("PRAGMA user_version").fetchall() == [(len(steps()),)]
 
 
-def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path) -> None:
-    async def play() -> None:
-        async with opened(old_file) as store:
-            await keep(store, a_task(), a_task())
-            failed = await store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})))
-            assert len(failed.items) == STATES.count(TaskState.FAILED)
-            for label, places in (("room", (1, 2)), ("Straße", (2,))):
-                (pair,) = [each for each in LABELS[2] if each[0] == label]
-                found = await store.tasks(TaskFilter(labels=(pair,)))
-                assert len(found.items) == sum(place % 3 in places for place in range(len(STATES)))
-            gone = failed.items[0].task
-            await store.change(gone.id, None, saying(a_new_task(gone)._replace(deleted=True)))
-            counts = await store.counts(None, [NO_HOUR])
-            assert counts[NO_HOUR, STATE + "active"] == STATES.count(TaskState.ACTIVE) + 2
-            assert counts[NO_HOUR, STATE + "failed"] == STATES.count(TaskState.FAILED) - 1
-            assert await store.check() == ()
-
-    asyncio.run(play())
+async def test_an_upgraded_file_counts_on_and_its_lists_are_found(old_file: Path) -> None:
+    async with opened(old_file) as store:
+        await keep(store, a_task(), a_task())
+        failed = await store.tasks(TaskFilter(states=frozenset({TaskState.FAILED})))
+        assert len(failed.items) == STATES.count(TaskState.FAILED)
+        for label, places in (("room", (1, 2)), ("Straße", (2,))):
+            (pair,) = [each for each in LABELS[2] if each[0] == label]
+            found = await store.tasks(TaskFilter(labels=(pair,)))
+            assert len(found.items) == sum(place % 3 in places for place in range(len(STATES)))
+        gone = failed.items[0].task
+        await store.change(gone.id, None, saying(a_new_task(gone)._replace(deleted=True)))
+        counts = await store.counts(None, [NO_HOUR])
+        assert counts[NO_HOUR, STATE + "active"] == STATES.count(TaskState.ACTIVE) + 2
+        assert counts[NO_HOUR, STATE + "failed"] == STATES.count(TaskState.FAILED) - 1
+        assert await store.check() == ()
 
 
-def test_the_nodes_of_an_older_file_keep_what_they_carry(tmp_path: Path) -> None:
+async def test_the_nodes_of_an_older_file_keep_what_they_carry(tmp_path: Path) -> None:
     """With their rows would go the only trace of who carries what."""
     path = tmp_path / "horae.db"
-
-    async def carry() -> None:
-        async with opened(path) as store:
-            await a_running(store)
-
-    async def take_over() -> None:
-        async with opened(path) as store:
-            assert await store.nodes() == (a_node(),)
-            assert await store.recover(NODE, 0, lose, 10) == 1
-            assert await store.nodes() == ()
-
-    asyncio.run(carry())
+    async with opened(path) as store:
+        await a_running(store)
     as_schema_two_left_it(path)
-    asyncio.run(take_over())
+    async with opened(path) as store:
+        assert await store.nodes() == (a_node(),)
+        assert await store.recover(NODE, 0, lose, 10) == 1
+        assert await store.nodes() == ()
 
 
-def test_the_records_of_an_older_file_stay_and_new_ones_may_go(tmp_path: Path) -> None:
+async def test_the_records_of_an_older_file_stay_and_new_ones_may_go(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     old = Record("token", "old", "ada", '"kept"')
-
-    async def before() -> None:
-        async with opened(path) as store:
-            assert await store.put_record(old, replacing=None)
-
-    async def after() -> None:
-        async with opened(path) as store:
-            assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
-            assert await store.drop_expired(NOON, 10) == 1
-            assert (await store.records("token", "ada")).items == (old,)
-
-    asyncio.run(before())
+    async with opened(path) as store:
+        assert await store.put_record(old, replacing=None)
     as_schema_two_left_it(path)
-    asyncio.run(after())
+    async with opened(path) as store:
+        assert await store.put_record(old._replace(key="new", expires=NOON), replacing=None)
+        assert await store.drop_expired(NOON, 10) == 1
+        assert (await store.records("token", "ada")).items == (old,)
 
 
-def test_a_node_of_an_older_version_that_is_still_at_work_can_join_again(tmp_path: Path) -> None:
+async def test_a_node_of_an_older_version_that_is_still_at_work_can_join_again(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
 
-    async def play() -> None:
-        async with opened(path) as store:
-            with apsw.Connection(str(path)) as connection:
-                connection.execute(
-                    "REPLACE INTO nodes (id, home, version, joined, renewed, renewals) VALUES (?, ?, ?, ?, ?, ?)",
-                    (NODE, "machine/1", "1.0", microseconds(NOON), microseconds(NOON), 0),
-                )
-            assert await store.nodes() == (a_node(),)
-
-    asyncio.run(play())
+    async with opened(path) as store:
+        with apsw.Connection(str(path)) as connection:
+            connection.execute(
+                "REPLACE INTO nodes (id, home, version, joined, renewed, renewals) VALUES (?, ?, ?, ?, ?, ?)",
+                (NODE, "machine/1", "1.0", microseconds(NOON), microseconds(NOON), 0),
+            )
+        assert await store.nodes() == (a_node(),)
 
 
-def test_opening_it_again_counts_nothing_twice(old_file: Path) -> None:
-    async def play() -> None:
-        for _ in range(2):
-            async with opened(old_file) as store:
-                counts = await store.counts(None, [NO_HOUR])
-                assert sum(counts.values()) == len(STATES)
-
-    asyncio.run(play())
+async def test_opening_it_again_counts_nothing_twice(old_file: Path) -> None:
+    for _ in range(2):
+        async with opened(old_file) as store:
+            counts = await store.counts(None, [NO_HOUR])
+            assert sum(counts.values()) == len(STATES)
 
 
-def test_an_empty_file_of_schema_two_counts_nothing(tmp_path: Path) -> None:
+async def test_an_empty_file_of_schema_two_counts_nothing(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
-
-    async def play() -> None:
-        async with opened(path) as store:
-            assert await store.counts(None, [NO_HOUR]) == {}
-
-    asyncio.run(play())
+    async with opened(path) as store:
+        assert await store.counts(None, [NO_HOUR]) == {}
     as_schema_two_left_it(path)
-    asyncio.run(play())
+    async with opened(path) as store:
+        assert await store.counts(None, [NO_HOUR]) == {}
 
 
-def test_a_doubt_says_when_the_counts_are_wrong(tmp_path: Path) -> None:
+async def test_a_doubt_says_when_the_counts_are_wrong(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
 
-    async def play() -> None:
-        async with opened(path) as store:
-            await keep(store, a_task())
-            with apsw.Connection(str(path)) as connection:
-                connection.execute("UPDATE tallies SET number = 7 WHERE hour = 0 AND owner = 'ada'")
-            (doubt,) = await store.check()
-            assert "ada" in doubt
-
-    asyncio.run(play())
+    async with opened(path) as store:
+        await keep(store, a_task())
+        with apsw.Connection(str(path)) as connection:
+            connection.execute("UPDATE tallies SET number = 7 WHERE hour = 0 AND owner = 'ada'")
+        (doubt,) = await store.check()
+        assert "ada" in doubt
 
 
-def test_the_hours_of_two_days_stay_in_the_file_and_no_more(tmp_path: Path) -> None:
+async def test_the_hours_of_two_days_stay_in_the_file_and_no_more(tmp_path: Path) -> None:
     """Also when the file is opened anew every day: the oldest go with the first end of a new hour."""
     path = tmp_path / "horae.db"
     task = a_task()
 
-    async def one_day(day: int) -> None:
+    for day in range(5):
         async with opened(path) as store:
             if day == 0:
                 await store.add([a_new_task(task)])
             for hour in range(24):
                 run = an_ended_run(task, planned=NOON + (24 * day + hour) * HOUR)
                 await store.change(task.id, None, saying(a_new_task(task)._replace(task=None, put=(), born=(run,))))
-
-    for day in range(5):
-        asyncio.run(one_day(day))
     rows = apsw.Connection(str(path)).execute("SELECT hour, name FROM tallies WHERE owner = '' AND hour > 0").fetchall()
     last = hour_of(NOON + (5 * 24 - 1) * HOUR)
     assert {hour for hour, name in rows if name == OUTCOME + "succeeded"} == set(range(last - KEPT_HOURS + 1, last + 1))
 
 
-def test_a_process_of_an_older_version_that_is_still_at_work_labels_what_it_writes(tmp_path: Path) -> None:
+async def test_a_process_of_an_older_version_that_is_still_at_work_labels_what_it_writes(tmp_path: Path) -> None:
     """It knows nothing of labels beside the tasks."""
     path = tmp_path / "horae.db"
     made, edited, gone = (a_task(labels=LABELS[1]) for _ in range(3))
 
-    async def play() -> None:
-        async with opened(path) as store:
-            await keep(store, made, edited, gone)
-            with apsw.Connection(str(path)) as connection:
-                connection.execute('UPDATE tasks SET labels = \'[["room","b"]]\' WHERE id = ?', (edited.id,))
-                connection.execute("DELETE FROM standings WHERE task = 3; DELETE FROM agenda WHERE task = 3")
-                connection.execute("DELETE FROM tasks WHERE seq = 3")
-            assert [each.task for each in (await store.tasks(TaskFilter(labels=LABELS[1]))).items] == [made]
-            (found,) = (await store.tasks(TaskFilter(labels=(("room", "b"),)))).items
-            assert found.task.id == edited.id
-            assert not [doubt for doubt in await store.check() if "labels" in doubt]
-
-    asyncio.run(play())
+    async with opened(path) as store:
+        await keep(store, made, edited, gone)
+        with apsw.Connection(str(path)) as connection:
+            connection.execute('UPDATE tasks SET labels = \'[["room","b"]]\' WHERE id = ?', (edited.id,))
+            connection.execute("DELETE FROM standings WHERE task = 3; DELETE FROM agenda WHERE task = 3")
+            connection.execute("DELETE FROM tasks WHERE seq = 3")
+        assert [each.task for each in (await store.tasks(TaskFilter(labels=LABELS[1]))).items] == [made]
+        (found,) = (await store.tasks(TaskFilter(labels=(("room", "b"),)))).items
+        assert found.task.id == edited.id
+        assert not [doubt for doubt in await store.check() if "labels" in doubt]

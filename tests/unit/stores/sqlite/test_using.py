@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from threading import Thread
@@ -19,21 +18,12 @@ from horae.stores.familiar import Familiar
 from horae.stores.sqlite import SQLiteStore, borrowed
 from horae.stores.sqlite.book import add_all
 from horae.testing.factories import a_new_task, a_task
-from tests.unit.stores.sqlite.opening import opened
+from tests.unit.stores.sqlite.opening import PATIENCE, opened
 
-PATIENCE = 60
 SETTINGS = (
     "busy_timeout", "cache_size", "synchronous", "temp_store", "foreign_keys", "journal_mode", "wal_autocheckpoint",
     "query_only", "locking_mode", "recursive_triggers", "defer_foreign_keys", "automatic_index",
 )  # fmt: skip
-
-
-def played(scene: Callable[[SQLiteStore], Awaitable[None]], path: Path) -> None:
-    async def play() -> None:
-        async with opened(path) as store:
-            await scene(store)
-
-    asyncio.run(asyncio.wait_for(play(), PATIENCE))
 
 
 async def add(store: SQLiteStore, connection: object, *tasks: Task) -> None:
@@ -52,11 +42,11 @@ async def kept(store: SQLiteStore) -> list[Task]:
     return [facts.task for facts in (await store.tasks(TaskFilter())).items]
 
 
-def test_nothing_of_the_connection_is_changed(tmp_path: Path) -> None:
+async def test_nothing_of_the_connection_is_changed(tmp_path: Path) -> None:
     def settings(connection: apsw.Connection) -> list[object]:
         return [connection.execute(f"PRAGMA {name}").fetchall() for name in SETTINGS]
 
-    async def scene(store: SQLiteStore) -> None:
+    async with opened(tmp_path / "horae.db") as store:
         with closing(apsw.Connection(store.path)) as connection:
             rows = connection.row_trace = lambda _cursor, row: {"row": row}
             connection.set_busy_timeout(1234)
@@ -71,37 +61,31 @@ def test_nothing_of_the_connection_is_changed(tmp_path: Path) -> None:
             rows_of_theirs: list[object] = [*connection.execute("SELECT 1")]
             assert rows_of_theirs == [{"row": (1,)}]
 
-    played(scene, tmp_path / "horae.db")
 
-
-def test_the_file_is_known_by_what_it_is_and_not_by_how_it_is_called(
+async def test_the_file_is_known_by_what_it_is_and_not_by_how_it_is_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link.db").symlink_to(tmp_path / "horae.db")
 
-    async def scene(store: SQLiteStore) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with opened(Path("link.db")) as store:
         monkeypatch.chdir(tmp_path / "elsewhere")
         for name in ("horae.db", "link.db"):
             with closing(apsw.Connection(f"../{name}")) as connection, connection:
                 await add(store, connection, a_task())
         assert len(await kept(store)) == 2
 
-    monkeypatch.chdir(tmp_path)
-    played(scene, Path("link.db"))
 
-
-def test_a_database_in_memory_is_another_one(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_a_database_in_memory_is_another_one(tmp_path: Path) -> None:
+    async with opened(tmp_path / "horae.db") as store:
         with closing(apsw.Connection(":memory:")) as connection:
             connection.execute("BEGIN")
             assert await refused(store, connection) == "another_database"
 
-    played(scene, tmp_path / "horae.db")
 
-
-def test_a_transaction_that_has_read_before_others_wrote_is_refused_and_still_reads(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_a_transaction_that_has_read_before_others_wrote_is_refused_and_still_reads(tmp_path: Path) -> None:
+    async with opened(tmp_path / "horae.db") as store:
         with closing(apsw.Connection(store.path)) as connection:
             connection.execute("BEGIN")
             count = connection.execute("SELECT count(*) FROM tasks").get
@@ -111,11 +95,9 @@ def test_a_transaction_that_has_read_before_others_wrote_is_refused_and_still_re
             assert connection.execute("SELECT count(*) FROM tasks").get == count == 0
             connection.execute("ROLLBACK")
 
-    played(scene, tmp_path / "horae.db")
 
-
-def test_somebody_else_who_writes_is_in_the_way(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_somebody_else_who_writes_is_in_the_way(tmp_path: Path) -> None:
+    async with opened(tmp_path / "horae.db") as store:
         with closing(apsw.Connection(store.path)) as other, closing(apsw.Connection(store.path)) as connection:
             other.execute("BEGIN IMMEDIATE")
             connection.execute("BEGIN")
@@ -125,47 +107,37 @@ def test_somebody_else_who_writes_is_in_the_way(tmp_path: Path) -> None:
             connection.execute("COMMIT")
         assert len(await kept(store)) == 1
 
-    played(scene, tmp_path / "horae.db")
 
-
-def test_a_connection_that_may_not_write_is_told_so(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_a_connection_that_may_not_write_is_told_so(tmp_path: Path) -> None:
+    async with opened(tmp_path / "horae.db") as store:
         with closing(apsw.Connection(store.path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
             connection.execute("BEGIN")
             with pytest.raises(StoreUnavailable, match="readonly"):
                 await add(store, connection, a_task())
             assert connection.in_transaction
 
-    played(scene, tmp_path / "horae.db")
 
-
-def test_a_store_that_is_closed_joins_nothing(tmp_path: Path) -> None:
-    async def play() -> None:
-        store = SQLiteStore(tmp_path / "horae.db")
-        await store.open()
-        await store.close()
-        with closing(apsw.Connection(store.path)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            with pytest.raises(StoreUnavailable):
-                await add(store, connection, a_task())
-            assert connection.execute("SELECT count(*) FROM tasks").get == 0
-
-    asyncio.run(play())
-
-
-def test_a_transaction_that_never_ends_does_not_keep_the_store_from_closing(tmp_path: Path) -> None:
-    async def play() -> None:
-        store = SQLiteStore(tmp_path / "horae.db")
-        await store.open()
-        with closing(apsw.Connection(store.path)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
+async def test_a_store_that_is_closed_joins_nothing(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "horae.db")
+    await store.open()
+    await store.close()
+    with closing(apsw.Connection(store.path)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable):
             await add(store, connection, a_task())
-            await asyncio.wait_for(store.close(), PATIENCE)
-            connection.execute("COMMIT")
-        async with opened(Path(store.path)) as again:
-            assert len(await kept(again)) == 1
+        assert connection.execute("SELECT count(*) FROM tasks").get == 0
 
-    asyncio.run(play())
+
+async def test_a_transaction_that_never_ends_does_not_keep_the_store_from_closing(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "horae.db")
+    await store.open()
+    with closing(apsw.Connection(store.path)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        await add(store, connection, a_task())
+        await asyncio.wait_for(store.close(), PATIENCE)
+        connection.execute("COMMIT")
+    async with opened(Path(store.path)) as again:
+        assert len(await kept(again)) == 1
 
 
 # --- sqlite3 -----------------------------------------------------------------------------------------------------------
@@ -185,23 +157,19 @@ def test_what_is_said_of_the_libraries_is_what_the_locks_do(tmp_path: Path) -> N
             assert not borrowed.one_library()
 
 
-def test_a_connection_of_another_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_a_connection_of_another_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(tmp_path / "horae.db") as store:
         monkeypatch.setattr(borrowed, "one_library", lambda: False)
         # To something else: even to open the file with it would be a danger.
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
             connection.execute("BEGIN")
             assert await refused(store, connection) == "another_library"
 
-    played(scene, tmp_path / "horae.db")
 
-
-def theirs_alone(path: Path) -> sqlite3.Connection:
+async def theirs_alone(path: Path) -> sqlite3.Connection:
     """To a file that nothing but sqlite3 has open, so that it may be tried with any library."""
-
-    async def nothing(_store: SQLiteStore) -> None: ...
-
-    played(nothing, path)
+    async with opened(path):
+        pass
     return sqlite3.connect(path)
 
 
@@ -211,10 +179,10 @@ def one_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("one_library")
-def test_a_connection_of_sqlite3_is_as_good_where_the_library_is_one(tmp_path: Path) -> None:
+async def test_a_connection_of_sqlite3_is_as_good_where_the_library_is_one(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     task, other = a_task(key="report"), a_task()
-    with closing(theirs_alone(path)) as connection:
+    with closing(await theirs_alone(path)) as connection:
         connection.row_factory = sqlite3.Row
         connection.text_factory = bytes
         connection.execute("CREATE TABLE notes (note TEXT)")
@@ -228,18 +196,16 @@ def test_a_connection_of_sqlite3_is_as_good_where_the_library_is_one(tmp_path: P
         connection.commit()
         assert [tuple(row) for row in connection.execute("SELECT note FROM notes")] == [(b"7",)]
 
-    async def scene(store: SQLiteStore) -> None:
+    async with opened(path) as store:
         assert await kept(store) == [task, other]
         assert await store.check() == ()
 
-    played(scene, path)
-
 
 @pytest.mark.usefixtures("one_library")
-def test_a_connection_of_sqlite3_without_a_transaction_is_refused(tmp_path: Path) -> None:
+async def test_a_connection_of_sqlite3_without_a_transaction_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     with (
-        closing(theirs_alone(path)) as connection,
+        closing(await theirs_alone(path)) as connection,
         pytest.raises(Refusal) as refusal,
         borrowed.borrowed(connection, str(path)),
     ):
@@ -248,7 +214,7 @@ def test_a_connection_of_sqlite3_without_a_transaction_is_refused(tmp_path: Path
 
 
 @pytest.mark.usefixtures("one_library")
-def test_a_connection_of_sqlite3_that_is_closed_or_of_another_thread_is_refused(tmp_path: Path) -> None:
+async def test_a_connection_of_sqlite3_that_is_closed_or_of_another_thread_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "horae.db"
     found: list[str] = []
 
@@ -257,7 +223,7 @@ def test_a_connection_of_sqlite3_that_is_closed_or_of_another_thread_is_refused(
             pytest.fail("it cannot be used")
         found.append(refusal.value.code)
 
-    connection = theirs_alone(path)
+    connection = await theirs_alone(path)
     connection.execute("BEGIN IMMEDIATE")
     thread = Thread(target=look)
     thread.start()

@@ -22,7 +22,7 @@ from horae.stores.sqlite.link import Link, Row
 from horae.testing.contracts.scenes import a_running, claim, claim_all, facts_of, keep, settle
 from horae.testing.decisions import PlannedFailure, cancelling, fail
 from horae.testing.factories import NODE, NOON, SECOND, a_new_task, a_node, a_task, an_entry, an_extra_entry
-from tests.unit.stores.sqlite.opening import opened, with_store
+from tests.unit.stores.sqlite.opening import new_store, opened
 
 
 @asynccontextmanager
@@ -62,8 +62,8 @@ def _no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "_GROUP_SECONDS", 600.0)
 
 
-def test_requests_that_come_together_share_one_transaction(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_requests_that_come_together_share_one_transaction(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         before = store.transactions
         async with held_up(store):
             several = [asyncio.create_task(store.remember(f"fact {number}", "known")) for number in range(50)]
@@ -72,11 +72,9 @@ def test_requests_that_come_together_share_one_transaction(tmp_path: Path) -> No
         assert store.transactions == before + 1, "they came while one was being made"
         assert [await store.recall(f"fact {number}") for number in range(50)] == ["known"] * 50
 
-    with_store(tmp_path, scene)
 
-
-def test_who_fails_harms_nobody_else_of_the_group(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_who_fails_harms_nobody_else_of_the_group(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         run = await a_running(store)
         before = store.transactions
         async with held_up(store):
@@ -95,11 +93,9 @@ def test_who_fails_harms_nobody_else_of_the_group(tmp_path: Path) -> None:
         assert kept is not None
         assert kept.cancel is Reason.QUOTA
 
-    with_store(tmp_path, scene)
 
-
-def test_the_first_of_a_group_may_fail_as_well(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_the_first_of_a_group_may_fail_as_well(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         run = await a_running(store)
         async with held_up(store):
             calls = [
@@ -112,11 +108,9 @@ def test_the_first_of_a_group_may_fail_as_well(tmp_path: Path) -> None:
         assert await store.recall("still") == "here"
         assert await settle(store, run) == frozenset()
 
-    with_store(tmp_path, scene)
 
-
-def test_who_claims_or_settles_overtakes_who_adds(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_who_claims_or_settles_overtakes_who_adds(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         done: list[str] = []
         before = store.transactions
         async with held_up(store):
@@ -129,13 +123,11 @@ def test_who_claims_or_settles_overtakes_who_adds(tmp_path: Path) -> None:
         assert done == ["settle 1", "settle 2", "add 1", "add 2", "add 3"]
         assert store.transactions == before + 2, "who is urgent is answered before anybody adds"
 
-    with_store(tmp_path, scene)
 
-
-def test_patience_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_patience_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "_GROUP_SECONDS", 0.0)
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         done: list[str] = []
         async with held_up(store):
             names = ("add", *(f"settle {number}" for number in range(20)))
@@ -147,13 +139,11 @@ def test_patience_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         await asyncio.gather(*calls)
         assert done.index("add") == writer._PATIENCE
 
-    with_store(tmp_path, scene)
 
-
-def test_what_was_answered_alone_is_not_taken_back_with_others(tmp_path: Path) -> None:
+async def test_what_was_answered_alone_is_not_taken_back_with_others(tmp_path: Path) -> None:
     """A single statement is written at once: the failure of a transaction that comes after it is none of its own."""
 
-    async def scene(store: SQLiteStore) -> None:
+    async with new_store(tmp_path) as store:
         await store.join(a_node())
         loop = asyncio.get_running_loop()
         other: asyncio.Future[None] = loop.create_future()
@@ -175,11 +165,10 @@ def test_what_was_answered_alone_is_not_taken_back_with_others(tmp_path: Path) -
             await other
         assert await store._writer.do(renewals) == [(1,)]
 
-    with_store(tmp_path, scene)
 
+async def test_what_no_future_takes_is_told_all_the_same(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
 
-def test_what_no_future_takes_is_told_all_the_same(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
         def ran_out(_: Link) -> None:
             raise StopIteration
 
@@ -190,11 +179,9 @@ def test_what_no_future_takes_is_told_all_the_same(tmp_path: Path) -> None:
         assert isinstance(answers[0], RuntimeError)
         assert answers[1] == "done"
 
-    with_store(tmp_path, scene)
 
-
-def test_a_claim_that_finds_nothing_writes_nothing(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_a_claim_that_finds_nothing_writes_nothing(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         await store.join(a_node())
         await keep(store, a_task(), due=NOON + SECOND)
         transactions, statements = store.transactions, store.statements
@@ -205,21 +192,17 @@ def test_a_claim_that_finds_nothing_writes_nothing(tmp_path: Path) -> None:
         assert store.transactions == transactions
         assert store.statements == statements + 2
 
-    with_store(tmp_path, scene)
 
-
-def test_to_renew_a_lease_is_one_statement(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_to_renew_a_lease_is_one_statement(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         await store.join(a_node())
         statements, transactions = store.statements, store.transactions
         assert (await store.extend(NODE, NOON)).held
         assert (store.statements, store.transactions) == (statements + 1, transactions + 1)
 
-    with_store(tmp_path, scene)
 
-
-def test_any_thread_with_a_loop_of_its_own_may_ask(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_any_thread_with_a_loop_of_its_own_may_ask(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         await store.join(a_node())
         held: list[bool] = []
 
@@ -231,11 +214,9 @@ def test_any_thread_with_a_loop_of_its_own_may_ask(tmp_path: Path) -> None:
         await asyncio.to_thread(thread.join)
         assert held == [True]
 
-    with_store(tmp_path, scene)
 
-
-def test_who_stopped_waiting_is_not_missed(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_who_stopped_waiting_is_not_missed(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         async with held_up(store):
             impatient = asyncio.create_task(store.remember("asked", "and gone"))
             await asked(store, 1)
@@ -245,28 +226,23 @@ def test_who_stopped_waiting_is_not_missed(tmp_path: Path) -> None:
         await store.remember("next", "one")
         assert await store.recall("asked") == "and gone"
 
-    with_store(tmp_path, scene)
 
-
-def test_closing_finishes_what_was_accepted(tmp_path: Path) -> None:
+async def test_closing_finishes_what_was_accepted(tmp_path: Path) -> None:
     tasks = [a_task() for _ in range(20)]
 
-    async def play() -> None:
-        store = SQLiteStore(tmp_path / "horae.db")
-        await store.open()
-        async with held_up(store):
-            adding = [asyncio.create_task(store.add([a_new_task(task)])) for task in tasks]
-            await asked(store, len(tasks))
-            closing = asyncio.create_task(store.close())
-            await asked(store, len(tasks) + 1)
-            with pytest.raises(StoreUnavailable):
-                await store.remember("too", "late")
-        await asyncio.gather(*adding, closing)
-        async with opened(tmp_path / "horae.db") as again:
-            await again.join(a_node())
-            assert len(await claim_all(again)) == len(tasks)
-
-    asyncio.run(play())
+    store = SQLiteStore(tmp_path / "horae.db")
+    await store.open()
+    async with held_up(store):
+        adding = [asyncio.create_task(store.add([a_new_task(task)])) for task in tasks]
+        await asked(store, len(tasks))
+        closing = asyncio.create_task(store.close())
+        await asked(store, len(tasks) + 1)
+        with pytest.raises(StoreUnavailable):
+            await store.remember("too", "late")
+    await asyncio.gather(*adding, closing)
+    async with opened(tmp_path / "horae.db") as again:
+        await again.join(a_node())
+        assert len(await claim_all(again)) == len(tasks)
 
 
 def a_crowd(count: int) -> list[Change]:
@@ -278,8 +254,8 @@ def a_crowd(count: int) -> list[Change]:
     ]
 
 
-def test_many_tasks_are_added_all_or_none(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_many_tasks_are_added_all_or_none(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         await store.join(a_node())
         await keep(store, a_task(key="taken"))
         crowd = a_crowd(200)
@@ -299,11 +275,9 @@ def test_many_tasks_are_added_all_or_none(tmp_path: Path) -> None:
         assert len(await claim_all(store)) == 1 + 300
         assert await store.check() == ()
 
-    with_store(tmp_path, scene)
 
-
-def test_tasks_that_are_added_at_once_are_written_in_the_statements_of_one(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_tasks_that_are_added_at_once_are_written_in_the_statements_of_one(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         tasks = [a_task() for _ in range(9)]
         before = store.statements
         await store.add([a_new_task(tasks[0])])
@@ -315,11 +289,9 @@ def test_tasks_that_are_added_at_once_are_written_in_the_statements_of_one(tmp_p
         assert store.statements - before < 3 * alone
         assert all([await store.facts(task.id, None) for task in tasks])
 
-    with_store(tmp_path, scene)
 
-
-def test_of_tasks_that_are_added_at_once_only_those_are_refused_that_cannot_be(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_of_tasks_that_are_added_at_once_only_those_are_refused_that_cannot_be(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         await store.put_record(Record("seat", "taken", "o", "{}"), replacing=None)
         tasks = [a_task(key=key) for key in ("a", None, "a", "b", None)]
         seats = [(Writing(Record("seat", seat, "o", "{}")),) for seat in ("1", "2", "3", "taken", "2")]
@@ -337,11 +309,9 @@ def test_of_tasks_that_are_added_at_once_only_those_are_refused_that_cannot_be(t
         assert there == [True, True, False, False, False]
         assert sorted(each.key for each in (await store.records("seat")).items) == ["1", "2", "taken"]
 
-    with_store(tmp_path, scene)
 
-
-def test_what_can_be_prepared_is_prepared_before_anybody_waits_for_the_file(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_what_can_be_prepared_is_prepared_before_anybody_waits_for_the_file(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         seen: list[tuple[str, bool]] = []
         link: list[Link] = []
 
@@ -357,11 +327,9 @@ def test_what_can_be_prepared_is_prepared_before_anybody_waits_for_the_file(tmp_
         await _shared(store, Share(prepare, ("d",)))
         assert seen == [("prepared", False), ("a,b,c", True), ("prepared", False), ("d", True)]
 
-    with_store(tmp_path, scene)
 
-
-def test_what_cannot_be_prepared_harms_nobody_else(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_what_cannot_be_prepared_harms_nobody_else(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         written: list[str] = []
 
         def prepare(given: Sequence[str]) -> Callable[[Link], None]:
@@ -376,11 +344,9 @@ def test_what_cannot_be_prepared_harms_nobody_else(tmp_path: Path) -> None:
         assert [type(each) for each in told] == [type(None), PlannedFailure, type(None)]
         assert written == ["a", "c"]
 
-    with_store(tmp_path, scene)
 
-
-def test_many_that_were_written_at_once_are_committed_before_others_come_along(tmp_path: Path) -> None:
-    async def scene(store: SQLiteStore) -> None:
+async def test_many_that_were_written_at_once_are_committed_before_others_come_along(tmp_path: Path) -> None:
+    async with new_store(tmp_path) as store:
         tasks = [a_task() for _ in range(40)]
         before = store.transactions
         async with held_up(store):
@@ -388,8 +354,6 @@ def test_many_that_were_written_at_once_are_committed_before_others_come_along(t
             await asked(store, len(asking))
         await asyncio.gather(*asking)
         assert store.transactions == before + 3, "whoever held it up, thirty-two, and eight"
-
-    with_store(tmp_path, scene)
 
 
 async def _shared(store: SQLiteStore, share: Share) -> None:

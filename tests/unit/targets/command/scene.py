@@ -37,7 +37,7 @@ def a_target(settings: Mapping[str, Any] = ANYTHING, secrets: Mapping[str, str] 
     return target
 
 
-def carried(
+async def carried(
     spec: Mapping[str, Any],
     settings: Mapping[str, Any] = ANYTHING,
     *,
@@ -45,13 +45,9 @@ def carried(
     secrets: Mapping[str, str] | None = None,
 ) -> tuple[Outcome, RecordingInvocation]:
     """Run it once, to its end."""
-
-    async def go() -> Outcome:
-        async with asyncio.timeout(PATIENCE):
-            return await a_target(settings, secrets).execute(invocation)
-
     invocation = an_invocation(spec, settings, payload)
-    return asyncio.run(go()), invocation
+    async with asyncio.timeout(PATIENCE):
+        return await a_target(settings, secrets).execute(invocation), invocation
 
 
 def shell(script: str, **more: Any) -> dict[str, Any]:
@@ -77,19 +73,15 @@ class Watch:
 Deed = Callable[["asyncio.Task[Outcome]", RecordingInvocation, CommandTarget, Watch], None]
 
 
-def watched(
+async def watched(
     spec: Mapping[str, Any], then: Deed, settings: Mapping[str, Any] = ANYTHING
 ) -> tuple[Outcome | None, RecordingInvocation, Watch]:
     """Start it, do something as soon as it has told its numbers (`pids 1 2 …`), and wait for its end; None: cancelled."""
-
-    async def go() -> tuple[Outcome | None, RecordingInvocation, Watch]:
-        invocation, target = an_invocation(spec, settings), a_target(settings)
-        carrying = asyncio.create_task(target.execute(invocation))
-        watch = Watch(await invocation.heard("pids"))
-        then(carrying, invocation, target, watch)
-        done, _ = await asyncio.wait([carrying], timeout=PATIENCE)
-        await target.aclose()
-        assert done, "it has not ended"
-        return None if carrying.cancelled() else carrying.result(), invocation, watch
-
-    return asyncio.run(go())
+    invocation, target = an_invocation(spec, settings), a_target(settings)
+    carrying = asyncio.create_task(target.execute(invocation))
+    watch = Watch(await invocation.heard("pids"))
+    then(carrying, invocation, target, watch)
+    done, _ = await asyncio.wait([carrying], timeout=PATIENCE)
+    await target.aclose()
+    assert done, "it has not ended"
+    return None if carrying.cancelled() else carrying.result(), invocation, watch

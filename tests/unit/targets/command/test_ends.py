@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import pytest
 
 from horae.model.outcome import Cancelled, Failed, Outcome, Succeeded
 from horae.targets.command.process import Order, _launched
-from horae.targets.command.target import CommandTarget
 from horae.testing import RecordingInvocation
 from tests.unit.targets.command.scene import Watch, a_target, an_invocation, carried, shell, watched
 
@@ -58,105 +57,100 @@ def python(script: str) -> dict[str, Any]:
     [shell(PATIENT), shell(DEAF), shell(DEAF_GROUP), shell(SILENT), python(LINGER)],
     ids=["never ends", "ignores the signal", "its children ignore it", "closes its output", "has a daemon"],
 )
-def test_cancelled_it_is_gone_with_all_that_it_started(spec: Mapping[str, Any]) -> None:
-    outcome, _, watch = watched(spec, cancel)
+async def test_cancelled_it_is_gone_with_all_that_it_started(spec: Mapping[str, Any]) -> None:
+    outcome, _, watch = await watched(spec, cancel)
     assert outcome is None
     assert watch.all_gone()
 
 
-def test_a_daemon_does_not_outlive_the_command_that_made_it() -> None:
+async def test_a_daemon_does_not_outlive_the_command_that_made_it() -> None:
     def let_it_end(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
         os.kill(watch.pids[0], signal.SIGUSR1)
 
-    outcome, _, watch = watched(python(DAEMON + "signal.sigwait([signal.SIGUSR1])\n"), let_it_end, LONG)
+    outcome, _, watch = await watched(python(DAEMON + "signal.sigwait([signal.SIGUSR1])\n"), let_it_end, LONG)
     assert isinstance(outcome, Succeeded)
     assert len(watch.pids) == 2
     assert watch.all_gone()
 
 
-def test_it_may_clean_up_first() -> None:
+async def test_it_may_clean_up_first() -> None:
     spec = shell("trap 'echo cleaned up; exit 0' TERM; echo pids $$; while :; do sleep 0.01; done")
-    outcome, invocation, watch = watched(spec, cancel, LONG)
+    outcome, invocation, watch = await watched(spec, cancel, LONG)
     assert outcome is None
     assert invocation.texts("output")[-1] == "cleaned up"
     assert watch.all_gone()
 
 
-def test_an_order_to_end_that_comes_beside_the_coroutine_ends_it_too() -> None:
+async def test_an_order_to_end_that_comes_beside_the_coroutine_ends_it_too() -> None:
     def order(_carrying: object, invocation: RecordingInvocation, _target: object, _watch: object) -> None:
         invocation.end()
         invocation.end()
 
-    outcome, _, watch = watched(shell(DEAF), order)
+    outcome, _, watch = await watched(shell(DEAF), order)
     assert outcome == Cancelled("its process was stopped")
     assert watch.all_gone()
 
 
-def test_closing_the_target_leaves_no_process() -> None:
-    async def close() -> None:
-        invocation, target = an_invocation(shell(DEAF_GROUP), LONG), a_target(LONG)
-        carrying = asyncio.create_task(target.execute(invocation))
-        watch = Watch(await invocation.heard("pids"))
-        await target.aclose()
-        assert await carrying == Cancelled("its process was stopped")
-        assert watch.all_gone()
-
-    asyncio.run(close())
+async def test_closing_the_target_leaves_no_process() -> None:
+    invocation, target = an_invocation(shell(DEAF_GROUP), LONG), a_target(LONG)
+    carrying = asyncio.create_task(target.execute(invocation))
+    watch = Watch(await invocation.heard("pids"))
+    await target.aclose()
+    assert await carrying == Cancelled("its process was stopped")
+    assert watch.all_gone()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_one_that_dies_of_a_signal_is_told_by_it(number: signal.Signals) -> None:
+async def test_one_that_dies_of_a_signal_is_told_by_it(number: signal.Signals) -> None:
     def kill(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
         os.kill(watch.pids[0], number)
 
-    outcome, _, _ = watched(shell(PATIENT), kill)
+    outcome, _, _ = await watched(shell(PATIENT), kill)
     assert isinstance(outcome, Failed)
     assert outcome.error.startswith(f"killed by signal {number.value} ({number.name})")
     assert not outcome.permanent
 
 
-def test_one_that_kills_its_own_group_kills_only_that() -> None:
-    outcome, invocation = carried(shell("echo goodbye; kill -9 0"))
+async def test_one_that_kills_its_own_group_kills_only_that() -> None:
+    outcome, invocation = await carried(shell("echo goodbye; kill -9 0"))
     assert isinstance(outcome, Failed)
     assert outcome.error == "killed by signal 9 (SIGKILL)\ngoodbye"
     assert invocation.texts("output") == ["goodbye"]
 
 
-def test_one_that_kills_what_watches_over_it_dies_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_that_kills_what_watches_over_it_dies_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
     def kill(_carrying: object, _invocation: object, _target: object, watch: Watch) -> None:
         assert list(tmp_path.iterdir())
         os.kill(_parent_of(watch.pids[0]), signal.SIGKILL)
 
-    outcome, _, watch = watched(shell(DEAF_GROUP), kill)
+    outcome, _, watch = await watched(shell(DEAF_GROUP), kill)
     assert isinstance(outcome, Failed)
     assert outcome.error.startswith("what watched over it was killed")
     assert watch.all_gone()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_that_stops_itself_can_be_ended() -> None:
-    outcome, _, watch = watched(shell("echo pids $$; kill -STOP $$"), cancel)
+async def test_one_that_stops_itself_can_be_ended() -> None:
+    outcome, _, watch = await watched(shell("echo pids $$; kill -STOP $$"), cancel)
     assert outcome is None
     assert watch.all_gone()
 
 
+async def begun() -> tuple[Coroutine[Any, Any, Outcome], Watch]:
+    """A command that runs, and the coroutine that waits for it."""
+    invocation = an_invocation(shell(DEAF), LONG)
+    waiting = a_target(LONG).execute(invocation)
+    waiting.send(None)
+    return waiting, Watch(await invocation.heard("pids"))
+
+
 def test_a_loop_that_goes_down_takes_its_commands_along() -> None:
-    async def begin(target: CommandTarget) -> Watch:
-        invocation = an_invocation(shell(DEAF), LONG)
-        coroutine = target.execute(invocation)
-        waiting.append(coroutine)
-        coroutine.send(None)
-        return Watch(await invocation.heard("pids"))
-
-    waiting: list[Any] = []
-
-    async def go() -> Watch:
-        return await begin(a_target(LONG))
-
-    watch = asyncio.run(go())
-    waiting.pop().close()  # as the collector of garbage does it
+    waiting, watch = asyncio.run(begun())
+    waiting.close()  # as the collector of garbage does it
     assert watch.all_gone()
 
 
@@ -209,30 +203,26 @@ def _parent_of(pid: int) -> int:
     return int(status.rpartition(")")[2].split()[1])
 
 
-def test_one_that_ends_while_it_is_asked_to_is_still_a_success() -> None:
+async def test_one_that_ends_while_it_is_asked_to_is_still_a_success() -> None:
     spec = shell("trap 'exit 0' TERM; echo pids $$; while :; do sleep 0.01; done")
 
     def order(_carrying: object, invocation: RecordingInvocation, _target: object, _watch: object) -> None:
         invocation.end()
 
-    outcome, _, _ = watched(spec, order, LONG)
+    outcome, _, _ = await watched(spec, order, LONG)
     assert isinstance(outcome, Succeeded)
 
 
-def test_nothing_is_started_when_there_is_no_room_for_a_process() -> None:
+async def test_nothing_is_started_when_there_is_no_room_for_a_process() -> None:
     """With no numbers left for pipes, the run fails and may be tried again."""
+    import resource  # noqa: PLC0415 - not everywhere
 
-    async def go() -> Outcome:
-        import resource  # noqa: PLC0415 - not everywhere
-
-        before = resource.getrlimit(resource.RLIMIT_NOFILE)
-        target, invocation = a_target(), an_invocation(shell("true"))
-        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")), before[1]))  # noqa: PTH208
-        try:
-            return await target.execute(invocation)
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-    outcome = asyncio.run(go())
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    target, invocation = a_target(), an_invocation(shell("true"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")), before[1]))  # noqa: PTH208
+    try:
+        outcome = await target.execute(invocation)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert isinstance(outcome, Failed)
     assert not outcome.permanent

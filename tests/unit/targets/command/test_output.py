@@ -32,11 +32,11 @@ def heard(*chunks: bytes, secret: str = "", most: int = 65_536) -> tuple[Hearing
     return hearing, invocation
 
 
-def test_a_hundred_megabytes_do_not_grow_memory() -> None:
+async def test_a_hundred_megabytes_do_not_grow_memory() -> None:
     script = "yes 'a line of a certain length' | head -c 100000000; echo; echo last words"
     tracemalloc.start()
     try:
-        outcome, invocation = carried(shell(script))
+        outcome, invocation = await carried(shell(script))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -50,16 +50,16 @@ def test_a_hundred_megabytes_do_not_grow_memory() -> None:
     assert warning == f"it wrote {100_000_000 + 12 - kept:,} bytes more than are kept"
 
 
-def test_both_streams_are_heard() -> None:
-    outcome, invocation = carried(shell("echo one; echo two >&2; echo three"))
+async def test_both_streams_are_heard() -> None:
+    outcome, invocation = await carried(shell("echo one; echo two >&2; echo three"))
     assert sorted(invocation.texts("output")) == ["one", "three", "two"]
     assert isinstance(outcome, Succeeded)
     assert json.loads(outcome.result or "") == {"exit": 0, "output": "one\nthree"}
 
 
-def test_a_result_of_bytes_that_are_no_text_fits() -> None:
+async def test_a_result_of_bytes_that_are_no_text_fits() -> None:
     spec: dict[str, Any] = {"argv": [sys.executable, "-c", "import os; os.write(1, bytes([255]) * 500_000)"]}
-    outcome, invocation = carried(spec)
+    outcome, invocation = await carried(spec)
     assert isinstance(outcome, Succeeded)
     assert len((outcome.result or "").encode()) <= RESULT_BYTES
     assert set(invocation.texts("output")[0]) == {"\N{REPLACEMENT CHARACTER}", "…"}

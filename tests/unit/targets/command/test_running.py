@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import socket
@@ -30,16 +29,16 @@ def output(outcome: Outcome) -> str:
     return str(result(outcome)["output"])
 
 
-def test_a_program_runs_and_its_output_is_the_result() -> None:
-    outcome, invocation = carried({"argv": ["echo", "two  spaces", "$HOME; *"]})
+async def test_a_program_runs_and_its_output_is_the_result() -> None:
+    outcome, invocation = await carried({"argv": ["echo", "two  spaces", "$HOME; *"]})
     assert result(outcome) == {"exit": 0, "output": "two  spaces $HOME; *"}
     assert invocation.said == [("output", "two  spaces $HOME; *")]
     assert invocation.beats > 0
 
 
-def test_the_environment_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_environment_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HORAE_MASTER_KEY", "not for commands")
-    outcome, invocation = carried({"argv": ["env"], "environment": {"COLOUR": "green=blue", "EMPTY": ""}})
+    outcome, invocation = await carried({"argv": ["env"], "environment": {"COLOUR": "green=blue", "EMPTY": ""}})
     run = invocation.run
     assert output(outcome).splitlines() == [
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -55,56 +54,56 @@ def test_the_environment_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_nothing_is_inherited_but_the_three_streams() -> None:
+async def test_nothing_is_inherited_but_the_three_streams() -> None:
     with socket.socket() as left_open:
         left_open.set_inheritable(True)
-        outcome, _ = carried({"argv": ["ls", "/proc/self/fd"]})
+        outcome, _ = await carried({"argv": ["ls", "/proc/self/fd"]})
     assert output(outcome).split() == ["0", "1", "2", "3"]  # the last is the folder itself
 
 
-def test_it_has_a_session_of_its_own_and_plain_signals() -> None:
+async def test_it_has_a_session_of_its_own_and_plain_signals() -> None:
     facts = "import os, signal; print(os.getsid(0) == os.getpid() == os.getpgid(0), os.umask(0), "
     signals = "[n.name for n in signal.valid_signals() if n in list(signal.Signals) and signal.getsignal(n) is signal.SIG_IGN])"
-    outcome, _ = carried({"argv": [sys.executable, "-c", facts + signals]})
+    outcome, _ = await carried({"argv": [sys.executable, "-c", facts + signals]})
     # Python itself ignores these two.
     assert output(outcome) == f"True {0o077} ['SIGPIPE', 'SIGXFSZ']"
-    ignored, _ = carried({"argv": ["grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]})
+    ignored, _ = await carried({"argv": ["grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]})
     # Signals 32 and 33 are the C library's own: no program can set them, so whatever was inherited stays.
     ours = ~(0b11 << 31)
     assert [int(line.split()[1], 16) & ours for line in output(ignored).splitlines()] == [0, 0]
 
 
-def test_each_run_has_a_private_folder_that_is_removed() -> None:
+async def test_each_run_has_a_private_folder_that_is_removed() -> None:
     script = "pwd; stat -c %a .; mkdir -p a/b; touch a/b/c 'a/b/-n d'; ln -s / a/root; chmod 000 a/b; chmod 500 ."
-    outcome, _ = carried(shell(script))
+    outcome, _ = await carried(shell(script))
     folder, mode = output(outcome).splitlines()
     assert mode == "700"
     assert not Path(folder).exists()
     assert Path("/bin").exists()
 
 
-def test_the_operator_may_say_where(tmp_path: Path) -> None:
+async def test_the_operator_may_say_where(tmp_path: Path) -> None:
     settings = {**ANYTHING, "directory": str(tmp_path)}
     tmp_path.joinpath("reports").mkdir()
-    outcome, _ = carried(shell("pwd; touch here"), settings)
+    outcome, _ = await carried(shell("pwd; touch here"), settings)
     assert output(outcome) == str(tmp_path.resolve())
     assert tmp_path.joinpath("here").exists()
-    inside, _ = carried(shell("pwd", directory="reports"), settings)
+    inside, _ = await carried(shell("pwd", directory="reports"), settings)
     assert output(inside) == str(tmp_path.resolve() / "reports")
 
 
-def test_a_folder_that_leads_out_of_its_place_is_refused_when_it_runs(tmp_path: Path) -> None:
+async def test_a_folder_that_leads_out_of_its_place_is_refused_when_it_runs(tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
     place.joinpath("out").symlink_to(tmp_path)
-    outcome, _ = carried(shell("pwd", directory="out"), {**ANYTHING, "directory": str(place)})
+    outcome, _ = await carried(shell("pwd", directory="out"), {**ANYTHING, "directory": str(place)})
     assert isinstance(outcome, Failed)
     assert outcome.permanent
     assert "cannot run in 'out'" in outcome.error
 
 
-def test_a_folder_that_is_missing_is_a_failure(tmp_path: Path) -> None:
-    outcome, _ = carried(shell("pwd", directory="gone"), {**ANYTHING, "directory": str(tmp_path)})
+async def test_a_folder_that_is_missing_is_a_failure(tmp_path: Path) -> None:
+    outcome, _ = await carried(shell("pwd", directory="gone"), {**ANYTHING, "directory": str(tmp_path)})
     assert outcome == Failed("its directory cannot be used: No such file or directory")
 
 
@@ -121,33 +120,33 @@ def test_a_folder_that_is_missing_is_a_failure(tmp_path: Path) -> None:
         ("x" * 200_000, None, "x" * 200_000),
     ],
 )
-def test_what_it_reads(stdin: Any, payload: Any, read: str) -> None:
+async def test_what_it_reads(stdin: Any, payload: Any, read: str) -> None:
     count = "import sys; text = sys.stdin.read(); print(len(text), ascii(text[:50]))"
-    outcome, _ = carried({"argv": [sys.executable, "-c", count], "stdin": stdin}, payload=payload)
+    outcome, _ = await carried({"argv": [sys.executable, "-c", count], "stdin": stdin}, payload=payload)
     assert output(outcome) == f"{len(read)} {read[:50]!a}"
 
 
-def test_an_input_that_nobody_reads_does_not_matter() -> None:
-    outcome, _ = carried({"argv": ["true"], "stdin": "x" * 200_000})
+async def test_an_input_that_nobody_reads_does_not_matter() -> None:
+    outcome, _ = await carried({"argv": ["true"], "stdin": "x" * 200_000})
     assert isinstance(outcome, Succeeded)
 
 
-def test_a_secret_reaches_the_command_and_nobody_else() -> None:
+async def test_a_secret_reaches_the_command_and_nobody_else() -> None:
     secret = "line one of it\nline two of it"  # noqa: S105 - made up
     spec = shell(
         'test "$TOKEN" = "line one of it\nline two of it" && echo same; echo "$TOKEN"; cat; echo "$TOKEN" >&2',
         environment={"TOKEN": {"secret": "token"}},
         stdin={"token": {"secret": "token"}},
     )
-    outcome, invocation = carried(spec, secrets={"token": secret})
+    outcome, invocation = await carried(spec, secrets={"token": secret})
     assert output(outcome).splitlines()[0] == "same"
     shown = f"{outcome} {invocation.said}"
     assert "line one" not in shown
     assert "line two" not in shown
 
 
-def test_a_payload_that_names_a_secret_is_filled_too() -> None:
-    outcome, _ = carried(
+async def test_a_payload_that_names_a_secret_is_filled_too() -> None:
+    outcome, _ = await carried(
         shell("read line; test ${#line} -gt 25 && echo filled", stdin="payload"),
         payload={"token": {"secret": "token"}},
         secrets={"token": "long and quite secret"},
@@ -155,8 +154,10 @@ def test_a_payload_that_names_a_secret_is_filled_too() -> None:
     assert output(outcome) == "filled"
 
 
-def test_a_secret_that_no_environment_can_hold_is_a_failure_for_good() -> None:
-    outcome, _ = carried(shell("true", environment={"TOKEN": {"secret": "token"}}), secrets={"token": "half\0half"})
+async def test_a_secret_that_no_environment_can_hold_is_a_failure_for_good() -> None:
+    outcome, _ = await carried(
+        shell("true", environment={"TOKEN": {"secret": "token"}}), secrets={"token": "half\0half"}
+    )
     assert isinstance(outcome, Failed)
     assert outcome.permanent
 
@@ -164,26 +165,26 @@ def test_a_secret_that_no_environment_can_hold_is_a_failure_for_good() -> None:
 @pytest.mark.parametrize(
     ("script", "error"), [("exit 3", "exit code 3"), ("echo why >&2; exit 75", "exit code 75\nwhy")]
 )
-def test_another_exit_code_is_a_failure_that_may_be_tried_again(script: str, error: str) -> None:
-    assert carried(shell(script))[0] == Failed(error)
+async def test_another_exit_code_is_a_failure_that_may_be_tried_again(script: str, error: str) -> None:
+    assert (await carried(shell(script)))[0] == Failed(error)
 
 
-def test_exit_codes_can_be_declared_a_success() -> None:
-    outcome, _ = carried(shell("exit 3", success=[0, 3]))
+async def test_exit_codes_can_be_declared_a_success() -> None:
+    outcome, _ = await carried(shell("exit 3", success=[0, 3]))
     assert result(outcome) == {"exit": 3, "output": ""}
 
 
-def test_the_error_ends_with_what_was_said_last() -> None:
+async def test_the_error_ends_with_what_was_said_last() -> None:
     script = "i=0; while [ $i -lt 500 ]; do echo noise; echo problem $i >&2; i=$((i + 1)); done; exit 1"
-    outcome, _ = carried(shell(script))
+    outcome, _ = await carried(shell(script))
     assert isinstance(outcome, Failed)
     first, *lines = outcome.error.splitlines()
     assert first == "exit code 1"
     assert lines == [f"problem {number}" for number in range(480, 500)]
 
 
-def test_a_program_that_is_not_there_is_a_failure_for_good() -> None:
-    outcome, _ = carried({"argv": ["no-such-program-anywhere"]})
+async def test_a_program_that_is_not_there_is_a_failure_for_good() -> None:
+    outcome, _ = await carried({"argv": ["no-such-program-anywhere"]})
     assert isinstance(outcome, Failed)
     assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_UNKNOWN)
 
@@ -191,69 +192,69 @@ def test_a_program_that_is_not_there_is_a_failure_for_good() -> None:
 @pytest.mark.parametrize(
     ("text", "mode", "says"), [("#!/no/such/interpreter\n", 0o755, "No such file"), ("\1", 0o755, "Exec format")]
 )
-def test_a_program_that_cannot_be_started_is_a_failure_for_good(
+async def test_a_program_that_cannot_be_started_is_a_failure_for_good(
     text: str, mode: int, says: str, tmp_path: Path
 ) -> None:
     program = tmp_path / "program"
     program.write_text(text, encoding="utf-8")
     program.chmod(mode)
-    outcome, _ = carried({"argv": [str(program)]})
+    outcome, _ = await carried({"argv": [str(program)]})
     assert isinstance(outcome, Failed)
     assert outcome.permanent
     assert says in outcome.error
 
 
-def test_a_link_that_has_moved_is_refused_when_it_runs(tmp_path: Path) -> None:
+async def test_a_link_that_has_moved_is_refused_when_it_runs(tmp_path: Path) -> None:
     link = tmp_path / "tool"
     settings = {"allow": [str(link)]}
     link.symlink_to("/bin/true")
     target, invocation = a_target(settings), an_invocation({"argv": [str(link)]}, settings)
-    assert isinstance(asyncio.run(target.execute(invocation)), Succeeded)
+    assert isinstance((await target.execute(invocation)), Succeeded)
     link.unlink()
     link.symlink_to("/bin/false")
-    outcome = asyncio.run(target.execute(invocation))
+    outcome = await target.execute(invocation)
     assert isinstance(outcome, Failed)
     assert "now leads elsewhere" in outcome.error
     assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_NOT_ALLOWED)
 
 
 @pytest.mark.parametrize("allow", [[], ["false"]])
-def test_a_program_that_is_no_longer_on_the_list_is_refused_when_it_runs(allow: list[str]) -> None:
+async def test_a_program_that_is_no_longer_on_the_list_is_refused_when_it_runs(allow: list[str]) -> None:
     invocation = an_invocation({"argv": ["true"]}, {"allow": ["true"]})
-    outcome = asyncio.run(a_target({"allow": allow}).execute(invocation))
+    outcome = await a_target({"allow": allow}).execute(invocation)
     assert isinstance(outcome, Failed)
     assert (outcome.permanent, outcome.reason) == (True, Reason.TARGET_NOT_ALLOWED)
 
 
-def test_memory_is_limited() -> None:
+async def test_memory_is_limited() -> None:
     spec = {"argv": [sys.executable, "-c", "bytearray(300 * 1024**2)"], "limits": {"memory": 200 * MEGABYTE}}
-    outcome, _ = carried(spec)
+    outcome, _ = await carried(spec)
     assert isinstance(outcome, Failed)
     assert outcome.error.endswith("MemoryError")
 
 
-def test_processor_time_is_limited() -> None:
-    outcome, _ = carried(shell("while :; do :; done", limits={"cpu": 1}))
+async def test_processor_time_is_limited() -> None:
+    outcome, _ = await carried(shell("while :; do :; done", limits={"cpu": 1}))
     assert outcome == Failed("killed by signal 24 (SIGXCPU), at its limit of processor time")
 
 
-def test_file_size_is_limited() -> None:
-    outcome, _ = carried(shell("exec head -c 100000 /dev/zero > big", limits={"file_size": 1000}))
+async def test_file_size_is_limited() -> None:
+    outcome, _ = await carried(shell("exec head -c 100000 /dev/zero > big", limits={"file_size": 1000}))
     assert outcome == Failed("killed by signal 25 (SIGXFSZ), at its limit of file size")
 
 
-def test_limits_are_set_as_asked_and_as_the_operator_says() -> None:
+async def test_limits_are_set_as_asked_and_as_the_operator_says() -> None:
     settings = {**ANYTHING, "limits": {"files": 50, "processes": 9999}}
-    outcome, _ = carried(
+    outcome, _ = await carried(
         shell("ulimit -n; ulimit -u 2>/dev/null || ulimit -p; ulimit -c", limits={"files": 20}), settings
     )
     assert output(outcome).split() == ["20", "9999", "0"]
 
 
-def test_nothing_is_left_of_the_folder_of_a_failed_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_left_of_the_folder_of_a_failed_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     program = tmp_path / "program"
     program.write_text("#!/no/such/interpreter\n", encoding="utf-8")
     program.chmod(0o755)
-    carried({"argv": [str(program)]})
+    await carried({"argv": [str(program)]})
     assert os.listdir(tmp_path) == ["program"]  # noqa: PTH208 - names read better

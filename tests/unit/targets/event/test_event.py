@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import socket
@@ -58,20 +57,17 @@ class Scene:
         return await self.target.execute(invocation), invocation
 
 
-def told(spec: Mapping[str, Any], payload: Any = None) -> tuple[str, Mapping[str, Any], RecordingInvocation]:
-    async def go() -> tuple[str, Mapping[str, Any], RecordingInvocation]:
-        scene = Scene({})
-        outcome, invocation = await scene.carry(spec, payload)
-        assert outcome == Succeeded('{"delivered": 1, "to": {"process": 1}}', tells=spec.get("topic", TOPIC))
-        ((topic, body),) = scene.published
-        return topic, body, invocation
-
-    return asyncio.run(go())
+async def told(spec: Mapping[str, Any], payload: Any = None) -> tuple[str, Mapping[str, Any], RecordingInvocation]:
+    scene = Scene({})
+    outcome, invocation = await scene.carry(spec, payload)
+    assert outcome == Succeeded('{"delivered": 1, "to": {"process": 1}}', tells=spec.get("topic", TOPIC))
+    ((topic, body),) = scene.published
+    return topic, body, invocation
 
 
-def test_the_event_says_which_task_is_due() -> None:
+async def test_the_event_says_which_task_is_due() -> None:
     payload = {"sourceType": "reminder", "sourceId": "r-7", "text": "站起来"}
-    topic, body, invocation = told({}, payload)
+    topic, body, invocation = await told({}, payload)
     task, run = invocation.task, invocation.run
     assert topic == "task.triggered"
     assert {**body, "occurredOn": "", "eventId": ""} == {
@@ -101,114 +97,93 @@ def test_the_event_says_which_task_is_due() -> None:
 @pytest.mark.parametrize(
     "payload", [None, {}, "text", [1], {"sourceType": "", "sourceId": None}, {"sourceType": ["x"]}]
 )
-def test_a_payload_that_names_no_source_has_an_unknown_one(payload: Any) -> None:
-    _, body, _ = told({}, payload)
+async def test_a_payload_that_names_no_source_has_an_unknown_one(payload: Any) -> None:
+    _, body, _ = await told({}, payload)
     assert (body["sourceType"], body["sourceId"]) == ("unknown", "tsk_1")
     assert body["payload"] == payload
 
 
-def test_a_source_may_be_a_number() -> None:
-    assert told({}, {"sourceId": 7})[1]["sourceId"] == "7"
+async def test_a_source_may_be_a_number() -> None:
+    assert (await told({}, {"sourceId": 7}))[1]["sourceId"] == "7"
 
 
-def test_what_is_to_be_said_is_in_the_log_and_in_the_event() -> None:
-    topic, body, invocation = told({"topic": "garden.due", "say": "water the plants"})
+async def test_what_is_to_be_said_is_in_the_log_and_in_the_event() -> None:
+    topic, body, invocation = await told({"topic": "garden.due", "say": "water the plants"})
     assert topic == body["type"] == "garden.due"
     assert body["text"] == "water the plants"
     assert invocation.said == [("info", "water the plants")]
 
 
-def test_a_secret_that_a_payload_names_stays_a_name() -> None:
-    assert told({}, {"token": {"secret": "token"}})[1]["payload"] == {"token": {"secret": "token"}}
+async def test_a_secret_that_a_payload_names_stays_a_name() -> None:
+    assert (await told({}, {"token": {"secret": "token"}}))[1]["payload"] == {"token": {"secret": "token"}}
 
 
-def test_every_attempt_has_the_same_event_id() -> None:
-    async def go() -> list[object]:
-        scene = Scene({})
-        for attempt in (1, 2):
-            await scene.carry({}, attempt=attempt)
-        return [body["eventId"] for _, body in scene.published]
-
-    first, second = asyncio.run(go())
+async def test_every_attempt_has_the_same_event_id() -> None:
+    scene = Scene({})
+    for attempt in (1, 2):
+        await scene.carry({}, attempt=attempt)
+    (first, second) = [body["eventId"] for _, body in scene.published]
     assert first == second
 
 
-def test_redis_is_told_too() -> None:
-    async def go() -> None:
-        async with RedisServer().open() as server:
-            scene = Scene({"redis": server.url, "channel": "due"})
-            for _ in range(2):
-                outcome, _ = await scene.carry({"say": "é"})
-                assert outcome == Succeeded(
-                    '{"delivered": 2, "to": {"process": 1, "redis": 1}}', tells="task.triggered"
-                )
-            await scene.target.aclose()
-            bodies = [json.loads(body) for channel, body in await server.heard(2) if channel == "due"]
-        assert bodies == [dict(body) for _, body in scene.published]
-
-    asyncio.run(go())
+async def test_redis_is_told_too() -> None:
+    async with RedisServer().open() as server:
+        scene = Scene({"redis": server.url, "channel": "due"})
+        for _ in range(2):
+            outcome, _ = await scene.carry({"say": "é"})
+            assert outcome == Succeeded('{"delivered": 2, "to": {"process": 1, "redis": 1}}', tells="task.triggered")
+        await scene.target.aclose()
+        bodies = [json.loads(body) for channel, body in await server.heard(2) if channel == "due"]
+    assert bodies == [dict(body) for _, body in scene.published]
 
 
-def test_redis_that_is_gone_or_unwilling_is_a_failure_that_may_be_tried_again() -> None:
-    async def go() -> None:
-        async with RedisServer().open() as server:
-            await server.allow("-publish")
-            unwilling = Scene({"redis": server.url, "channel": "due"})
-            outcome, _ = await unwilling.carry({})
-            assert isinstance(outcome, Failed)
-            assert not outcome.permanent
-            await server.allow("+publish")
-            assert isinstance((await unwilling.carry({}))[0], Succeeded)
-            await unwilling.target.aclose()
-        gone = Scene({"redis": f"redis://127.0.0.1:{_free_port()}/0", "channel": "due"})
-        outcome, _ = await gone.carry({})
+async def test_redis_that_is_gone_or_unwilling_is_a_failure_that_may_be_tried_again() -> None:
+    async with RedisServer().open() as server:
+        await server.allow("-publish")
+        unwilling = Scene({"redis": server.url, "channel": "due"})
+        outcome, _ = await unwilling.carry({})
         assert isinstance(outcome, Failed)
         assert not outcome.permanent
-        assert len(gone.published) == 1
-        await gone.target.aclose()
-
-    asyncio.run(go())
-
-
-def test_the_password_of_redis_is_not_in_the_error() -> None:
-    async def go() -> None:
-        async with RedisServer(password="right").open() as server:  # noqa: S106 - made up
-            scene = Scene({"redis": server.url.replace("//", "//:wrong-password@"), "channel": "due"})
-            outcome, _ = await scene.carry({})
-            assert isinstance(outcome, Failed)
-            assert "wrong-password" not in outcome.error
-            await scene.target.aclose()
-
-    asyncio.run(go())
+        await server.allow("+publish")
+        assert isinstance((await unwilling.carry({}))[0], Succeeded)
+        await unwilling.target.aclose()
+    gone = Scene({"redis": f"redis://127.0.0.1:{_free_port()}/0", "channel": "due"})
+    outcome, _ = await gone.carry({})
+    assert isinstance(outcome, Failed)
+    assert not outcome.permanent
+    assert len(gone.published) == 1
+    await gone.target.aclose()
 
 
-def test_a_webhook_is_posted_and_signed() -> None:
-    async def go() -> None:
-        secret = new_secret(b"0123456789abcdef0123456789abcdef")
-        async with Endpoint().open() as endpoint:
-            scene = Scene({"webhook": endpoint.url, "webhook_secret": secret, "allow_networks": LOOPBACK})
-            outcome, _ = await scene.carry({"say": "now"})
-            await scene.target.aclose()
-        assert outcome == Succeeded('{"delivered": 2, "to": {"process": 1, "webhook": 1}}', tells="task.triggered")
-        (headers,), (body,) = endpoint.headers, endpoint.bodies
-        assert json.loads(body) == dict(scene.published[0][1])
-        assert headers["content-type"] == "application/json"
-        assert headers["webhook-id"] == headers["idempotency-key"] == scene.published[0][1]["eventId"]
-        assert verify([secret], headers, body, SystemClock().now())
+async def test_the_password_of_redis_is_not_in_the_error() -> None:
+    async with RedisServer(password="right").open() as server:  # noqa: S106 - made up
+        scene = Scene({"redis": server.url.replace("//", "//:wrong-password@"), "channel": "due"})
+        outcome, _ = await scene.carry({})
+        assert isinstance(outcome, Failed)
+        assert "wrong-password" not in outcome.error
+        await scene.target.aclose()
 
-    asyncio.run(go())
+
+async def test_a_webhook_is_posted_and_signed() -> None:
+    secret = new_secret(b"0123456789abcdef0123456789abcdef")
+    async with Endpoint().open() as endpoint:
+        scene = Scene({"webhook": endpoint.url, "webhook_secret": secret, "allow_networks": LOOPBACK})
+        outcome, _ = await scene.carry({"say": "now"})
+        await scene.target.aclose()
+    assert outcome == Succeeded('{"delivered": 2, "to": {"process": 1, "webhook": 1}}', tells="task.triggered")
+    (headers,), (body,) = endpoint.headers, endpoint.bodies
+    assert json.loads(body) == dict(scene.published[0][1])
+    assert headers["content-type"] == "application/json"
+    assert headers["webhook-id"] == headers["idempotency-key"] == scene.published[0][1]["eventId"]
+    assert verify([secret], headers, body, SystemClock().now())
 
 
 @pytest.mark.parametrize(("topic", "permanent"), [("please.fail", False), ("please.forbid", True)])
-def test_a_webhook_that_does_not_take_it_is_a_failure(topic: str, permanent: bool) -> None:  # noqa: FBT001
-    async def go() -> Outcome:
-        async with Endpoint().open() as endpoint:
-            scene = Scene({"webhook": endpoint.url, "allow_networks": LOOPBACK})
-            outcome, _ = await scene.carry({"topic": topic})
-            await scene.target.aclose()
-            return outcome
-
-    outcome = asyncio.run(go())
+async def test_a_webhook_that_does_not_take_it_is_a_failure(topic: str, permanent: bool) -> None:  # noqa: FBT001
+    async with Endpoint().open() as endpoint:
+        scene = Scene({"webhook": endpoint.url, "allow_networks": LOOPBACK})
+        outcome, _ = await scene.carry({"topic": topic})
+        await scene.target.aclose()
     assert isinstance(outcome, Failed)
     assert outcome.permanent is permanent
 

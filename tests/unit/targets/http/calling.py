@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -64,25 +63,21 @@ class Called(NamedTuple):
         return json.loads(self.server.bodies[0])
 
 
-def called(
+async def called(
     speak: Speak,
     spec: Mapping[str, Any] | None = None,
     payload: Any = None,
     vault: Vault | None = None,
     settings: Mapping[str, Any] = ALLOWED,
-    timeout: timedelta | None = None,
+    task_timeout: timedelta | None = None,
 ) -> Called:
     """From the spec that somebody gave to the outcome; the server's address is filled in."""
-
-    async def carry() -> Called:
-        async with wire(speak) as server:
-            given = {"url": server.url("/hook?x=1").text, **(spec or {})}
-            canonical = HTTP.check(given, payload, settings)
-            invocation = Recorded(an_http_task(canonical, payload, timeout), a_run()._replace(token=7))
-            target = HTTP.open(tools(settings, vault))
-            try:
-                return Called(await target.execute(invocation), server, invocation)
-            finally:
-                await target.aclose()  # type: ignore[attr-defined]
-
-    return asyncio.run(carry())
+    async with wire(speak) as server:
+        given = {"url": server.url("/hook?x=1").text, **(spec or {})}
+        canonical = HTTP.check(given, payload, settings)
+        invocation = Recorded(an_http_task(canonical, payload, task_timeout), a_run()._replace(token=7))
+        target = HTTP.open(tools(settings, vault))
+        try:
+            return Called(await target.execute(invocation), server, invocation)
+        finally:
+            await target.aclose()  # type: ignore[attr-defined]

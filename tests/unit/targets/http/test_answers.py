@@ -52,8 +52,10 @@ def result(call: Called) -> Any:
         (b"<img onerror=x>", (("Content-Type", "text/html"),), "<img onerror=x>"),
     ],
 )
-def test_the_result_is_the_status_and_the_body(body: bytes, headers: tuple[tuple[str, str], ...], kept: Any) -> None:
-    found = result(called(answering(200, body, headers)))
+async def test_the_result_is_the_status_and_the_body(
+    body: bytes, headers: tuple[tuple[str, str], ...], kept: Any
+) -> None:
+    found = result(await called(answering(200, body, headers)))
     assert found["status"] == 200
     if body.startswith(b"[["):  # far too deep: kept as the beginning of a text
         assert found["truncated"]
@@ -65,20 +67,20 @@ def test_the_result_is_the_status_and_the_body(body: bytes, headers: tuple[tuple
 @pytest.mark.parametrize(
     "body", [b'"' + b"x" * 200_000 + b'"', '"值'.encode() * 50_000, b"\x01" * 100_000, b"[1," * 90_000]
 )
-def test_a_large_answer_is_kept_within_bounds_and_says_so(body: bytes) -> None:
-    found = result(called(answering(200, body, (("Content-Type", "text/plain"),))))
+async def test_a_large_answer_is_kept_within_bounds_and_says_so(body: bytes) -> None:
+    found = result(await called(answering(200, body, (("Content-Type", "text/plain"),))))
     assert found["truncated"]
     assert len(found["body"]) > 1000
 
 
-def test_an_answer_beyond_the_limit_is_cut() -> None:
-    found = result(called(answering(200, b'{"a": 1234567890}', JSON), {"answer_limit": 8}))
+async def test_an_answer_beyond_the_limit_is_cut() -> None:
+    found = result(await called(answering(200, b'{"a": 1234567890}', JSON), {"answer_limit": 8}))
     assert found == {"status": 200, "body": '{"a": 12', "truncated": True}
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
-def test_what_may_pass_is_tried_again(status: int) -> None:
-    outcome = failed(called(answering(status, b"busy  \n now")))
+async def test_what_may_pass_is_tried_again(status: int) -> None:
+    outcome = failed(await called(answering(status, b"busy  \n now")))
     assert not outcome.permanent
     assert outcome.retry_after is None
     assert outcome.reason is Reason.TARGET_FAILED
@@ -87,19 +89,19 @@ def test_what_may_pass_is_tried_again(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 451])
-def test_what_will_not_pass_is_not_tried_again(status: int) -> None:
-    outcome = failed(called(answering(status, b"", (("Retry-After", "5"),))))
+async def test_what_will_not_pass_is_not_tried_again(status: int) -> None:
+    outcome = failed(await called(answering(status, b"", (("Retry-After", "5"),))))
     assert outcome.permanent
     assert outcome.retry_after is None
 
 
-def test_a_long_refusal_is_shortened() -> None:
-    assert len(failed(called(answering(500, b"x" * 100_000))).error) < ERROR_CHARACTERS
+async def test_a_long_refusal_is_shortened() -> None:
+    assert len(failed(await called(answering(500, b"x" * 100_000))).error) < ERROR_CHARACTERS
 
 
 @pytest.mark.parametrize("status", [429, 503, 500])
-def test_an_endpoint_may_say_when(status: int) -> None:
-    outcome = failed(called(answering(status, headers=(("Retry-After", "120"),))))
+async def test_an_endpoint_may_say_when(status: int) -> None:
+    outcome = failed(await called(answering(status, headers=(("Retry-After", "120"),))))
     assert outcome.retry_after == timedelta(minutes=2)
 
 
@@ -128,60 +130,62 @@ def test_retry_after_is_seconds_or_a_date(header: str | None, wait: timedelta | 
     assert retry_after(header, NOON) == wait
 
 
-def test_a_redirect_that_is_not_followed_names_its_host_alone() -> None:
+async def test_a_redirect_that_is_not_followed_names_its_host_alone() -> None:
     location = "https://b.example/path?token=hunter2"
-    outcome = failed(called(answering(302, b"hunter2", (("Location", location),))))
+    outcome = failed(await called(answering(302, b"hunter2", (("Location", location),))))
     assert outcome.permanent
     assert "b.example" in outcome.error
     assert "hunter2" not in outcome.error
     for odd in ("https://user:hunter2@b.example/", "http://[", ""):
-        error = failed(called(answering(302, headers=(("Location", odd),)))).error
+        error = failed(await called(answering(302, headers=(("Location", odd),)))).error
         assert "hunter2" not in error
 
 
-def test_a_redirect_inward_fails_for_good() -> None:
-    outcome = failed(called(answering(302, headers=(("Location", "http://169.254.169.254/"),)), {"redirects": 3}))
+async def test_a_redirect_inward_fails_for_good() -> None:
+    outcome = failed(await called(answering(302, headers=(("Location", "http://169.254.169.254/"),)), {"redirects": 3}))
     assert outcome.permanent
     assert "not public" in outcome.error
 
 
-def test_what_counts_as_success_is_for_the_task_to_say() -> None:
-    assert result(called(answering(404), {"success": [200, 404]}))["status"] == 404
-    assert result(called(answering(302), {"success": ["2xx", "300-302"]}))["status"] == 302
-    assert failed(called(answering(201), {"success": [200]})).permanent
+async def test_what_counts_as_success_is_for_the_task_to_say() -> None:
+    assert result(await called(answering(404), {"success": [200, 404]}))["status"] == 404
+    assert result(await called(answering(302), {"success": ["2xx", "300-302"]}))["status"] == 302
+    assert failed(await called(answering(201), {"success": [200]})).permanent
 
 
-def test_an_endpoint_that_says_nothing_or_breaks_is_no_answer() -> None:
-    broken = failed(called(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab")))
+async def test_an_endpoint_that_says_nothing_or_breaks_is_no_answer() -> None:
+    broken = failed(await called(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab")))
     assert (broken.permanent, broken.reason) == (False, Reason.NO_ANSWER)
-    assert isinstance(called(silence, timeout=timedelta(seconds=0.2)).outcome, TimedOut)
+    assert isinstance((await called(silence, task_timeout=timedelta(seconds=0.2))).outcome, TimedOut)
 
 
-def test_accepted_is_a_success_where_nobody_can_call_back() -> None:
-    assert result(called(answering(202)))["status"] == 202
+async def test_accepted_is_a_success_where_nobody_can_call_back() -> None:
+    assert result(await called(answering(202)))["status"] == 202
 
 
 @pytest.mark.parametrize(
     ("header", "wait"), [((), 300), ((("Retry-After", "10"),), 300), ((("Retry-After", "3600"),), 3600)]
 )
-def test_accepted_is_waited_for_where_somebody_can_call_back(header: tuple[tuple[str, str], ...], wait: int) -> None:
-    call = called(answering(202, headers=header), settings=ALLOWED | CALLBACK)
+async def test_accepted_is_waited_for_where_somebody_can_call_back(
+    header: tuple[tuple[str, str], ...], wait: int
+) -> None:
+    call = await called(answering(202, headers=header), settings=ALLOWED | CALLBACK)
     assert call.outcome == Waiting(NOON + timedelta(seconds=wait))
-    assert isinstance(called(answering(200), settings=ALLOWED | CALLBACK).outcome, Succeeded)
+    assert isinstance((await called(answering(200), settings=ALLOWED | CALLBACK)).outcome, Succeeded)
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"null", b"[]", b"[1]", b"nonsense", b'{"a":', b'"text"'])
-def test_an_orchestrator_that_says_nothing_has_failed(body: bytes) -> None:
-    outcome = failed(called(answering(200, body, JSON), {"preset": "orchestrator"}, {"text": "x"}))
+async def test_an_orchestrator_that_says_nothing_has_failed(body: bytes) -> None:
+    outcome = failed(await called(answering(200, body, JSON), {"preset": "orchestrator"}, {"text": "x"}))
     assert (outcome.permanent, outcome.reason) == (False, Reason.NO_ANSWER)
 
 
 @pytest.mark.parametrize(("status", "permanent"), [(400, True), (500, False), (429, False)])
-def test_an_orchestrator_that_refuses_has_given_no_answer(status: int, *, permanent: bool) -> None:
-    outcome = failed(called(answering(status, b'{"a":1}', JSON), {"preset": "orchestrator"}, {"text": "x"}))
+async def test_an_orchestrator_that_refuses_has_given_no_answer(status: int, *, permanent: bool) -> None:
+    outcome = failed(await called(answering(status, b'{"a":1}', JSON), {"preset": "orchestrator"}, {"text": "x"}))
     assert (outcome.permanent, outcome.reason) == (permanent, Reason.NO_ANSWER)
 
 
-def test_an_orchestrators_answer_is_the_result() -> None:
-    call = called(answering(200, '{"reply": "好"}'.encode()), {"preset": "orchestrator"}, {"text": "x"})
+async def test_an_orchestrators_answer_is_the_result() -> None:
+    call = await called(answering(200, '{"reply": "好"}'.encode()), {"preset": "orchestrator"}, {"text": "x"})
     assert result(call) == {"status": 200, "body": {"reply": "好"}}

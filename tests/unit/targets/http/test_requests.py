@@ -19,7 +19,7 @@ from horae.outgoing.callbacks import verify_callback_token
 from horae.outgoing.signing import verify
 from horae.targets.http.kind import HTTP
 from horae.version import __version__
-from tests.unit.outgoing.servers import Wire, answering, endlessly, wire
+from tests.unit.outgoing.servers import answering, endlessly, wire
 from tests.unit.targets.http.calling import ALLOWED, CALLBACK, Called, Vault, an_http_task, called, tools
 from tests.unit.targets.invocations import NOON, Recorded
 
@@ -31,8 +31,8 @@ def error_of(call: Called) -> Failed:
     return call.outcome
 
 
-def test_a_run_says_who_it_is() -> None:
-    call = called(answering(), payload={"名": "值"})
+async def test_a_run_says_who_it_is() -> None:
+    call = await called(answering(), payload={"名": "值"})
     assert call.server.heard[0].startswith("POST /hook?x=1 HTTP/1.1\r\n")
     assert call.sent == {"名": "值"}
     assert call.headers | {"host": ""} == {
@@ -52,8 +52,8 @@ def test_a_run_says_who_it_is() -> None:
     }
 
 
-def test_the_answer_is_a_sign_of_life() -> None:
-    assert called(answering()).invocation.beats == 1
+async def test_the_answer_is_a_sign_of_life() -> None:
+    assert (await called(answering())).invocation.beats == 1
 
 
 @pytest.mark.parametrize(
@@ -73,92 +73,94 @@ def test_the_answer_is_a_sign_of_life() -> None:
         ({}, "\ud800", b'"\\ud800"'),
     ],
 )
-def test_the_body_is_the_payload_unless_the_spec_says_another(spec: dict[str, Any], payload: Any, body: bytes) -> None:
-    call = called(answering(), spec, payload)
+async def test_the_body_is_the_payload_unless_the_spec_says_another(
+    spec: dict[str, Any], payload: Any, body: bytes
+) -> None:
+    call = await called(answering(), spec, payload)
     assert call.server.bodies == [body]
     assert ("content-type" in call.headers) == bool(body)
 
 
-def test_a_task_may_say_another_content_type_and_user_agent() -> None:
-    call = called(answering(), {"headers": {"content-type": "application/x", "User-Agent": "mine"}}, {})
+async def test_a_task_may_say_another_content_type_and_user_agent() -> None:
+    call = await called(answering(), {"headers": {"content-type": "application/x", "User-Agent": "mine"}}, {})
     assert (call.headers["content-type"], call.headers["user-agent"]) == ("application/x", "mine")
     assert call.server.heard[0].lower().count("content-type") == 1
 
 
-def test_secrets_are_filled_into_headers_and_body() -> None:
+async def test_secrets_are_filled_into_headers_and_body() -> None:
     spec = {"headers": {"X-Key": {"secret": "key"}, "Authorization": ["Bearer ", {"secret": "bearer"}]}}
-    call = called(answering(), spec, {"deep": [{"secret": "key"}]}, Vault(key="first key", bearer="second"))
+    call = await called(answering(), spec, {"deep": [{"secret": "key"}]}, Vault(key="first key", bearer="second"))
     assert call.headers["x-key"] == "first key"
     assert call.headers["authorization"] == "Bearer second"
     assert call.sent == {"deep": ["first key"]}
 
 
-def test_a_missing_secret_is_named_and_nothing_is_sent() -> None:
-    call = called(answering(), {"headers": {"X-Key": {"secret": "key"}}})
+async def test_a_missing_secret_is_named_and_nothing_is_sent() -> None:
+    call = await called(answering(), {"headers": {"X-Key": {"secret": "key"}}})
     assert error_of(call).permanent
     assert "'key'" in error_of(call).error
     assert call.server.connections == 0
 
 
 @pytest.mark.parametrize("value", ["hunter2\r\nX-Forged: yes", "hunter2\n", "hunter2\0"])
-def test_a_secret_cannot_break_out_of_its_header(value: str) -> None:
-    call = called(answering(), {"headers": {"X-Key": {"secret": "key"}}}, vault=Vault(key=value))
+async def test_a_secret_cannot_break_out_of_its_header(value: str) -> None:
+    call = await called(answering(), {"headers": {"X-Key": {"secret": "key"}}}, vault=Vault(key=value))
     assert error_of(call).permanent
     assert "hunter2" not in error_of(call).error
     assert call.server.connections == 0
 
 
-def test_what_an_endpoint_repeats_is_masked() -> None:
+async def test_what_an_endpoint_repeats_is_masked() -> None:
     vault = Vault(key='hun"ter2', pin="493817")
     spec = {"headers": {"X-Key": {"secret": "key"}}, "body": {"pin": {"secret": "pin"}}}
     said = json.dumps({"echo": 'x hun"ter2 y', 'hun"ter2': ["493817", 493817, {"a": 1.5}]}).encode()
-    call = called(answering(body=said), spec, vault=vault)
+    call = await called(answering(body=said), spec, vault=vault)
     assert isinstance(call.outcome, Succeeded)
     assert json.loads(call.outcome.result or "") == {
         "status": 200,
         "body": {"echo": "x ••• y", "•••": ["•••", "•••", {"a": 1.5}]},
     }
     for body in (said, b'plain hun"ter2'):
-        failed = error_of(called(answering(500, body), spec, vault=vault))
+        failed = error_of(await called(answering(500, body), spec, vault=vault))
         assert "ter2" not in failed.error
         assert "•••" in failed.error
 
 
-def test_a_signed_request_verifies() -> None:
-    call = called(answering(), {"sign": {"secret": "s"}}, {"a": 1}, Vault(s=SECRET))
+async def test_a_signed_request_verifies() -> None:
+    call = await called(answering(), {"sign": {"secret": "s"}}, {"a": 1}, Vault(s=SECRET))
     assert call.headers["webhook-id"] == "occ_1"
     assert verify([SECRET], call.headers, call.server.bodies[0], NOON)
-    empty = called(answering(), {"sign": {"secret": "s"}, "method": "GET"}, {"a": 1}, Vault(s=SECRET))
+    empty = await called(answering(), {"sign": {"secret": "s"}, "method": "GET"}, {"a": 1}, Vault(s=SECRET))
     assert verify([SECRET], empty.headers, b"", NOON)
 
 
-def test_a_secret_that_cannot_sign_fails_without_being_shown() -> None:
-    call = called(answering(), {"sign": {"secret": "s"}}, vault=Vault(s="hunter2"))
+async def test_a_secret_that_cannot_sign_fails_without_being_shown() -> None:
+    call = await called(answering(), {"sign": {"secret": "s"}}, vault=Vault(s="hunter2"))
     assert error_of(call).permanent
     assert "hunter2" not in error_of(call).error
     assert call.server.connections == 0
 
 
-def test_a_callback_is_offered_where_one_is_configured() -> None:
+async def test_a_callback_is_offered_where_one_is_configured() -> None:
     echo = answering(body=b"{}")
-    assert "horae-callback" not in called(echo).headers
-    headers = called(echo, settings=ALLOWED | CALLBACK).headers
+    assert "horae-callback" not in (await called(echo)).headers
+    headers = (await called(echo, settings=ALLOWED | CALLBACK)).headers
     assert headers["horae-callback"] == "https://horae.example/base/v1/runs/run_1/callback"
     assert verify_callback_token("k" * 32, "run_1", 7, headers["horae-callback-token"])
     token = headers["horae-callback-token"]
-    repeated = called(answering(body=token.encode()), settings=ALLOWED | CALLBACK).outcome
+    repeated = (await called(answering(body=token.encode()), settings=ALLOWED | CALLBACK)).outcome
     assert isinstance(repeated, Succeeded)
     assert token not in (repeated.result or "")
 
 
-def test_a_body_that_secrets_make_too_large_is_not_sent() -> None:
+async def test_a_body_that_secrets_make_too_large_is_not_sent() -> None:
     spec = {"body": [{"secret": "s"}] * 20}
-    call = called(answering(), spec, vault=Vault(s="x" * 100_000))
+    call = await called(answering(), spec, vault=Vault(s="x" * 100_000))
     assert error_of(call).permanent
     assert call.server.connections == 0
 
 
-def test_the_orchestrator_gets_what_its_rules_say() -> None:
+async def test_the_orchestrator_gets_what_its_rules_say() -> None:
     payload = {
         "input": "提醒我打卡",
         "context": {"channel": "scheduled_task", "user_id": "forged", "scheduled_task_id": "forged"},
@@ -166,7 +168,7 @@ def test_the_orchestrator_gets_what_its_rules_say() -> None:
         "forced_agent": "root",
         "items": [1],
     }
-    call = called(answering(body=b'{"ok": true}'), {"preset": "orchestrator"}, payload)
+    call = await called(answering(body=b'{"ok": true}'), {"preset": "orchestrator"}, payload)
     assert call.sent == {
         "text": "提醒我打卡",
         "context": {"channel": "scheduled_task", "user_id": "local", "scheduled_task_id": "tsk_1"},
@@ -177,36 +179,32 @@ def test_the_orchestrator_gets_what_its_rules_say() -> None:
     assert isinstance(call.outcome, Succeeded)
 
 
-def test_the_orchestrators_defaults_are_the_operators_and_a_payload_may_choose() -> None:
+async def test_the_orchestrators_defaults_are_the_operators_and_a_payload_may_choose() -> None:
     settings = {**ALLOWED, "default_agent": "general", "mode": "rules"}
     for payload, agent, mode in (
         ({"text": "x", "input": "y"}, "general", "rules"),
         ({"text": "x", "default_agent": "writer", "mode": "model"}, "writer", "model"),
         ({"text": "x", "default_agent": 1, "mode": ""}, "general", "rules"),
     ):
-        sent = called(answering(body=b'{"ok":1}'), {"preset": "orchestrator"}, payload, settings=settings).sent
+        sent = (await called(answering(body=b'{"ok":1}'), {"preset": "orchestrator"}, payload, settings=settings)).sent
         assert sent["text"] == "x"
         assert (sent["default_agent"], sent["mode"]) == (agent, mode)
 
 
-def test_a_task_that_was_made_under_other_rules_is_checked_again() -> None:
-    async def carry() -> tuple[object, Wire]:
-        async with wire(answering()) as server:
-            target = HTTP.open(tools({}))
-            outcome = await target.execute(Recorded(an_http_task({"url": server.url().text})))
-            return outcome, server
-
-    outcome, server = asyncio.run(carry())
+async def test_a_task_that_was_made_under_other_rules_is_checked_again() -> None:
+    async with wire(answering()) as server:
+        target = HTTP.open(tools({}))
+        outcome = await target.execute(Recorded(an_http_task({"url": server.url().text})))
     assert isinstance(outcome, Failed)
     assert outcome.permanent
     assert server.connections == 0
 
 
 @pytest.mark.parametrize("junk", ["{not json", "[" * 100_000, "[" * 700 + "]" * 700])
-def test_a_payload_that_cannot_be_read_or_looked_through_is_a_failure(junk: str) -> None:
+async def test_a_payload_that_cannot_be_read_or_looked_through_is_a_failure(junk: str) -> None:
     # Nobody listens there: a Python that can look 700 deep fails to connect.
     task = an_http_task({"url": "http://127.0.0.1:1/"})._replace(payload=junk)
-    outcome = asyncio.run(carried_once(task))
+    outcome = await carried_once(task)
     assert isinstance(outcome, Failed)
     assert outcome.permanent or len(junk) == 1400
 
@@ -219,27 +217,24 @@ async def carried_once(task: Task) -> Outcome:
         await target.aclose()  # type: ignore[attr-defined]
 
 
-def test_a_cancelled_run_closes_its_connection() -> None:
-    async def carry() -> None:
-        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        async with wire(endlessly(head, b"1000\r\n" + bytes(4096) + b"\r\n")) as server:
-            spec = HTTP.check({"url": server.url().text, "answer_limit": 16 * 1024 * 1024}, None, ALLOWED)
-            target = HTTP.open(tools(ALLOWED))
-            running = asyncio.create_task(target.execute(Recorded(an_http_task(spec, timeout=timedelta(hours=1)))))
-            await server.arrived.wait()
-            running.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await running
-            await server.gone.wait()
-            await target.aclose()  # type: ignore[attr-defined]
-
-    asyncio.run(carry())
+async def test_a_cancelled_run_closes_its_connection() -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with wire(endlessly(head, b"1000\r\n" + bytes(4096) + b"\r\n")) as server:
+        spec = HTTP.check({"url": server.url().text, "answer_limit": 16 * 1024 * 1024}, None, ALLOWED)
+        target = HTTP.open(tools(ALLOWED))
+        running = asyncio.create_task(target.execute(Recorded(an_http_task(spec, timeout=timedelta(hours=1)))))
+        await server.arrived.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        await server.gone.wait()
+        await target.aclose()  # type: ignore[attr-defined]
 
 
-def test_a_node_without_the_library_leaves_the_run_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_node_without_the_library_leaves_the_run_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     client._is_installed.cache_clear()
     monkeypatch.setitem(sys.modules, "aiohttp", None)
-    outcome = asyncio.run(HTTP.open(tools({})).execute(Recorded(an_http_task({"url": "https://a.example"}))))
+    outcome = await HTTP.open(tools({})).execute(Recorded(an_http_task({"url": "https://a.example"})))
     client._is_installed.cache_clear()
     assert isinstance(outcome, Failed)
     assert (outcome.permanent, outcome.reason) == (False, Reason.TARGET_UNKNOWN)

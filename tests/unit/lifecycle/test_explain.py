@@ -166,8 +166,8 @@ def test_why(world: Callable[[], World], at: datetime, verdict: Verdict, english
 @pytest.mark.parametrize(
     ("world", "at", "chinese"),
     [
-        (succeeded, hour(13), "它运行了：成功，比到期晚 2.000 s。"),
-        (failed, hour(13), "它运行了：失败，比到期晚 0.000 s。" + sentence(Reason.TARGET_FAILED, "zh")),
+        (succeeded, hour(13), "它运行了：成功，比到期晚 2.000 秒。"),
+        (failed, hour(13), "它运行了：失败，比到期晚 0.000 秒。" + sentence(Reason.TARGET_FAILED, "zh")),
         (completed, hour(14), "任务已处于“完成”状态，不会再启动。"),
         (cancelled, hour(14), "任务已处于“取消”状态，不会再启动。"),
     ],
@@ -196,7 +196,7 @@ def test_the_rows_that_the_answer_rests_on() -> None:
     assert answer.english == (
         "It ran: succeeded, 60.000 s after it was due. It was attempt 2, the retry after attempt 1 ended as failed."
     )
-    assert answer.chinese == "它运行了：成功，比到期晚 60.000 s。这是第 2 次尝试，即第 1 次以“失败”结束后的重试。"
+    assert answer.chinese == "它运行了：成功，比到期晚 60.000 秒。这是第 2 次尝试，即第 1 次以“失败”结束后的重试。"
 
 
 def taken_over() -> World:
@@ -215,7 +215,7 @@ def test_lateness_of_a_takeover_counts_from_the_planned_instant() -> None:
         + sentence(Reason.LEASE_LOST)
     )
     assert answer.chinese == (
-        "它运行了：成功，比到期晚 8.020 s。第 2 次尝试接替了丢失的第 1 次：" + sentence(Reason.LEASE_LOST, "zh")
+        "它运行了：成功，比到期晚 8.020 秒。第 2 次尝试接替了丢失的第 1 次：" + sentence(Reason.LEASE_LOST, "zh")
     )
 
 

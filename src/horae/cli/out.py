@@ -38,7 +38,8 @@ START_LABEL: Final = 10
 @dataclass(frozen=True, slots=True)
 class Out:
     """One per command. `store`, `server` and `owner` are what `--store`, `--server` and `--owner` said; `family` is the first
-    word of the command; `yes` and `silent` answer questions before they are asked."""
+    word of the command; `yes` and `silent` answer questions before they are asked. `program` is what printed commands begin
+    with; None: this process, as it was called."""
 
     language: Language = "en"
     store: str | None = None
@@ -52,6 +53,7 @@ class Out:
     colour: Colour = "auto"
     yes: bool = False
     silent: bool = False
+    program: str | None = None
 
     # --- for programs ----------------------------------------------------------------------------------------------
 
@@ -76,10 +78,9 @@ class Out:
     # --- for people ------------------------------------------------------------------------------------------------
 
     def told(self, said: Words, /, **facts: object) -> str:
-        """The sentence in this language; a `horae COMMAND` in it gets the store, server and owner of this command."""
+        """The sentence in this language; a `horae COMMAND` in it gets the program as it was called, and the store, server
+        and owner of this command."""
         facts = {name: self.told(fact) if isinstance(fact, Words) else fact for name, fact in facts.items()}
-        if not (self.store or self.server or self.owner):
-            return said.told(self.language, **facts)
         template = agree(said.en, facts) if self.language == "en" else said.zh
         if _COMMANDS not in template:
             return template.format(**facts)
@@ -144,7 +145,7 @@ class Out:
 
     def warn(self, text: str) -> None:
         """`  !      what may surprise`."""
-        if _COMMANDS in text and (self.store or self.server or self.owner):
+        if _COMMANDS in text:
             from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module
 
             text = complete_commands(self, text)

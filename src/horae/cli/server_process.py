@@ -33,8 +33,8 @@ def main() -> None:
         threading.Thread(target=end_with_parent, args=(line,), daemon=True, name="horae-parent").start()
         code = run_fast(_serve(order, line))
     except HoraeError as error:
-        language = environment_language() if order is None else order.language
-        sys.exit(end_with(error, Manner(language, as_json=order is not None and order.json)))
+        manner = Manner(environment_language(), as_json=False) if order is None else order.manner
+        sys.exit(end_with(error, manner))
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(code)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from horae.cli import operating_words
 from horae.cli.line_breaks import broken
 from horae.cli.out import Out
 from horae.cli.pieces import plain
@@ -141,3 +142,18 @@ def test_line_breaker_keeps_a_command_whole_by_whatever_program_it_begins_with(p
 def test_path_that_ends_like_the_program_breaks_like_any_text() -> None:
     text = "the folder /srv/data/horae is not writable by this user, so nothing can be stored there at all"
     assert plain(broken(text, 40)[0]) == "the folder /srv/data/horae is not"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize(
+    "dump",
+    [
+        "pg_dump --schema=horae --format=custom --file=horae.dump 'my data'",
+        "mariadb-dump --single-transaction --routines --result-file=horae.sql horae",
+    ],
+)
+def test_backup_command_of_doctor_stays_whole(dump: str, width: int, language: str) -> None:
+    message = Out("zh" if language == "zh" else "en").told(operating_words.DUMPED, dump=dump)
+    lines = [plain(line).strip() for line in broken(f"  ✓ {message}", width, 4)]
+    assert any(dump in line for line in lines), lines

@@ -125,7 +125,7 @@ class Out:
             lines = tabbed(rows)
         else:
             room = terminal_width() if self.on_terminal else None
-            lines = laid_out(titles, rows, room=room, colour=self._coloured(sys.stdout), fits=fits)
+            lines = laid_out(titles, rows, room=room, colour=self.has_colour(sys.stdout), fits=fits)
         for each in lines:
             write(sys.stdout, each)
 
@@ -161,7 +161,7 @@ class Out:
         if fits and stream.isatty():
             lines = broken(cell, terminal_width(), indent_of(cell) if hang is None else hang)
         for line in lines:
-            write(stream, painted(line, colour=self._coloured(stream)), flush=flush)
+            write(stream, painted(line, colour=self.has_colour(stream)), flush=flush)
 
     @contextmanager
     def progress(self, said: Words, total: int) -> Iterator[Bar]:
@@ -171,7 +171,7 @@ class Out:
         with Bar(self.told(said), total, shown=not (self.quiet or self.json)) as bar:
             yield bar
 
-    def _coloured(self, stream: TextIO) -> bool:
+    def has_colour(self, stream: TextIO) -> bool:
         if self.colour != "auto":
             return self.colour == "always"
         return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

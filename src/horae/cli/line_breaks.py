@@ -31,7 +31,9 @@ _TOOLS: Final = "horae|pip install|chmod|pg_dump|mariadb-dump|mysqldump"
 _COMMAND: Final = rf"(?<![\w/.:\"-])(?:{_CALLED}|{_TOOLS})(?: (?![·→|]){_WORD})+"
 # A short Chinese word in a column of its own, such as 失败.
 _CELL: Final = r"(?<= )[\u4e00-\u9fff]{2,4}(?=  | ·|$)"
-_UNIT: Final = re.compile(rf"(?P<command>{_COMMAND})|{_TIME}|{_AMOUNT}|{_CELL}")
+# A name and its value in a line with parts: `retries 3 · timeout 5m`.
+_PART: Final = r"(?<=· )[^\s·]+(?: [^\s·]+){1,2}(?= ·|$)"
+_UNIT: Final = re.compile(rf"(?P<command>{_COMMAND})|{_TIME}|{_AMOUNT}|{_PART}|{_CELL}")
 _START: Final = re.compile(r" *(?:[✓✕!~+◐△⊘■○⧖→-] +)?")
 _NEVER_FIRST: Final = frozenset("，。、；：！？）」』”’…·,.;:!?)]}%》")
 _NEVER_LAST: Final = frozenset("（「『“‘([{《")

@@ -197,8 +197,11 @@ class Out:
         if not self.asks:
             return default
         self.aside(question)
+        widest = max(columns(name) for name, _ in choices)
         for number, (name, meaning) in enumerate(choices, 1):
-            self.aside((Piece("❯ " if name == default else "  ", "good"), f"{number}  {name}  ", Piece(meaning, "dim")))
+            sign = Piece("❯ " if name == default else "  ", "good")
+            start = f"{number}  {padded(name, widest)}  "
+            self.aside((sign, start, Piece(meaning, "dim")), hang=2 + columns(start))
         names = [name for name, _ in choices]
         answer = ask(self.told(words.CHOICE, default=default)).lower()
         if answer.isdigit() and 1 <= int(answer) <= len(names):

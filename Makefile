@@ -13,7 +13,10 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help up test lint types contracts check coverage pytest simulation faults soak soak-api bench conformance format clean
 
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -v width="$$(tput cols 2>/dev/null || echo 80)" 'BEGIN {FS = ":.*## "; if (width < 40) width = 80} \
+		/^[a-z-]+:.*## / {line = sprintf("  make %-12s", $$1); count = split($$2, words, " "); \
+		for (n = 1; n <= count; n++) {if (length(line) + 1 + length(words[n]) > width) {print line; line = sprintf("%19s", "")} \
+		line = line " " words[n]} print line}' $(MAKEFILE_LIST)
 
 # A terminal on any of the three streams means that somebody can press Ctrl-C. Without one, a make that a script began in the
 # background may ignore SIGINT, so it ends after a minute. The test stands outside of $$(…), where stdout would be a pipe.

@@ -4,11 +4,15 @@ show what was compared, as those in the tests themselves do."""
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
 # Who runs `horae up` in a test wants its engine; the tests of the server ask for that by themselves.
 os.environ.setdefault("HORAE_API", "off")
+# `horae` on PATH is the program under test: then printed commands begin with that name, however a test starts it.
+os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 pytest.register_assert_rewrite("horae.testing.contracts")
 

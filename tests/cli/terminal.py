@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -21,12 +22,20 @@ from tests.cli.driving import Cli
 _ORDERS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 _PATIENCE = 60.0
 _CLOCK = SystemClock()
+MODULE = (sys.executable, "-m", "horae")
 
 
 class Terminal:
     """`with Terminal(cli, "resume", "x") as terminal:` then `wait_for` what it shows, and `press` what it asks for."""
 
-    def __init__(self, cli: Cli, *arguments: str, columns: int | None = None, **environment: str) -> None:
+    def __init__(
+        self,
+        cli: Cli,
+        *arguments: str,
+        columns: int | None = None,
+        program: Sequence[str] = MODULE,
+        **environment: str,
+    ) -> None:
         """`columns` is the width of the terminal itself; without it, a variable says 100."""
         self._ours, theirs = pty.openpty()
         known = cli.environment(**({"TERM": "xterm", "COLUMNS": "100", "LINES": "50"} | environment))
@@ -34,7 +43,7 @@ class Terminal:
             known = {name: value for name, value in known.items() if name not in ("COLUMNS", "LINES")}
             fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "horae", *arguments],
+            [*program, *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

@@ -23,7 +23,9 @@ def started(cli: Cli, *options: str) -> StdioServerParameters:
 
 
 @asynccontextmanager
-async def desk_of(cli: Cli, *options: str, mode: str = "auto") -> AsyncIterator[Desk]:
+async def desk_of(
+    cli: Cli, *options: str, mode: str = "auto", server: StdioServerParameters | None = None
+) -> AsyncIterator[Desk]:
     with (cli.directory / "stderr").open("w") as errors:
-        async with Client(stdio_client(started(cli, *options), errlog=errors), mode=mode) as client:
+        async with Client(stdio_client(server or started(cli, *options), errlog=errors), mode=mode) as client:
             yield Desk(client)

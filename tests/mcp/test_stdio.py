@@ -180,7 +180,7 @@ def test_nobody_else_loads_the_library() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-async def _nine_each_day(cli: Cli, **environment: str) -> list[dict[str, Any]]:
+async def _nine_each_day(cli: Cli, **environment: Any) -> list[dict[str, Any]]:
     async with desk_of(cli, **environment) as desk:
         made = await desk("schedule_task", when="every day at 9am, 3 times", do="stretch", name="stretch")
         seen = await desk("preview_schedule", when="每天早上9点")

@@ -25,7 +25,7 @@ from .pieces import Piece
 from .runsof import is_run
 from .showing import run_line
 from .showing_run import show_whole
-from .shown_store import complete_command
+from .shown_store import complete_command, complete_commands
 from .signs import full_time, sign_of
 from .task_reference import task_reference
 from .width import columns, padded
@@ -78,6 +78,7 @@ async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tup
 def _json(out: Out, found: Why, fixes: tuple[Fix, ...]) -> dict[str, Any]:
     task = found.facts.task
     shape = why_json(found.explanation, utc(found.at), task.name, task.schedule.zone, out.language, found.outage)
+    shape["sentence"] = complete_commands(out, shape["sentence"])
     return shape | {"fixes": [{"command": fix.command, "does": fix.does.told(out.language)} for fix in fixes]}
 
 
@@ -85,7 +86,7 @@ def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
     task, told = found.facts.task, found.explanation
     at = full_time(found.at, zone, out.language)
     out.line((_sign(found), " ", Piece(out.told(words.AT, name=task.name, at=at), "bold")))
-    out.line(f"  {told.in_language(out.language)}")
+    out.line(f"  {complete_commands(out, told.in_language(out.language))}")
     if found.outage is not None:
         out.line(f"  {outage_line(out, found.outage)}")
     for run in told.runs:

@@ -29,6 +29,8 @@ class Manner(NamedTuple):
     as_json: bool
     arguments: tuple[str, ...] = ()
     """As they were typed: the commands of a hint go to the same store or server."""
+    program: str | None = None
+    """What printed commands begin with; None: this process, as it was called."""
 
     def complete(self, text: str) -> str:
         """The text with the typed `--store`, `--server` and `--owner` in its commands."""
@@ -38,7 +40,8 @@ class Manner(NamedTuple):
         from .shown_store import complete_commands  # noqa: PLC0415
 
         said = {name: typed_option(self.arguments, f"--{name}") for name in ("store", "server", "owner")}
-        return complete_commands(Out(**said, family=_family(self.arguments)), text)  # type: ignore[arg-type]
+        out = Out(**said, family=_family(self.arguments), program=self.program)  # type: ignore[arg-type]
+        return complete_commands(out, text)
 
     def word(self, english: str, chinese: str) -> str:
         return english if self.language == "en" else chinese
@@ -78,7 +81,10 @@ def _ending_of(error: BaseException, manner: Manner) -> _Ending:
         detail = said if error.filename is None else f"{error.filename}: {said}"
         return _Ending(1, 500, manner.word("system error", "系统错误"), "system_error", detail)
     if hasattr(error, "format_message"):
-        path = getattr(getattr(error, "ctx", None), "command_path", "horae")
+        from .program import NAME, called_program  # noqa: PLC0415 - only for mistakes of usage
+
+        path = getattr(getattr(error, "ctx", None), "command_path", NAME)
+        path = f"{called_program()}{path.removeprefix(NAME)}"
         hint = manner.word(f"Try: {path} --help", f"可以查看：{path} --help")
         return _Ending(2, 400, manner.word("usage", "用法错误"), "usage", error.format_message(), hint)
     said = manner.word("Interrupted.", "已中断。")

@@ -28,10 +28,11 @@ def explain_topic(
 
     from ..model.refusals import refuse  # noqa: PLC0415
     from .commands import ALIASES, COMMANDS  # noqa: PLC0415
+    from .shown_store import command_line  # noqa: PLC0415
     from .topics import TOPICS  # noqa: PLC0415
 
     if topic is None:
-        text = "".join(f"horae help {name}\n" for name in TOPICS)
+        text = "".join(f"{command_line(out, 'help', name)}\n" for name in TOPICS)
     elif topic in TOPICS:
         text = TOPICS[topic].told(out.language)
     elif ALIASES.get(topic, topic) in COMMANDS:

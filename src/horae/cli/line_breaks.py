@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from .commands import ALIASES, COMMANDS
 from .pieces import Cell, Letter, joined, letters_of, plain, wide
 from .width import columns
 
@@ -20,10 +21,19 @@ _TIME: Final = rf"{_WEEKDAY}\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?
 _AMOUNT: Final = r"p\d\d \d[\d.]*(?: ?(?:ms|s|m|h)\b)?|\d+ (?:秒|分钟|小时|天|次|个)|\d+ (?:ms|s|m|h|d|min|MB|GB|kB|%)(?![\w/])(?: \d+ (?:m|s|h)(?![\w/]))*"
 # A command ends at a quote, a bracket, a comma or semicolon, a gap of two spaces, or the end of the text.
 _WORD: Final = r"""(?:"[^"]*"|'[^']*'|[^\s'"“”`,;，；。、（）()·→]|,(?=\S)|;(?=\S))+"""
-_COMMAND: Final = rf"(?<![\w/.:\"-])(?:horae|pip install|chmod|python -m horae)(?: (?![·→|]){_WORD})+"
+# The program as it was called: `.venv/bin/horae`, '/a folder/bin/horae', `python3.12 -m horae`. A path that is no program goes
+# on with no option and no name of a command.
+_PATH: Final = (
+    r"""(?:'[^']*/horae'|[^\s'"“”`,;:，；：。、（）()]*/horae|(?:'[^']*'|[^\s'"“”`,;:，；：。、（）()]+) -m horae)"""
+)
+_CALLED: Final = rf"{_PATH}(?= (?:--|(?:{'|'.join((*COMMANDS, *ALIASES))})\b))"
+_TOOLS: Final = "horae|pip install|chmod|pg_dump|mariadb-dump|mysqldump"
+_COMMAND: Final = rf"(?<![\w/.:\"-])(?:{_CALLED}|{_TOOLS})(?: (?![·→|]){_WORD})+"
 # A short Chinese word in a column of its own, such as 失败.
 _CELL: Final = r"(?<= )[\u4e00-\u9fff]{2,4}(?=  | ·|$)"
-_UNIT: Final = re.compile(rf"(?P<command>{_COMMAND})|{_TIME}|{_AMOUNT}|{_CELL}")
+# A name and its value in a line with parts: `retries 3 · timeout 5m`.
+_PART: Final = r"(?<=· )[^\s·]+(?: [^\s·]+){1,2}(?= ·|$)"
+_UNIT: Final = re.compile(rf"(?P<command>{_COMMAND})|{_TIME}|{_AMOUNT}|{_PART}|{_CELL}")
 _START: Final = re.compile(r" *(?:[✓✕!~+◐△⊘■○⧖→-] +)?")
 _NEVER_FIRST: Final = frozenset("，。、；：！？）」』”’…·,.;:!?)]}%》")
 _NEVER_LAST: Final = frozenset("（「『“‘([{《")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import typer
 
@@ -23,9 +23,10 @@ from .again import offer_more
 from .filtering import FILTERS, task_filter
 from .frame import Said, command
 from .out import Out
-from .pieces import Cell, Piece
+from .pieces import Cell, Piece, plain
 from .signs import count_of, last_cell, next_column, state_cell, was_missed, when_cell
-from .table import STAYS, Fit
+from .table import STAYS, Fit, is_table
+from .width import terminal_width
 from .workplace import Workplace, at_work, is_there, place_of
 
 Sort = Literal["created", "next"]
@@ -159,11 +160,43 @@ def _json(out: Out, listed: Listed, facts: Facts) -> dict[str, Any]:
 
 
 def _tell(out: Out, listed: Listed) -> None:
-    columns = _columns(out, listed)
-    titles, fits = [out.told(words.TASK_COLUMNS[each]) for each in columns], [columns[each] for each in columns]
-    out.table(titles, [[row[each] for each in columns] for row in _rows(out, listed)], fits)
+    layouts = list(_layouts(out, listed))
+    titles, rows, fits = next(
+        (each for each in layouts if not out.on_terminal or is_table(each[0], each[1], terminal_width(), each[2])),
+        layouts[0],
+    )
+    out.table(titles, rows, fits)
     if not out.plain:
         out.aside(Piece(_footer(out, listed), "dim"))
+
+
+_Layout: TypeAlias = tuple[list[str], list[list[Cell]], list[Fit]]
+"""Titles, rows, and how each column gives way."""
+
+
+def _layouts(out: Out, listed: Listed) -> Iterator[_Layout]:
+    """The list as it is shown where there is room; then narrower ones: without how long it is to the next time, and with the
+    ids that tell tasks of one name apart below their names."""
+    columns, rows = _columns(out, listed), _rows(out, listed)
+    yield _layout(out, columns, rows)
+    if not out.on_terminal:
+        return
+    clocks = next_column(listed.tasks, listed.zone, listed.now, out.language, ahead=False)
+    brief = [{**row, "next": clock} for row, clock in zip(rows, clocks, strict=True)]
+    yield _layout(out, columns, brief)
+    names = Counter(facts.task.name for facts in listed.tasks)
+    named = {name: fit for name, fit in columns.items() if name != "id"}
+    for each in (rows, brief):
+        yield _layout(out, named, [_with_id(row) if names[str(row["name"])] > 1 else row for row in each])
+
+
+def _with_id(row: dict[str, Cell]) -> dict[str, Cell]:
+    return {**row, "name": [str(row["name"]), " ", Piece(plain(row["id"]), "dim")]}
+
+
+def _layout(out: Out, columns: Mapping[str, Fit], rows: Sequence[Mapping[str, Cell]]) -> _Layout:
+    titles = [out.told(words.TASK_COLUMNS[each]) for each in columns]
+    return titles, [[row[each] for each in columns] for row in rows], list(columns.values())
 
 
 def _columns(out: Out, listed: Listed) -> dict[str, Fit]:

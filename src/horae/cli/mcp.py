@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 
 import typer
 
@@ -13,6 +14,7 @@ from .out import Out
 from .owner_zone import owner_zone
 from .servers import refuse_server_for
 from .session import refuse_memory
+from .shown_store import complete_commands
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +43,8 @@ def mcp(
         here = zone_of_process(desk.default_zone)
         zone = (owned or here).name
         who = local.trusted(zone) if trusted else local.local_agent(agent, zone)
-        house = House(desk.service, desk.clock, desk.anybody, None if owned else here)
+        complete = partial(complete_commands, out)
+        house = House(desk.service, desk.clock, desk.anybody, None if owned else here, complete)
         await local.serve(house, who, out.language)
 
     # A read of our input cannot be called off: Ctrl-C ends us at once, and the store minds no ending.

@@ -21,6 +21,7 @@ from .pieces import Cell, Piece, Style
 from .refusals import refuse
 from .signs import clock_time, short, time_cells
 from .table import Fit
+from .width import columns
 from .workplace import Workplace, at_work, is_there
 
 _DRAIN: Final = "drain"
@@ -94,12 +95,15 @@ def _show(out: Out, name: str) -> None:
     elif out.quiet:
         out.ids([seen.node.id])
     elif now is not None:
-        titles = out.told(words.NODE_TITLES).split("|")[:-1]
+        *titles, functions = out.told(words.NODE_TITLES).split("|")
+        widest = max(map(columns, (*titles, functions)))
         cells = _table(out, [seen], now, zone)[0][:-1]
         for title, cell in zip(titles, [seen.node.id, *cells[1:]], strict=True):
-            out.row(title, cell)
+            out.row(title, cell, width=widest)
         for number, each in enumerate(seen.functions or ("–",)):
-            out.row(out.told(words.NODE_TITLES).split("|")[-1] if number == 0 else "", each)
+            out.row(functions if number == 0 else "", each, width=widest)
+        if out.on_terminal:
+            out.aside(Piece(out.told(words.TIMES_IN, zone=zone), "dim"))
 
 
 async def _seen(app: Workplace) -> tuple[tuple[NodeSeen, ...], datetime | None, str]:

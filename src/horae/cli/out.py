@@ -38,7 +38,8 @@ START_LABEL: Final = 10
 @dataclass(frozen=True, slots=True)
 class Out:
     """One per command. `store`, `server` and `owner` are what `--store`, `--server` and `--owner` said; `family` is the first
-    word of the command; `yes` and `silent` answer questions before they are asked."""
+    word of the command; `yes` and `silent` answer questions before they are asked. `program` is what printed commands begin
+    with; None: this process, as it was called."""
 
     language: Language = "en"
     store: str | None = None
@@ -52,6 +53,7 @@ class Out:
     colour: Colour = "auto"
     yes: bool = False
     silent: bool = False
+    program: str | None = None
 
     # --- for programs ----------------------------------------------------------------------------------------------
 
@@ -76,10 +78,9 @@ class Out:
     # --- for people ------------------------------------------------------------------------------------------------
 
     def told(self, said: Words, /, **facts: object) -> str:
-        """The sentence in this language; a `horae COMMAND` in it gets the store, server and owner of this command."""
+        """The sentence in this language; a `horae COMMAND` in it gets the program as it was called, and the store, server
+        and owner of this command."""
         facts = {name: self.told(fact) if isinstance(fact, Words) else fact for name, fact in facts.items()}
-        if not (self.store or self.server or self.owner):
-            return said.told(self.language, **facts)
         template = agree(said.en, facts) if self.language == "en" else said.zh
         if _COMMANDS not in template:
             return template.format(**facts)
@@ -124,7 +125,7 @@ class Out:
             lines = tabbed(rows)
         else:
             room = terminal_width() if self.on_terminal else None
-            lines = laid_out(titles, rows, room=room, colour=self._coloured(sys.stdout), fits=fits)
+            lines = laid_out(titles, rows, room=room, colour=self.has_colour(sys.stdout), fits=fits)
         for each in lines:
             write(sys.stdout, each)
 
@@ -144,7 +145,7 @@ class Out:
 
     def warn(self, text: str) -> None:
         """`  !      what may surprise`."""
-        if _COMMANDS in text and (self.store or self.server or self.owner):
+        if _COMMANDS in text:
             from .shown_store import complete_commands  # noqa: PLC0415 - it imports this module
 
             text = complete_commands(self, text)
@@ -160,7 +161,7 @@ class Out:
         if fits and stream.isatty():
             lines = broken(cell, terminal_width(), indent_of(cell) if hang is None else hang)
         for line in lines:
-            write(stream, painted(line, colour=self._coloured(stream)), flush=flush)
+            write(stream, painted(line, colour=self.has_colour(stream)), flush=flush)
 
     @contextmanager
     def progress(self, said: Words, total: int) -> Iterator[Bar]:
@@ -170,7 +171,7 @@ class Out:
         with Bar(self.told(said), total, shown=not (self.quiet or self.json)) as bar:
             yield bar
 
-    def _coloured(self, stream: TextIO) -> bool:
+    def has_colour(self, stream: TextIO) -> bool:
         if self.colour != "auto":
             return self.colour == "always"
         return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -196,8 +197,11 @@ class Out:
         if not self.asks:
             return default
         self.aside(question)
+        widest = max(columns(name) for name, _ in choices)
         for number, (name, meaning) in enumerate(choices, 1):
-            self.aside((Piece("❯ " if name == default else "  ", "good"), f"{number}  {name}  ", Piece(meaning, "dim")))
+            sign = Piece("❯ " if name == default else "  ", "good")
+            start = f"{number}  {padded(name, widest)}  "
+            self.aside((sign, start, Piece(meaning, "dim")), hang=2 + columns(start))
         names = [name for name, _ in choices]
         answer = ask(self.told(words.CHOICE, default=default)).lower()
         if answer.isdigit() and 1 <= int(answer) <= len(names):

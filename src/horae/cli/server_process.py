@@ -33,8 +33,8 @@ def main() -> None:
         threading.Thread(target=end_with_parent, args=(line,), daemon=True, name="horae-parent").start()
         code = run_fast(_serve(order, line))
     except HoraeError as error:
-        language = environment_language() if order is None else order.language
-        sys.exit(end_with(error, Manner(language, as_json=order is not None and order.json)))
+        manner = Manner(environment_language(), as_json=False) if order is None else order.manner
+        sys.exit(end_with(error, manner))
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(code)
@@ -44,12 +44,13 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
     """Until SIGTERM or SIGINT; requests that are under way may end first."""
     from ..observe.door import Neighbour  # noqa: PLC0415 - its libraries are extras
     from ..runtime.api_house import api_of, opened_service  # noqa: PLC0415
-    from ..runtime.observing import begin_log, looking_of, make_observer, watched  # noqa: PLC0415
+    from ..runtime.observing import looking_of, make_observer, watched  # noqa: PLC0415
     from ..runtime.serving import serving  # noqa: PLC0415
     from .serving import greet  # noqa: PLC0415
+    from .terminal_log import begin_node_log  # noqa: PLC0415
 
     settings, url = settings_of(order.store), order.store or ""
-    begin_log(settings, order.zone)
+    begin_node_log(order.out, settings, order.zone)
     stop = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stop.set)

@@ -13,6 +13,7 @@ from ..runtime.choosing import chosen_settings, store_url
 from ..runtime.stores import has_secret, masked, sqlite_path
 from .commands import ALIASES, COMMANDS
 from .out import Out
+from .program import NAME, called_program
 
 FROM_ENVIRONMENT: Final = '"$HORAE_STORE"'
 _WITHOUT_STORE: Final = frozenset({"completion", "context", "explain", "help", "login", "logout", "move", "version"})
@@ -26,7 +27,7 @@ _OWNED: Final[dict[str, frozenset[str]]] = {
 """Subcommands with `--owner`: a hint within the same family keeps the owner."""
 _NAMES: Final = "|".join(sorted({*COMMANDS, *ALIASES}, key=len, reverse=True))
 _COMMAND: Final = re.compile(
-    rf"(?<![A-Za-z0-9_/.\-])horae[ ](?P<name>{_NAMES})(?![A-Za-z0-9_.\-])"
+    rf"(?<![A-Za-z0-9_/.\-])(?<!-m )horae[ ](?P<name>{_NAMES})(?![A-Za-z0-9_.\-])"
     r"(?P<rest> (?:ls|set|rm|grant|revoke|make|stop|restart)(?![A-Za-z0-9_\-]))?"
 )
 
@@ -77,7 +78,7 @@ def option_for(out: Out) -> str:
 
 def command_line(out: Out, *words: str) -> str:
     """A command to be typed next, with the store or server of this one."""
-    return complete_command(out, join(("horae", *words)))
+    return complete_command(out, join((NAME, *words)))
 
 
 def complete_command(out: Out, command: str) -> str:
@@ -87,7 +88,8 @@ def complete_command(out: Out, command: str) -> str:
 
 
 def complete_commands(out: Out, text: str) -> str:
-    """A text with every `horae COMMAND` in it completed by the store, server and owner that this command was given."""
+    """A text with every `horae COMMAND` in it completed: the program as it was called, and the store, server and owner that
+    this command was given."""
     return _COMMAND.sub(lambda found: _completed(out, found), text)
 
 
@@ -98,7 +100,7 @@ def _completed(out: Out, found: re.Match[str]) -> str:
     owner = ""
     if out.owner is not None and out.family == name and rest.strip() in _OWNED.get(name, ()):
         owner = "" if _names_owner(found.string) else f" --owner {quote(out.owner)}"
-    return f"horae{option} {name}{rest}{owner}"
+    return f"{out.program or called_program()}{option} {name}{rest}{owner}"
 
 
 def _names_owner(text: str) -> bool:

@@ -21,7 +21,7 @@ from . import words
 from .out import Out
 from .pieces import Cell, Piece, Style
 from .render import offset, weekday
-from .width import padded
+from .width import columns, padded
 
 NOTHING: Final = "–"
 MISSED_REASONS: Final = frozenset({Reason.MISSED_SKIPPED, Reason.STALE, Reason.MERGED})
@@ -122,10 +122,13 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
     return Piece(state, "" if standing.state is TaskState.ACTIVE else "dim")
 
 
-def next_column(tasks: Sequence[Facts], zone: str, now: datetime, language: Language) -> list[Cell]:
-    """`in 41 s  09:00` for each task; with the day where it is not within one, and seconds if any of them has some."""
+def next_column(
+    tasks: Sequence[Facts], zone: str, now: datetime, language: Language, *, ahead: bool = True
+) -> list[Cell]:
+    """`in 41 s  09:00` for each task; with the day where it is not within one, and seconds if any of them has some. Without
+    `ahead`, only the time."""
     due = [None if facts.live else next_due(facts) for facts in tasks]
-    seconds = has_seconds(each for each in due if each is not None)
+    times = iter(next_times([each for each in due if each is not None], zone, now, language))
     cells: list[Cell] = []
     for facts, at in zip(tasks, due, strict=True):
         if facts.live:
@@ -133,18 +136,23 @@ def next_column(tasks: Sequence[Facts], zone: str, now: datetime, language: Lang
         elif at is None:
             cells.append(Piece(NOTHING, "dim"))
         else:
-            when = clock_time(at, zone, now, language, seconds=seconds)
-            cells.append([padded_ahead(at - now, language), Piece(when, "dim")])
+            relative, when = next(times)
+            cells.append([f"{relative}  ", Piece(when.rstrip(), "dim")] if ahead else when.rstrip())
     return cells
+
+
+def next_times(due: Sequence[datetime], zone: str, now: datetime, language: Language) -> list[tuple[str, str]]:
+    """Two columns for times ahead, `in 41 s` and `Wed 09:00`: each text is padded to the width of its column."""
+    seconds = has_seconds(due)
+    relative = [in_words(each - now, language) for each in due]
+    clocks = [clock_time(each, zone, now, language, seconds=seconds) for each in due]
+    widest, latest = (max(map(columns, texts), default=0) for texts in (relative, clocks))
+    return [(padded(each, widest), padded(clock, latest)) for each, clock in zip(relative, clocks, strict=True)]
 
 
 def has_seconds(instants: Iterable[datetime]) -> bool:
     """Whether a column needs seconds: then all of its times have them."""
     return any(each.second for each in instants)
-
-
-def padded_ahead(ahead: timedelta, language: Language) -> str:
-    return padded(in_words(ahead, language), 13 if language == "en" else 16) + " "
 
 
 def clock_time(at: datetime, zone: str, now: datetime, language: Language, *, seconds: bool = True) -> str:

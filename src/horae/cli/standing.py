@@ -18,7 +18,7 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
 from .shown_store import command_line
-from .signs import bracketed, clock_time, fine, has_seconds, padded_ahead, short, sign_of
+from .signs import bracketed, fine, next_times, short, sign_of
 from .workplace import Workplace, at_work, in_memory, is_there, place_of
 
 _FEW = 5
@@ -64,7 +64,7 @@ def overview_rows(out: Out, found: Overview, zone: str, names: Mapping[str, str]
         (out.told(words.NODES), _nodes(out, found)),
     ]
     rows += _labelled(out.told(words.RUNS), [_running_line(out, found, run, names) for run in found.running])
-    rows += _labelled(out.told(words.UPCOMING), upcoming_lines(out, found, zone)[:_FEW])
+    rows += _labelled(out.told(words.UPCOMING), upcoming_lines(out, found, zone))
     rows += _labelled(out.told(words.NEEDS_LABEL), need_lines(out, found))
     return rows
 
@@ -111,14 +111,12 @@ def _running_line(out: Out, found: Overview, run: Run, names: Mapping[str, str])
 
 
 def upcoming_lines(out: Out, found: Overview, zone: str) -> list[Cell]:
-    lines: list[Cell] = []
-    seconds = has_seconds(due for facts in found.upcoming if (due := next_due(facts)) is not None)
-    for facts in found.upcoming:
-        due = next_due(facts)
-        if due is not None:
-            when = clock_time(due, zone, found.at, out.language, seconds=seconds)
-            lines.append([padded_ahead(due - found.at, out.language), Piece(f"{when}  ", "dim"), facts.task.name])
-    return lines
+    coming = [(due, facts.task.name) for facts in found.upcoming if (due := next_due(facts)) is not None][:_FEW]
+    times = next_times([due for due, _ in coming], zone, found.at, out.language)
+    return [
+        [f"{relative}  ", Piece(f"{when}  ", "dim"), name]
+        for (relative, when), (_, name) in zip(times, coming, strict=True)
+    ]
 
 
 def need_lines(out: Out, found: Overview) -> list[Cell]:

@@ -41,16 +41,8 @@ def laid_out(
     fits: Sequence[Fit] | None = None,
 ) -> Iterator[str]:
     """`room` is the width of the terminal; None where there is none, and then nothing gives way. Without titles, only rows."""
-    whole: list[Sequence[Cell]] = [*([[Piece(title, "dim") for title in titles]] if titles else []), *rows]
-    count = len(whole[0])
-    natural = [max(wide(row[number]) for row in whole) for number in range(count)]
-    columns = list(range(count))
-    widths: list[int] | None = natural
-    if room is not None:
-        ways = list(fits) if fits is not None else [_DEFAULT] * count
-        columns = _kept(ways, natural, room)
-        words = [max(min(longest_word(row[each]), room) for row in whole) for each in columns]
-        widths = _fitting([ways[each] for each in columns], [natural[each] for each in columns], words, room)
+    whole = _with_titles(titles, rows)
+    columns, widths = _measured(whole, room, fits)
     if widths is None:
         for row in rows:
             cells = [_named(titles[each] if titles and each else "", row[each]) for each in columns]
@@ -63,6 +55,31 @@ def laid_out(
             for each, width, short in zip(columns, widths, may_cut, strict=True)
         ]
         yield from _lines(cells, widths, colour=colour)
+
+
+def is_table(
+    titles: Sequence[str], rows: Sequence[Sequence[Cell]], room: int, fits: Sequence[Fit] | None = None
+) -> bool:
+    """Whether the rows fit side by side below their titles; else `laid_out` stacks the cells of each row."""
+    return _measured(_with_titles(titles, rows), room, fits)[1] is not None
+
+
+def _with_titles(titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
+    return [*([[Piece(title, "dim") for title in titles]] if titles else []), *rows]
+
+
+def _measured(
+    whole: Sequence[Sequence[Cell]], room: int | None, fits: Sequence[Fit] | None
+) -> tuple[list[int], list[int] | None]:
+    """The columns that stay, and their widths; None where no widths are enough."""
+    count = len(whole[0])
+    natural = [max(wide(row[number]) for row in whole) for number in range(count)]
+    if room is None:
+        return list(range(count)), natural
+    ways = list(fits) if fits is not None else [_DEFAULT] * count
+    columns = _kept(ways, natural, room)
+    words = [max(min(longest_word(row[each]), room) for row in whole) for each in columns]
+    return columns, _fitting([ways[each] for each in columns], [natural[each] for each in columns], words, room)
 
 
 def tabbed(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:

@@ -7,7 +7,6 @@ import os
 import sys
 from dataclasses import replace
 from functools import partial
-from shutil import which
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -16,6 +15,7 @@ from ..clock import SystemClock
 from . import operating_words as words
 from .frame import command
 from .out import Out
+from .program import called_program
 from .words import Words
 
 if TYPE_CHECKING:
@@ -137,15 +137,8 @@ def _order(out: Out, place: str | None, began: float) -> WorkOrder:
         quiet=out.quiet,
         language=out.language,
         colour=out.colour,
-        program=_program(),
+        program=called_program(),
     )
-
-
-def _program() -> str:
-    """What has to be typed to get at us again."""
-    if which("horae"):
-        return "horae"
-    return "python -m horae" if sys.argv[0].endswith(".py") else sys.argv[0]
 
 
 def _supervised(order: WorkOrder, out: Out, clock: SystemClock) -> int:

@@ -15,7 +15,6 @@ import typer
 from ..model.ids import SHORT_DIGITS
 from ..model.run import Run
 from ..ports.store import RunFilter
-from ..schedule.preview import in_words
 from ..service.overview import Overview
 from ..wire.tasks import next_due
 from . import words
@@ -26,7 +25,7 @@ from .line_breaks import broken
 from .out import Out
 from .pieces import Cell, Piece, painted
 from .runsof import FAILURES
-from .signs import clock_time, first_line, has_seconds, short, sign_of, state_of_run, time_cells
+from .signs import first_line, next_times, short, sign_of, state_of_run, time_cells
 from .standing import need_lines, overview_rows
 from .table import Fit, laid_out
 from .width import padded, terminal_width
@@ -140,15 +139,10 @@ def _running(out: Out, found: Overview, names: dict[str, str]) -> list[str]:
 
 
 def _upcoming(out: Out, found: Overview, zone: str) -> list[str]:
-    due = [(at, facts) for facts in found.upcoming if (at := next_due(facts)) is not None]
-    seconds = has_seconds(at for at, _ in due)
+    coming = [(at, facts.task.name) for facts in found.upcoming if (at := next_due(facts)) is not None][:_NEXT]
+    times = next_times([at for at, _ in coming], zone, found.at, out.language)
     rows: list[list[Cell]] = [
-        [
-            in_words(at - found.at, out.language),
-            Piece(clock_time(at, zone, found.at, out.language, seconds=seconds), "dim"),
-            facts.task.name,
-        ]
-        for at, facts in due[:_NEXT]
+        [relative, Piece(when, "dim"), name] for (relative, when), (_, name) in zip(times, coming, strict=True)
     ]
     return _table(rows, (Fit(2), Fit(), Fit(1, wrap=12)))
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from ..choices import Language
+from .failure import Manner
 from .operating_refusals import refuse
 from .out import Colour, Out
 
@@ -71,4 +72,11 @@ class WorkOrder:
 
     @property
     def out(self) -> Out:
-        return Out(self.language, self.store, json=self.json, quiet=self.quiet, colour=self.colour)
+        return Out(
+            self.language, self.store, json=self.json, quiet=self.quiet, colour=self.colour, program=self.program
+        )
+
+    @property
+    def manner(self) -> Manner:
+        """How a failure is told."""
+        return Manner(self.language, self.json, program=self.program)

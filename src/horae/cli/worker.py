@@ -30,8 +30,8 @@ def main() -> None:
         order = WorkOrder.heard(line)
         code = run(order, line)
     except HoraeError as error:
-        language = environment_language() if order is None else order.language
-        sys.exit(end_with(error, Manner(language, as_json=order is not None and order.json)))
+        manner = Manner(environment_language(), as_json=False) if order is None else order.manner
+        sys.exit(end_with(error, manner))
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(code)

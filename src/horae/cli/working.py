@@ -16,7 +16,7 @@ from typing import Any, Final
 from ..app import Horae
 from ..engine.settings import EngineSettings
 from ..observe.looking import Looking
-from ..runtime.observing import begin_log, looking_of, make_observer, node_door, tell_of_engine, watched
+from ..runtime.observing import looking_of, make_observer, node_door, tell_of_engine, watched
 from ..runtime.stores import has_secret
 from ..service.assumed_zone import own_zone
 from ..store_retry import keep_going
@@ -33,6 +33,7 @@ from .serving import api_within
 from .session import MEMORY, settings_of
 from .shown_store import flag_for, is_found
 from .supervising import BEGUN, DRAINED, STORE_LOST
+from .terminal_log import begin_node_log
 from .words import Words
 from .work_order import WorkOrder
 
@@ -44,9 +45,10 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
     the exit code."""
     stop = _stop_on_signal(force=not order.supervised)
     settings = settings_of(order.store)
-    begin_log(settings, order.zone)
-    app, out = _made(order), order.out
-    begin_log(settings, order.zone, failures=out.json)
+    out = order.out
+    begin_node_log(out, settings, order.zone)
+    app = _made(order)
+    begin_node_log(out, settings, order.zone, failures=out.json)
     observer = make_observer("engine" if order.door is None else "both", app.clock)
     sight = looking_of(observer, settings)
     app.observe(observer)
@@ -59,7 +61,7 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
         demos = await put_demo(app) if order.demo else 0
         zone = following.zone = await _shown_zone(order, app)
         if zone != order.zone:
-            begin_log(settings, zone, failures=out.json)
+            begin_node_log(out, settings, zone, failures=out.json)
         start = await gather(app, app.clock.steady() - order.began, order.number, zone)
         ready()
         try:

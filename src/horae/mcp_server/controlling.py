@@ -44,7 +44,7 @@ async def pause_task(call: Call, said: Said) -> Told:
     until = _until(call, said, found)
     facts = await call.service.tasks.pause(call.who, found.task.id, note=said.get("reason", ""), until=until)
     if awaits_approval(facts):
-        line = STILL_WAITS.told(call.language, name=brief(facts.task.name), id=facts.task.id)
+        line = call.told(STILL_WAITS, name=brief(facts.task.name), id=facts.task.id)
     else:
         line = _paused_line(call, facts)
     return Told({"task": task_json(facts, call.language)}, line)
@@ -109,7 +109,7 @@ async def run_task_now(call: Call, said: Said) -> Told:
     is_queued = run is None and call.house.anybody is not None and not await call.house.anybody()
     warnings: list[tuple[str, str]] = []
     if is_queued:
-        warnings.append(("no_engine", NO_ENGINE.told(call.language)))
+        warnings.append(("no_engine", call.told(NO_ENGINE)))
     if found.standing.state is TaskState.PAUSED and not is_over:
         warnings.append(("task_paused", RUNS_THOUGH_PAUSED.told(call.language)))
     data: dict[str, Any] = {
@@ -123,7 +123,7 @@ async def run_task_now(call: Call, said: Said) -> Told:
         return Told(data, run_line(call, run, task.name))
     words = RUN_QUEUED if is_queued else STILL_GOING if seconds else RUN_ASKED
     notes = "".join(NOTE.told(call.language, note=message) for code, message in warnings if code != "no_engine")
-    line = words.told(call.language, name=brief(task.name), id=task.id, run=run_id, seconds=seconds, notes=notes)
+    line = call.told(words, name=brief(task.name), id=task.id, run=run_id, seconds=seconds, notes=notes)
     return Told(data, line)
 
 

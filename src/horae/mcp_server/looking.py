@@ -110,6 +110,7 @@ async def explain_task(call: Call, said: Said) -> Told:
     why = await call.service.ledger.explained(call.who, facts.task.id, said.get("at"), call.who.zone)
     there = call.who.zone or why.facts.task.schedule.zone or "UTC"
     data = why_json(why.explanation, utc(why.at), facts.task.name, there, call.language, why.outage)
+    data["sentence"] = call.complete(data["sentence"])
     data |= {"task_id": facts.task.id, "at_local": local(why.at, there), "suggested_calls": _suggested(why)}
     at = moment_line(why.at, there)
     line = EXPLAINED.told(call.language, name=brief(facts.task.name), at=at, zone=there, sentence=data["sentence"])

@@ -103,7 +103,7 @@ class Receipt(NamedTuple):
         fires = self._fires_line(call, self.would, 1)
         shown = would.told(call.language, fires=fires) if fires else ""
         if waits:
-            return WAITS_AND_WOULD.told(call.language, id=held.task.id, would=shown)
+            return call.told(WAITS_AND_WOULD, id=held.task.id, would=shown)
         note = "" if pause is None or not pause.note else PAUSE_REASON.told(call.language, reason=brief(pause.note))
         if pause is not None and pause.until is not None and self.fires:
             until = moment_line(pause.until, self.zone)
@@ -200,16 +200,17 @@ def with_assumed_zone(call: Call, said: Said, receipt: Receipt) -> Receipt:
 async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: Sequence[Advisory] = ()) -> Receipt:
     """What keeps a task from running though its schedule is fine: a person's approval, or that no engine is there;
     and `advisories` about its target."""
-    found = [*((each.code, each.in_language(call.language)) for each in advisories), *receipt.warnings]
+    advised = [(each.code, call.complete(each.in_language(call.language))) for each in advisories]
+    found = [*advised, *receipt.warnings]
     if awaits_approval(facts):
-        found.insert(0, ("awaiting_approval", WAITS_FOR_APPROVAL.told(call.language, id=facts.task.id)))
+        found.insert(0, ("awaiting_approval", call.told(WAITS_FOR_APPROVAL, id=facts.task.id)))
     elif facts.standing.state is not TaskState.ACTIVE:
         found.insert(
             0,
             ("not_active", NOT_ACTIVE.told(call.language, state=state_word(facts.standing.state.value, call.language))),
         )
     if call.house.anybody is not None and not await call.house.anybody():
-        found.append(("no_engine", NO_ENGINE.told(call.language)))
+        found.append(("no_engine", call.told(NO_ENGINE)))
     return receipt._replace(warnings=found)
 
 

@@ -125,6 +125,7 @@ def _refused(call: Call, error: HoraeError, choices: Choices | None = None) -> t
     problem["suggested_calls"] = []
     if isinstance(error, Refusal):
         _make_followable(call, error, problem)
+    problem["hint"] = call.complete(problem["hint"])
     space = " " if call.language == "en" else ""
     line = f"{problem['code']}: {problem['detail']}{space}{problem['hint']}"
     if choices is not None:

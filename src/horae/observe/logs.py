@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from copy import copy
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -29,12 +29,19 @@ _RECORD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "ascti
 
 
 def begin_logging(
-    manner: str, level: str, stream: TextIO | None = None, *, file: str | None = None, zone: str = "UTC"
+    manner: str,
+    level: str,
+    stream: TextIO | None = None,
+    *,
+    file: str | None = None,
+    zone: str = "UTC",
+    on_terminal: Callable[[str], logging.Formatter] | None = None,
 ) -> None:
     """Everything that this process logs goes here. An unknown format or level is refused, before anything is begun.
 
     `file` receives the same lines beside the stream; it is opened anew when a log rotation has moved it away.
-    `zone` is that of all times in a log for people; a log for programs is in UTC.
+    `zone` is that of all times in a log for people; a log for programs is in UTC. `on_terminal` makes the formatter of text
+    lines, by their zone, where the stream is a terminal.
     """
     manner, level = manner.strip().lower(), level.strip().lower()
     if manner not in MANNERS:
@@ -43,11 +50,14 @@ def begin_logging(
         raise refuse("bad_choice", name="log_level", value=level, allowed=", ".join(LEVELS))
     if manner == "json" and find_spec("structlog") is None:
         raise refuse("missing_part", library="structlog", extra="observe")
-    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr if stream is None else stream)]
+    stream = sys.stderr if stream is None else stream
+    handlers: list[logging.Handler] = [logging.StreamHandler(stream)]
     if file:
         handlers.append(_log_file(file))
     for handler in handlers:
         handler.setFormatter(_json_lines() if manner == "json" else TextLines(_PLAIN, zone))
+    if on_terminal is not None and manner == "text" and stream.isatty():
+        handlers[0].setFormatter(on_terminal(zone))
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -101,10 +111,14 @@ class TextLines(logging.Formatter):
         return f"{line} [{ids}]" if ids else line
 
     def format(self, record: logging.LogRecord) -> str:
-        record = self._with_local_times(record)
-        first, *rest = masked_text(super().format(record)).replace("\r\n", "\n").split("\n")
-        prefix = f"{record.asctime} {record.levelname} | "
-        return "\n".join([visible(first), *(prefix + visible(line) for line in rest)])
+        first, *rest = self.visible_lines(record)
+        prefix = f"{self.formatTime(record)} {record.levelname} | "
+        return "\n".join([first, *(prefix + line for line in rest)])
+
+    def visible_lines(self, record: logging.LogRecord) -> list[str]:
+        """The record by the pattern, with what belongs to it: masked, and with nothing that a terminal would obey."""
+        text = masked_text(super().format(self._with_local_times(record)))
+        return [visible(line) for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def visible(text: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
@@ -32,12 +32,22 @@ if TYPE_CHECKING:
 _VIA: Final = "metrics"
 
 
-def begin_log(settings: Settings, zone: str | None = None, *, failures: bool = True) -> None:
+def begin_log(
+    settings: Settings,
+    zone: str | None = None,
+    *,
+    failures: bool = True,
+    on_terminal: Callable[[str], logging.Formatter] | None = None,
+) -> None:
     """`zone` is that of a log for people. Without `failures`, that log leaves out runs that failed: the caller shows each of
-    them in a line of its own."""
+    them in a line of its own. `on_terminal` makes the formatter for a terminal."""
     manner, file = str(settings.value("log")), settings.value("log_file")
     begin_logging(
-        manner, str(settings.value("log_level")), file=None if file is None else str(file), zone=zone or "UTC"
+        manner,
+        str(settings.value("log_level")),
+        file=None if file is None else str(file),
+        zone=zone or "UTC",
+        on_terminal=on_terminal,
     )
     quiet = not failures and manner.strip().lower() == "text"
     logging.getLogger(RUNS).setLevel(logging.ERROR if quiet else logging.NOTSET)

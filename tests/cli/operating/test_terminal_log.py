@@ -1,0 +1,48 @@
+"""Log lines of a node on a terminal have the form of the lines about its runs; elsewhere they keep date, zone and level."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+from horae.cli.out import Out
+from horae.cli.terminal_log import TerminalLines
+from horae.cli.width import columns
+from tests.cli.driving import Cli
+from tests.cli.terminal import Terminal
+
+SHORT = re.compile(r"\d\d:\d\d:\d\d\.\d{3}  ! this node claims nothing more: it was told to drain")
+LONG = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \+00:00 WARNING this node claims nothing more")
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def test_worker_told_to_drain_logs_it_in_the_short_form_on_a_terminal(cli: Cli) -> None:
+    file = cli.directory / "horae.log"
+    with Terminal(cli, "worker", columns=60, HORAE_LOG_FILE=str(file)) as terminal:
+        terminal.wait_for("Ends")
+        (node,) = cli("nodes", "--quiet").out.split()
+        assert cli("nodes", "drain", node).code == 0
+        assert terminal.ended() == 0
+        lines = terminal.shown.splitlines()
+    (first,) = [number for number, line in enumerate(lines) if "claims nothing" in line]
+    assert SHORT.fullmatch(f"{lines[first]} {lines[first + 1].strip()}"), lines
+    assert lines[first + 1].startswith(" " * 16)
+    assert columns(lines[first]) <= 60
+    assert LONG.search(file.read_text(encoding="utf-8")), "a file has the whole form"
+
+
+def test_traceback_on_a_terminal_stays_below_its_message_and_cannot_command_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    record = logging.makeLogRecord({"msg": "it broke\n\x1b[2Jsecond line", "levelno": logging.ERROR, "created": 0.5})
+    first, second = TerminalLines(Out(colour="never"), "Asia/Shanghai").format(record).split("\n")
+    assert first == "08:00:00.500  ✕ it broke"
+    assert second == " " * 16 + "\\x1b[2Jsecond line"

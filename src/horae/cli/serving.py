@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..runtime.serving import DEFAULT_PORT, check_parts, listening, serving
-from ..runtime.tokens_file import keep_token, token_path
+from ..runtime.tokens_file import is_temporary, keep_token, token_path
 from ..settings import Settings
 from . import operating_words as words
 from .line_breaks import is_narrow
@@ -106,7 +106,9 @@ async def api_within(order: WorkOrder, app: Horae, looking: Looking) -> AsyncIte
             try:
                 yield
             finally:
-                path.unlink(missing_ok=True)
+                # A store on disk outlives this process, and the token file beside it too.
+                if is_temporary(app.url):
+                    path.unlink(missing_ok=True)
 
 
 async def greet(order: WorkOrder, service: Service, store: str, url: str) -> Path:

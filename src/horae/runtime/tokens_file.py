@@ -19,6 +19,11 @@ _OTHERS: Final = 0o077
 _LONGEST: Final = 1_000
 
 
+def is_temporary(url: str) -> bool:
+    """Whether the store lives in this process only, so that no later process can use its tokens."""
+    return sqlite_path(url) is None and not is_on_server(url)
+
+
 def token_path(url: str, key_file: str | None) -> Path:
     """Beside the database; of a store on a server, beside the key that was named, else in the user's own folder.
 

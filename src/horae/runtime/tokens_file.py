@@ -54,9 +54,8 @@ def keep_token(path: Path, text: str) -> None:
     fresh.replace(path)
 
 
-def kept_token(url: str, key_file: str | None) -> str | None:
-    """The token that was kept for this store; None where there is no such file, or others could read it too."""
-    path = token_path(url, key_file)
+def read_private(path: Path) -> str | None:
+    """The token in this file; None where there is no such file, or others could read it too."""
     try:
         with path.open("r", encoding="ascii") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS:

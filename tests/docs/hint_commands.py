@@ -115,7 +115,9 @@ def mistake_in(words: list[str]) -> str | None:
 
 
 def _parse(words: list[str]) -> None:
-    group, rest, parent, name = ROOT, list(words), None, "horae"
+    # `--store URL` may also stand before the command.
+    begin = 2 if words[0] == "--store" else 0
+    group, rest, parent, name = ROOT, list(words[begin:]), None, "horae"
     while hasattr(group, "resolve_command"):
         with group.context_class(group, parent=parent, info_name=name) as context:
             if not rest and not group.invoke_without_command:

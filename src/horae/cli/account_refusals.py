@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..errors import Conflict, InvalidTask, NotAllowed, NotFound, Refusal
+from ..errors import Conflict, InvalidTask, NotAllowed, NotAuthenticated, NotFound, Refusal
 from ..model.refusals import Entry, refusal
+from ..typography import full_width
 from .refusals import BadUsage
 
 CATALOGUE: Final[dict[str, Entry]] = {
@@ -122,6 +123,48 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "有人修改、删除或截断了记录:请与备份比对。",
     ),
 }
+
+_REFUSED_TOKENS: Final[dict[str, Entry]] = {
+    "file": Entry(
+        NotAuthenticated,
+        "The token in {path} is not valid at {server}.",
+        "{fix}",
+        "{path} 中的令牌在 {server} 无效。",
+        "{fix_zh}",
+    ),
+    "variable": Entry(
+        NotAuthenticated,
+        "The token in {path}, which HORAE_TOKEN_FILE names, is not valid at {server}.",
+        "{fix}",
+        "HORAE_TOKEN_FILE 所指文件 {path} 中的令牌在 {server} 无效。",
+        "{fix_zh}",
+    ),
+    "context": Entry(
+        NotAuthenticated,
+        "The token of the context '{context}' is not valid at {server}.",
+        "{fix}",
+        "上下文“{context}”的令牌在 {server} 无效。",
+        "{fix_zh}",
+    ),
+    "given": Entry(
+        NotAuthenticated,
+        "The given token is not valid at {server}.",
+        "{fix}",
+        "给出的令牌在 {server} 无效。",
+        "{fix_zh}",
+    ),
+}
+_NEW_TOKEN: Final = (
+    "On the server's machine, 'horae --store {store} token make NAME' makes a new one; give it to '{login}'.",
+    "在服务器所在的机器上可用“horae --store {store} token make 名称”新建令牌;再交给“{login}”。",
+)
+
+
+def refuse_token(origin: str, *, server: str, store: str, login: str, **facts: object) -> Refusal:
+    """The `bad_token` of a server, with the place that the token came from (`file`, `variable`, `context`, `given`)."""
+    fix, fix_zh = (each.format(store=store or "URL", login=login) for each in _NEW_TOKEN)
+    entry = _REFUSED_TOKENS[origin]
+    return refusal("bad_token", entry, {"server": server, "fix": fix, "fix_zh": full_width(fix_zh), **facts})
 
 
 def refuse(code: str, **facts: object) -> Refusal:

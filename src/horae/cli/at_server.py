@@ -21,7 +21,7 @@ from ..service.advisories import Advisory
 from ..service.edits import Edited, Edits
 from ..service.functions import Resolved, function_of
 from ..service.wishes import Wish
-from .servers import Server, connect
+from .servers import Server, connected
 from .session import home_zone, settings_of
 
 T = TypeVar("T")
@@ -102,8 +102,7 @@ def at_server(server: Server, language: Language, work: Callable[[ServerDesk], A
 
 async def _within(server: Server, language: Language, work: Callable[[ServerDesk], Awaitable[T]]) -> T:
     clock = SystemClock()
-    connection = connect(server, clock, language)
-    try:
+    async with connected(server, clock, language) as connection:
         desk = ServerDesk(connection, clock, _zone())
         try:
             return await work(desk)
@@ -113,8 +112,6 @@ async def _within(server: Server, language: Language, work: Callable[[ServerDesk
             from .nearest import with_nearest  # noqa: PLC0415 - only for what was mistyped
 
             raise await with_nearest(desk, refusal) from None
-    finally:
-        await connection.close()
 
 
 def _zone() -> str:

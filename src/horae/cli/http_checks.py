@@ -16,7 +16,7 @@ from ..model.webhook import Webhook
 from ..version import __version__
 from . import account_words as words
 from .checks import Check, check, plain_words
-from .servers import Server, connect
+from .servers import Server, connected
 from .words import Words
 
 
@@ -34,16 +34,13 @@ def about_http(server: Server, language: Language) -> list[Check]:
 
 async def _asked(server: Server, language: Language) -> tuple[Self, Mapping[str, Any], tuple[Webhook, ...]]:
     clock = SystemClock()
-    connection = connect(server, clock, language)
-    try:
+    async with connected(server, clock, language) as connection:
         state = await connection.state()
         service = RemoteService(connection, clock, "UTC")
         found = await service.whoami()
         # Agents have no webhooks.
         webhooks = () if found.agent is not None else (await service.webhooks.page(LOCAL)).items
         return found, state, webhooks
-    finally:
-        await connection.close()
 
 
 def about_trouble(error: HoraeError) -> Check:

@@ -13,6 +13,7 @@ import typer
 from ..client.connection import Connection, checked_address, is_encrypted, is_loopback, refuse_plain_http
 from ..client.service import RemoteService, Self
 from ..clock import SystemClock
+from ..errors import NotAuthenticated
 from ..version import __version__
 from . import account_words as words
 from .account_refusals import refuse
@@ -21,7 +22,7 @@ from .families import new_family
 from .frame import command
 from .out import Out
 from .pieces import inert
-from .servers import kept_token_for, plain_http_allowed
+from .servers import FoundToken, explain_refused, find_local, kept_token_for, plain_http_allowed
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NONE: Final = "none"
@@ -51,9 +52,9 @@ def login(
     if not (plain_http or plain_http_allowed()):
         refuse_plain_http(server)
     chosen = _checked_name(_usual_name(server) if name is None else name)
-    token = _token(out, server, piped=token_stdin)
-    found, theirs = asyncio.run(_asked(out, server, token))
-    write_contexts(read_contexts().with_one(Context(chosen, server, token, found.owner, plain_http)))
+    token, found, theirs = _authenticated(out, server, piped=token_stdin)
+    server = token.url
+    write_contexts(read_contexts().with_one(Context(chosen, server, token.text, found.owner, plain_http)))
     if out.json:
         out.data(_shape(chosen, server, found))
     elif out.quiet:
@@ -66,23 +67,34 @@ def login(
         out.note(words.OTHER_VERSION, theirs=theirs, ours=__version__)
 
 
-async def _asked(out: Out, server: str, token: str) -> tuple[Self, str | None]:
+def _authenticated(out: Out, server: str, *, piped: bool) -> tuple[FoundToken, Self, str | None]:
+    """The first token that the server accepts: from a pipe; else the kept one of a local server, or a typed one."""
+    kept = None if piped else kept_token_for(server)
+    if kept is not None:
+        try:
+            return kept, *asyncio.run(_asked(out, kept))
+        except NotAuthenticated:
+            if not out.asks:
+                raise
+    text = token_from_input() if piped else _typed(out, server)
+    local = find_local(server)
+    token = FoundToken(text, "given", server, store="" if local is None else local.store)
+    return token, *asyncio.run(_asked(out, token))
+
+
+async def _asked(out: Out, token: FoundToken) -> tuple[Self, str | None]:
     """Who the server takes us for: a token that opens nothing is not kept."""
     clock = SystemClock()
-    connection = Connection(server, token, clock, out.language, plain_http=True)  # it was looked at before
+    connection = Connection(token.url, token.text, clock, out.language, plain_http=True)  # it was looked at before
     try:
         return await RemoteService(connection, clock, "UTC").whoami(), await connection.version()
+    except NotAuthenticated:
+        raise explain_refused(token) from None
     finally:
         await connection.close()
 
 
-def _token(out: Out, server: str, *, piped: bool) -> str:
-    """From a pipe, from whoever sits there, or, of a server on this machine, what it has kept for its user."""
-    if piped:
-        return token_from_input()
-    kept = kept_token_for(server)
-    if kept is not None:
-        return kept
+def _typed(out: Out, server: str) -> str:
     if not out.asks:
         raise refuse("no_token_given")
     from getpass import getpass  # noqa: PLC0415 - only where somebody types

@@ -46,7 +46,7 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
     from ..runtime.api_house import api_of, opened_service  # noqa: PLC0415
     from ..runtime.observing import looking_of, make_observer, watched  # noqa: PLC0415
     from ..runtime.serving import serving  # noqa: PLC0415
-    from .serving import greet  # noqa: PLC0415
+    from .serving import announced  # noqa: PLC0415
     from .terminal_log import begin_node_log  # noqa: PLC0415
 
     settings, url = settings_of(order.store), order.store or ""
@@ -63,8 +63,8 @@ async def _serve(order: WorkOrder, line: socket.socket) -> int:
             watched(observer, clock),
             api_of(service, clock, settings, engine=order.engine, looking=looking) as app,
             serving(app, door) as address,
+            announced(order, service, url, address),
         ):
-            await greet(order, service, url, address)
             interpreter.opened()
             interpreter.settled()
             file = SameFile(url)

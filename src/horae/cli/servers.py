@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from shlex import quote
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..choices import Language
 from ..client.connection import Connection, checked_address, is_loopback, refuse_plain_http
 from ..client.refusals import refuse as refuse_server
 from ..clock import Clock
-from ..errors import HoraeError
+from ..errors import HoraeError, NotAuthenticated
 from . import account_words as words
-from .account_refusals import refuse
+from .account_refusals import refuse, refuse_token
 from .contexts import Context, read_contexts, read_token
 from .out import Out
 from .session import settings_of
 
+if TYPE_CHECKING:
+    from ..runtime.local_servers import LocalServer
+
 SERVER_VARIABLE: Final = "HORAE_SERVER"
 TOKEN_VARIABLE: Final = "HORAE_TOKEN_FILE"  # noqa: S105 - the name of a variable
+_BAD_TOKEN: Final = "bad_token"  # noqa: S105 - a code
 
 
 class Server(NamedTuple):
@@ -56,13 +63,29 @@ def _named(said: str, origin: str) -> Server:
     return Server(url, origin, contexts.at(url))
 
 
-def token_for(server: Server) -> str:
-    """That of its context; else one in a file that is named; else, for a server of this very machine, its own first one."""
+class FoundToken(NamedTuple):
+    """A token with its origin (`context`, `variable`, `file`), the address that it goes to, and the store behind it."""
+
+    text: str
+    origin: str
+    url: str
+    place: str = ""
+    store: str = ""
+
+    def __repr__(self) -> str:
+        return f"FoundToken({self.origin!r}, {self.url!r})"
+
+
+def token_for(server: Server) -> FoundToken:
+    """From the context; else from the file that is named; else the one that `horae up` keeps for exactly this address."""
+    local = find_local(server.url)
+    store = "" if local is None else local.store
     if server.context is not None:
-        return server.context.token
+        return FoundToken(server.context.token, "context", server.url, server.context.name, store)
     named = os.environ.get(TOKEN_VARIABLE, "").strip()
     if named:
-        return _from_file(Path(named).expanduser())
+        path = Path(named).expanduser()
+        return FoundToken(_from_file(path), "variable", server.url, str(path), store)
     found = kept_token_for(server.url)
     if found is None:
         raise refuse_server("no_token_here", server=server.url)
@@ -71,7 +94,7 @@ def token_for(server: Server) -> str:
 
 def has_token(server: Server) -> bool:
     try:
-        return bool(token_for(server))
+        return bool(token_for(server).text)
     except HoraeError:
         return False
 
@@ -84,23 +107,53 @@ def _from_file(path: Path) -> str:
         raise refuse("token_file_unreadable", path=path, problem=problem) from None
 
 
-def kept_token_for(url: str) -> str | None:
-    """What `horae up` of this user has kept beside the store, if the server is on this machine."""
+def find_local(url: str) -> LocalServer | None:
+    """The server that this user runs on this machine under this address."""
     if not is_loopback(url):
         return None
-    from ..runtime.choosing import store_url  # noqa: PLC0415 - only where nothing else was said
-    from ..runtime.tokens_file import kept_token  # noqa: PLC0415
+    from ..runtime.local_servers import find_server  # noqa: PLC0415 - only for addresses of this machine
 
-    settings = settings_of(None)
-    return kept_token(store_url(settings), settings.value("key_file"))
+    return find_server(url)
 
 
-def connect(server: Server, clock: Clock, language: Language) -> Connection:
-    """A connection with the token of this server; over plain HTTP to another machine only where that was allowed."""
+def kept_token_for(url: str) -> FoundToken | None:
+    """The token that `horae up` of this user keeps beside the store of the server at this address."""
+    local = find_local(url)
+    text = None if local is None else local.read_token()
+    if local is None or text is None:
+        return None
+    # `localhost` may lead to another program first, so the token goes to the registered address.
+    return FoundToken(text, "file", local.url, str(local.token_file), local.store)
+
+
+@asynccontextmanager
+async def connected(server: Server, clock: Clock, language: Language) -> AsyncIterator[Connection]:
+    """A connection with the token of this server; over plain HTTP to another machine only where that was allowed.
+
+    Where the server refuses the token, the refusal says where the token came from and how to get a valid one.
+    """
     allowed = plain_http_allowed() or (server.context is not None and server.context.plain_http)
     if not allowed:
         refuse_plain_http(server.url)  # before the token is looked for
-    return Connection(server.url, token_for(server), clock, language, plain_http=allowed)
+    token = token_for(server)
+    connection = Connection(token.url, token.text, clock, language, plain_http=allowed)
+    try:
+        yield connection
+    except NotAuthenticated as refusal:
+        if refusal.code != _BAD_TOKEN:
+            raise
+        raise explain_refused(token, server.context) from None
+    finally:
+        await connection.close()
+
+
+def explain_refused(token: FoundToken, context: Context | None = None) -> HoraeError:
+    """The refusal of this token, with a command that replaces it."""
+    login = f"horae login {quote(token.url)}"
+    if context is not None:
+        login += f" --name {quote(context.name)}" + (" --plain-http" if context.plain_http else "")
+    facts = {"context": token.place} if token.origin == "context" else {"path": token.place}
+    return refuse_token(token.origin, server=token.url, store=token.store, login=login, **facts)
 
 
 def plain_http_allowed() -> bool:

@@ -11,8 +11,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..runtime.local_servers import LocalServer, registered
 from ..runtime.serving import DEFAULT_PORT, check_parts, listening, serving
-from ..runtime.tokens_file import keep_token, token_path
+from ..runtime.stores import has_secret, sqlite_path
+from ..runtime.tokens_file import is_temporary, keep_token, token_path
 from ..settings import Settings
 from . import operating_words as words
 from .line_breaks import is_narrow
@@ -20,7 +22,7 @@ from .operating_refusals import refuse
 from .out import START_LABEL, Out, shell_lines
 from .pieces import Piece
 from .session import settings_of
-from .shown_store import flag_for
+from .shown_store import FROM_ENVIRONMENT, flag_for
 from .width import padded, terminal_width
 from .words import Words
 
@@ -101,23 +103,37 @@ async def api_within(order: WorkOrder, app: Horae, looking: Looking) -> AsyncIte
         async with (
             api_of(app.service, app.clock, settings_of(order.store), engine=True, looking=looking) as api,
             serving(api, line) as url,
+            announced(order, app.service, app.url, url),
         ):
-            path = await greet(order, app.service, app.url, url)
-            try:
-                yield
-            finally:
-                path.unlink(missing_ok=True)
+            yield
 
 
-async def greet(order: WorkOrder, service: Service, store: str, url: str) -> Path:
-    """Make the first token where there is none yet, keep it for this user, and say how to begin. Where it is kept."""
+@asynccontextmanager
+async def announced(order: WorkOrder, service: Service, store: str, url: str) -> AsyncIterator[None]:
+    """Make the first token where there is none yet, keep it for this user, list the server, and say how to begin."""
     path = token_path(store, settings_of(order.store).value("key_file"))
     text = await service.tokens.first()
     if text is not None:
         keep_token(path, text)
-    if order.number == 0:
-        _tell(order, store, url, path, text)
-    return path
+    try:
+        with registered(LocalServer(url, path, _store_argument(store))):
+            if order.number == 0:
+                _tell(order, store, url, path, text)
+            yield
+    finally:
+        # A store on disk outlives this process, and the token file beside it too.
+        if is_temporary(store):
+            path.unlink(missing_ok=True)
+
+
+def _store_argument(store: str) -> str:
+    """What `--store` takes from any folder, quoted for a shell and without a password."""
+    if is_temporary(store):
+        return ""
+    database = sqlite_path(store)
+    if database is not None:
+        return shlex.quote(f"sqlite:///{os.path.realpath(database)}")
+    return FROM_ENVIRONMENT if has_secret(store) else shlex.quote(store)
 
 
 def _tell(order: WorkOrder, store: str, url: str, path: Path, text: str | None) -> None:
@@ -177,4 +193,4 @@ def _show_request(out: Out, path: Path, url: str) -> None:
         out.line((Piece(padded(label, indent), "dim"), line), flush=True, whole=True)
 
 
-__all__ = ["DEFAULT_PORT", "Door", "api_within", "door_of", "greet", "opened_door", "tell_none"]
+__all__ = ["DEFAULT_PORT", "Door", "announced", "api_within", "door_of", "opened_door", "tell_none"]

@@ -19,6 +19,11 @@ _OTHERS: Final = 0o077
 _LONGEST: Final = 1_000
 
 
+def is_temporary(url: str) -> bool:
+    """Whether the store lives in this process only, so that no later process can use its tokens."""
+    return sqlite_path(url) is None and not is_on_server(url)
+
+
 def token_path(url: str, key_file: str | None) -> Path:
     """Beside the database; of a store on a server, beside the key that was named, else in the user's own folder.
 
@@ -49,9 +54,8 @@ def keep_token(path: Path, text: str) -> None:
     fresh.replace(path)
 
 
-def kept_token(url: str, key_file: str | None) -> str | None:
-    """The token that was kept for this store; None where there is no such file, or others could read it too."""
-    path = token_path(url, key_file)
+def read_private(path: Path) -> str | None:
+    """The token in this file; None where there is no such file, or others could read it too."""
     try:
         with path.open("r", encoding="ascii") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & _OTHERS:

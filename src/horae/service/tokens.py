@@ -203,12 +203,14 @@ class Tokens:
         return any(each.valid(now) for each in others)
 
     async def first(self) -> str | None:
-        """The first token of a new deployment, for the person at this machine; None where there was one before."""
+        """The first admin's token of a deployment, for the person at this machine; None where one was made before."""
         # The owner is read first: whoever makes a token between these two looks has changed the owner as well.
         known = await self._store.get_record(OWNER_KIND, FIRST_OWNER)
-        if (await self._store.records(TOKEN_KIND, limit=1)).items:
-            return None
         owner = Owner(FIRST_OWNER, Role.ADMIN, self._clock.now()) if known is None else self._accounts.read(known)
+        has_any, has_admins = await self._made_before()
+        # Where tokens are in use, an operator's choice that this owner is no admin stays.
+        if has_admins or (has_any and (owner.role is not Role.ADMIN or owner.revoked is not None)):
+            return None
         owner = owner._replace(role=Role.ADMIN, revoked=None)
         token, text = self._new(FIRST_OWNER, "first", SCOPES_OF[Role.ADMIN])
         writings = [
@@ -217,6 +219,17 @@ class Tokens:
         ]
         # Of two processes that start together, the second finds that the owner was changed.
         return text if await self._store.write_records(writings) else None
+
+    async def _made_before(self) -> tuple[bool, bool]:
+        """Whether any token was ever made, and whether an admin's was; one that was revoked counts too."""
+        page = await self._store.records(TOKEN_KIND, limit=LARGEST_PAGE)
+        has_any = bool(page.items)
+        while True:
+            if any(Scope.ADMIN in token_from(record).scopes for record in page.items):
+                return True, True
+            if page.after is None:
+                return has_any, False
+            page = await self._store.records(TOKEN_KIND, None, page.after, LARGEST_PAGE)
 
     async def _looked_up(self, digest: bytes, key: str, secret: str) -> tuple[Token, Owner, Quotas] | None:
         now = self._clock.steady()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from horae.runtime.local_servers import LocalServer, registered
 from tests.cli.driving import Done
 from tests.cli.remote.served import ServedCli
 from tests.cli.test_schemas import check
@@ -125,17 +126,23 @@ def test_a_token_that_was_not_given_is_asked_for_in_the_right_way(cli: ServedCli
     assert named.problem["code"] == "bad_context_name"
 
 
-def test_a_server_of_this_machine_is_opened_with_what_it_has_kept(cli: ServedCli) -> None:
-    """`horae up` keeps the first token beside its store, for its own user."""
+def test_a_server_of_this_machine_is_opened_with_what_it_has_kept(
+    cli: ServedCli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`horae up` keeps the first token beside its store, for its own user, and lists its address."""
     kept = cli.path.with_name("horae.db.token")
     kept.touch(mode=0o600)
     kept.write_text(cli.opened.tokens["local"], encoding="utf-8")
-    assert cli("ls", "--json", HORAE_TOKEN_FILE="").json == []
-    assert cli("login", cli.opened.url, "--json", HORAE_TOKEN_FILE="").json["owner"] == "local"
-    kept.chmod(0o644)
-    (cli.directory / "horae" / "contexts.json").unlink()
     done = cli("ls", "--json", HORAE_TOKEN_FILE="")
-    assert (done.code, done.problem["code"]) == (4, "no_token_here")
+    assert (done.code, done.problem["code"]) == (4, "no_token_here"), "the file alone names no address"
+    monkeypatch.setenv("XDG_DATA_HOME", str(cli.directory))
+    with registered(LocalServer(cli.opened.url, kept, "")):
+        assert cli("ls", "--json", HORAE_TOKEN_FILE="").json == []
+        assert cli("login", cli.opened.url, "--json", HORAE_TOKEN_FILE="").json["owner"] == "local"
+        kept.chmod(0o644)
+        (cli.directory / "horae" / "contexts.json").unlink()
+        done = cli("ls", "--json", HORAE_TOKEN_FILE="")
+        assert (done.code, done.problem["code"]) == (4, "no_token_here")
 
 
 def test_a_token_in_a_file_that_is_not_there(cli: ServedCli) -> None:

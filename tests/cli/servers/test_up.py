@@ -100,3 +100,15 @@ def test_a_worker_that_nobody_ordered_refuses_to_begin() -> None:
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60)
         assert done.returncode == 6, done
         assert f"'{said}' is no order for a worker." in done.stderr
+
+
+def test_first_start_makes_admin_token_after_tokens_of_members(deployment: Deployment) -> None:
+    deployment.ok("owner", "add", "ada")
+    deployment.ok("token", "make", "laptop", "--owner", "ada")
+    starting = ("up", "--port", "0", "--seconds", "0.2", "--json")
+    first, second = (deployment.horae(*starting, environment={"HORAE_API": "on"}).stdout for _ in range(2))
+    ready = [json.loads(line) for line in (first + second).splitlines() if '"api.ready"' in line]
+    assert [each["first_start"] for each in ready] == [True, False]
+    assert ready[0]["token_file"] == ready[1]["token_file"]
+    tokens = deployment.answer("token", "ls")
+    assert [(each["name"], "admin" in each["scopes"]) for each in tokens] == [("laptop", False), ("first", True)]

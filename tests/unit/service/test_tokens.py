@@ -267,6 +267,24 @@ async def test_the_first_start_makes_one_admin_token_and_no_other_start_does(tmp
     await store.close()
 
 
+async def test_first_admin_token_is_made_although_members_have_tokens() -> None:
+    async with house_on() as house:
+        tokens = house.service.tokens
+        await house.member("ada")
+        await tokens.make(CHIEF, owner="ada", name="reader", scopes=[Scope.READ])
+        text = await tokens.first()
+        assert text is not None
+        assert (await tokens.authenticate(text, via="cli")).admin
+        assert await tokens.first() is None
+
+
+async def test_first_token_does_not_make_a_demoted_owner_admin_again() -> None:
+    async with house_on() as house:
+        await house.service.accounts.put(CHIEF, "local", role=Role.MEMBER)
+        await house.member("ada")
+        assert await house.service.tokens.first() is None
+
+
 async def test_a_revoked_owners_tasks_are_skipped_and_say_why() -> None:
     async with house_on() as house:
         ada = await house.member("ada")

@@ -1,0 +1,141 @@
+"""Registry of the API servers of this user on this machine: the token file and the store behind each loopback address.
+
+One file per address, readable by its user alone. The serving process holds a lock on it, so an entry that a crashed
+server left behind is recognised, and its token goes to no other program that listens there later.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from ipaddress import ip_address
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from .choosing import data_file
+from .tokens_file import read_private
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # no such locks on this system: no server is registered, and users log in
+    fcntl = None  # type: ignore[assignment]
+
+_LOG: Final = logging.getLogger("horae")
+_ANY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not listened on
+_LOCALHOST: Final = ("127.0.0.1", "::1")
+_PLAIN_PORT: Final = 80
+_MAX_CHARACTERS: Final = 10_000
+
+
+class LocalServer(NamedTuple):
+    """`store` is what `--store` takes, quoted for a shell; empty for a store that no other process can open."""
+
+    url: str
+    token_file: Path
+    store: str
+
+    def read_token(self) -> str | None:
+        return read_private(self.token_file)
+
+
+@contextmanager
+def registered(server: LocalServer) -> Iterator[None]:
+    """List the server under its loopback address while the block runs; without such an address, do nothing."""
+    entry = _write(server)
+    try:
+        yield
+    finally:
+        if entry is not None:
+            _remove(*entry)
+
+
+def find_server(url: str) -> LocalServer | None:
+    """The running server of this user that listens on exactly this address; None: none is known."""
+    for host, port in _addresses(url):
+        found = _read(_path(host, port))
+        if found is not None and found.url == _url(host, port):
+            return found
+    return None
+
+
+def _write(server: LocalServer) -> tuple[Path, IO[str]] | None:
+    parts = urlsplit(server.url)
+    host, port = parts.hostname or "", parts.port or _PLAIN_PORT
+    host = _ANY.get(host, host)
+    if not (ip_address(host).is_loopback and fcntl is not None):
+        return None
+    path = _path(host, port)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    entry = server._replace(url=_url(host, port))
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh.unlink(missing_ok=True)
+        file = os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        json.dump({"url": entry.url, "token_file": str(entry.token_file), "store": entry.store}, file)
+        file.flush()
+        fresh.replace(path)
+    except OSError as error:
+        _LOG.debug("the server %s is not listed for other commands: %s", entry.url, error)
+        return None
+    return path, file
+
+
+def _remove(path: Path, file: IO[str]) -> None:
+    """Remove the entry unless a later server has replaced it."""
+    with file, suppress(OSError):
+        if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+            path.unlink()
+
+
+def _read(path: Path) -> LocalServer | None:
+    """None where there is no entry, its server has ended, or another user could have written it."""
+    try:
+        # Where the system has no locks, no entry exists, and the file is not found.
+        with path.open(encoding="utf-8") as file:
+            info = os.fstat(file.fileno())
+            if info.st_uid != os.getuid() or stat.S_IMODE(info.st_mode) != stat.S_IRUSR | stat.S_IWUSR:
+                return None
+            if not _is_locked(file):
+                return None
+            entry = json.loads(file.read(_MAX_CHARACTERS))
+        return LocalServer(entry["url"], Path(entry["token_file"]), entry["store"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _is_locked(file: IO[str]) -> bool:
+    """Whether the server that wrote this entry still runs: its lock ends with its process."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _addresses(url: str) -> list[tuple[str, int]]:
+    """The loopback addresses that a URL may mean; none for `https:`, whose server is another program."""
+    parts = urlsplit(url)
+    if parts.scheme != "http" or parts.path.strip("/"):
+        return []
+    host, port = parts.hostname or "", parts.port or _PLAIN_PORT
+    if host == "localhost":
+        return [(each, port) for each in _LOCALHOST]
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return []
+    return [(str(address), port)] if address.is_loopback else []
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _path(host: str, port: int) -> Path:
+    return data_file().parent / "servers" / f"{host.replace(':', '_')}-{port}.json"

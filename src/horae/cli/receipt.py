@@ -19,6 +19,7 @@ from ..service.advisories import Advisory
 from ..wire.moments import local, utc
 from ..wire.tasks import definition_json, target_json
 from . import words
+from .node_start import advisory_text
 from .out import Out, json_text
 from .render import fire_lines
 from .signs import fine
@@ -93,7 +94,7 @@ def _field(language: Language, name: str, value: Any) -> str:
 
 def show_warnings(out: Out, warnings: Sequence[ScheduleWarning | Advisory]) -> None:
     for warning in warnings:
-        out.warn(warning.in_language(out.language))
+        out.warn(advisory_text(out, warning, out.language))
 
 
 def _retries(policies: Policies, language: Language) -> str:

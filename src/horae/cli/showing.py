@@ -156,7 +156,7 @@ def waiting_line(out: Out, facts: Facts) -> str | None:
     waits = waiting_for(facts)
     if waits is None:
         return None
-    kind, _, name = waits.partition(":")
+    kind, _, name = waits.removeprefix("node:" if waits.startswith("node:function:") else "").partition(":")
     return out.told(words.WAITS_FOR[kind], name=name)
 
 

@@ -16,7 +16,7 @@ from ..schedule.describe import core_sentence
 from ..schedule.preview import fires_in, in_words
 from ..schedule.value import Schedule
 from ..truncation import truncate
-from ..wire.tasks import next_due
+from ..wire.tasks import next_due, waiting_for
 from . import words
 from .out import Out
 from .pieces import Cell, Piece, Style
@@ -117,6 +117,10 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
         return Piece(state, "bad")
     if standing.state is TaskState.ACTIVE and facts.barred is not None and facts.barred.value in words.BARRED:
         return Piece(words.BARRED[facts.barred.value].told(language), "bad")
+    waits = waiting_for(facts) if standing.state is TaskState.ACTIVE else None
+    if waits is not None and waits.startswith("node:"):
+        name = waits.removeprefix("node:").removeprefix("function:")
+        return Piece(words.NO_NODE_HAS.told(language, name=name if whole else truncate(name, _LONGEST_NOTE)), "odd")
     if standing.state is TaskState.ACTIVE and standing.failures:
         return Piece(words.FAILING.told(language, number=standing.failures), "bad")
     return Piece(state, "" if standing.state is TaskState.ACTIVE else "dim")

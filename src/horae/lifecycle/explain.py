@@ -53,8 +53,8 @@ _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
     Verdict.NOT_CREATED: ("The task was created only at {detail}.", "任务在 {detail} 才创建。"),
     Verdict.OVER: ("The task is {detail}, so nothing of it starts any more.", "任务已处于“{detail}”状态，不会再启动。"),
     Verdict.OVERDUE: (
-        "It is due and has not been claimed yet: no engine is running, or all are busy.",
-        "它已到期但尚未被领取：没有引擎在运行，或都在忙。",
+        "It is due and has not been claimed yet: {detail}.",
+        "它已到期但尚未被领取：{detail}。",
     ),
     Verdict.FORGOTTEN: (
         "It was accounted for, but its row is older than the history that is kept.",
@@ -84,6 +84,33 @@ _SEE_OWNER: Final = (
     "An admin sees what is missing: horae owner show {owner}",
     "管理员可查看：horae owner show {owner}",
 )
+
+
+_UNCLAIMED: Final[dict[str, tuple[str, str]]] = {
+    "unknown": ("no engine is running, or all are busy", "没有引擎在运行，或都在忙"),
+    "no_node": ("no engine is running", "没有引擎在运行"),
+    "draining": (
+        "the only running node is draining and starts nothing new",
+        "唯一在运行的节点正在排空，不再启动新的运行",
+    ),
+    "all_draining": (
+        "all running nodes are draining and start nothing new",
+        "在运行的节点都在排空，不再启动新的运行",
+    ),
+    "busy": ("no running node has had room for it", "在运行的节点都没有空位"),
+}
+"""Why a due entry is not claimed, by what is known of the nodes."""
+
+
+class RunningNodes(NamedTuple):
+    """Ids of the nodes that hold a lease: those that start work, and those that are draining."""
+
+    live: tuple[str, ...] = ()
+    draining: tuple[str, ...] = ()
+
+    @property
+    def only_draining(self) -> bool:
+        return bool(self.draining) and not self.live
 
 
 class Explanation(NamedTuple):
@@ -125,15 +152,18 @@ _REMEDIES: Final[dict[PauseCause, tuple[str, str]]] = {
 """Pauses of an agent's task that `resume` does not end: which command does, and who may run it."""
 
 
-def explain(facts: Facts, runs: Sequence[Run], at: datetime, now: datetime) -> Explanation:
-    """`runs` are the ledger's rows around `at`; of those, the ones that cover it answer first."""
+def explain(
+    facts: Facts, runs: Sequence[Run], at: datetime, now: datetime, nodes: RunningNodes | None = None
+) -> Explanation:
+    """`runs` are the ledger's rows around `at`; of those, the ones that cover it answer first. `nodes`: None where they
+    are not known."""
     rows = tuple(sorted((run for run in runs if _covers(run, at)), key=lambda run: run.attempt))
     if rows:
         return _from_rows(facts, rows)
     for entry in facts.entries:
         if entry.kind not in _NO_OCCURRENCE and _stands_for(entry, at):
-            return _from_entry(facts, entry, at, now)
-    return _from_schedule(facts, at, now)
+            return _from_entry(facts, entry, at, now, nodes)
+    return _from_schedule(facts, at, now, nodes)
 
 
 def _covers(run: Run, at: datetime) -> bool:
@@ -209,15 +239,23 @@ def _with(answer: Explanation, more: tuple[str, str]) -> Explanation:
     return answer._replace(english=f"{answer.english} {english}".rstrip(), chinese=answer.chinese + chinese)
 
 
-def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime) -> Explanation:
+def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
     pause = facts.standing.pause
     if pause is not None and entry.stand is Stand.ASLEEP and _lasts(pause, at):
         return _paused(facts, pause)
     if at > now or entry.due > now:
         return _barred(facts, _told(Verdict.PENDING, _both(_when(facts, max(at, entry.due)))))
     if entry.stand in CLAIMABLE:
-        return _barred(facts, _told(Verdict.OVERDUE))
+        return _barred(facts, _told(Verdict.OVERDUE, _UNCLAIMED[_unclaimed(nodes)]))
     return _told(Verdict.WAITING, _waits_for(entry))
+
+
+def _unclaimed(nodes: RunningNodes | None) -> str:
+    if nodes is None:
+        return "unknown"
+    if nodes.only_draining:
+        return "draining" if len(nodes.draining) == 1 else "all_draining"
+    return "busy" if nodes.live else "no_node"
 
 
 def _barred(facts: Facts, answer: Explanation) -> Explanation:
@@ -240,7 +278,7 @@ def _waits_for(entry: Entry) -> tuple[str, str]:
     return _WAITS[entry.stand]
 
 
-def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
+def _from_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
     """No row and no entry is about this very instant: it lies in a range, in a pile, in the future, or nowhere."""
     task, standing = facts.task, facts.standing
     if at < task.created:
@@ -256,7 +294,7 @@ def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
         return _told(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
     for entry in facts.entries:
         if _leads_to(entry, at):
-            return _from_entry(facts, entry, at, now)
+            return _from_entry(facts, entry, at, now, nodes)
     if at > now:
         return _barred(facts, _told(Verdict.PENDING, _both(_when(facts, at))))
     return _told(Verdict.FORGOTTEN)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from horae.lifecycle.explain import _SENTENCES, Explanation, Verdict, explain
+from horae.lifecycle.explain import _SENTENCES, Explanation, RunningNodes, Verdict, explain
 from horae.model.outcome import Cancelled, Succeeded, Waiting
 from horae.model.policy import Missed, Retry
 from horae.model.principal import AGENT_LABEL
@@ -166,8 +166,8 @@ def test_why(world: Callable[[], World], at: datetime, verdict: Verdict, english
 @pytest.mark.parametrize(
     ("world", "at", "chinese"),
     [
-        (succeeded, hour(13), "它运行了：成功，比到期晚 2.000 s。"),
-        (failed, hour(13), "它运行了：失败，比到期晚 0.000 s。" + sentence(Reason.TARGET_FAILED, "zh")),
+        (succeeded, hour(13), "它运行了：成功，比到期晚 2.000 秒。"),
+        (failed, hour(13), "它运行了：失败，比到期晚 0.000 秒。" + sentence(Reason.TARGET_FAILED, "zh")),
         (completed, hour(14), "任务已处于“完成”状态，不会再启动。"),
         (cancelled, hour(14), "任务已处于“取消”状态，不会再启动。"),
     ],
@@ -196,7 +196,7 @@ def test_the_rows_that_the_answer_rests_on() -> None:
     assert answer.english == (
         "It ran: succeeded, 60.000 s after it was due. It was attempt 2, the retry after attempt 1 ended as failed."
     )
-    assert answer.chinese == "它运行了：成功，比到期晚 60.000 s。这是第 2 次尝试，即第 1 次以“失败”结束后的重试。"
+    assert answer.chinese == "它运行了：成功，比到期晚 60.000 秒。这是第 2 次尝试，即第 1 次以“失败”结束后的重试。"
 
 
 def taken_over() -> World:
@@ -215,7 +215,7 @@ def test_lateness_of_a_takeover_counts_from_the_planned_instant() -> None:
         + sentence(Reason.LEASE_LOST)
     )
     assert answer.chinese == (
-        "它运行了：成功，比到期晚 8.020 s。第 2 次尝试接替了丢失的第 1 次：" + sentence(Reason.LEASE_LOST, "zh")
+        "它运行了：成功，比到期晚 8.020 秒。第 2 次尝试接替了丢失的第 1 次：" + sentence(Reason.LEASE_LOST, "zh")
     )
 
 
@@ -360,3 +360,23 @@ def test_event_that_no_listener_received_is_told() -> None:
     answer = explain(facts, tuple(world.runs.values()), hour(13), world.now)
     assert answer.english.endswith("No listener received it.")
     assert answer.chinese.endswith("没有监听者收到它。")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "english", "chinese"),
+    [
+        (RunningNodes(), "no engine is running", "没有引擎在运行"),
+        (RunningNodes(draining=("a",)), "the only running node is draining", "唯一在运行的节点正在排空"),
+        (RunningNodes(draining=("a", "b")), "all running nodes are draining", "在运行的节点都在排空"),
+        (RunningNodes(("a",), ("b",)), "no running node has had room for it", "在运行的节点都没有空位"),
+    ],
+)
+@pytest.mark.parametrize("at", [hour(13), hour(15)])
+def test_overdue_entry_is_explained_by_the_running_nodes(
+    nodes: RunningNodes, at: datetime, english: str, chinese: str
+) -> None:
+    world = overdue()
+    answer = explain(world.facts, (), at, world.now, nodes)
+    assert answer.verdict is Verdict.OVERDUE
+    assert answer.english.startswith(f"It is due and has not been claimed yet: {english}")
+    assert answer.chinese.startswith(f"它已到期但尚未被领取：{chinese}")

@@ -162,7 +162,6 @@ async def _rehearsed(app: Workplace, wish: Wish) -> Made:
 
 def _show(out: Out, made: Made) -> None:
     facts, task = made.facts, made.facts.task
-    fires = fires_of(task, facts.standing, made.now, FIRES)
     if out.json:
         out.data(_receipt_json(out, made))
         return
@@ -172,7 +171,7 @@ def _show(out: Out, made: Made) -> None:
     out.line(_headline(out, made))
     if made.edited is not None:
         show_changes(out, made.edited, made.now)
-    show_schedule(out, task, fires, made.now)
+    show_schedule(out, facts, made.now, made=True)
     out.row(out.told(words.DOES), target_line(task.target))
     out.row(out.told(words.LATE), policies_line(task.policies, out.language))
     show_declared(out, task, made.declared)

@@ -55,10 +55,10 @@ def why(
     ),
 ) -> None:
     """Say why a task did, or did not, run."""
-    found, zone, reference = at_work(out, lambda app: _explained(out, app, task, at))
+    found, zone, reference, has_lines = at_work(out, lambda app: _explained(out, app, task, at))
     fixes = tuple(
         fix._replace(command=complete_command(out, fix.command))
-        for fix in fixes_for(found, shlex.quote(reference), partial(start_here, out))
+        for fix in fixes_for(found, shlex.quote(reference), partial(start_here, out), has_lines=has_lines)
     )
     if out.json:
         out.data(_json(out, found, fixes))
@@ -68,7 +68,7 @@ def why(
         _tell(out, found, fixes, zone)
 
 
-async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tuple[Why, str, str]:
+async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tuple[Why, str, str, bool]:
     if is_run(name):
         run = await app.service.runs.get(app.who, name)
         found = await app.service.ledger.explained(app.who, run.task_id, run.planned, app.zone)
@@ -76,7 +76,15 @@ async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tup
         facts = await app.service.tasks.named(app.who, name)
         found = await app.service.ledger.explained(app.who, facts.task.id, at, app.zone)
     task = found.facts.task
-    return found, task.schedule.zone or app.zone, await task_reference(app, task, out)
+    return found, task.schedule.zone or app.zone, await task_reference(app, task, out), await _has_lines(app, found)
+
+
+async def _has_lines(app: Workplace, found: Why) -> bool:
+    """Whether the newest run of the answer has log lines; a live one may write some."""
+    runs = found.explanation.runs
+    if not runs or runs[-1].live or runs[-1].started is None:
+        return True
+    return bool(await app.service.runs.lines(app.who, runs[-1].id, limit=1))
 
 
 def _json(out: Out, found: Why, fixes: tuple[Fix, ...]) -> dict[str, Any]:

@@ -39,9 +39,12 @@ class Fix(NamedTuple):
         return self.command.split()[1]
 
 
-def fixes_for(why: Why, name: str, start: Callable[[str | None], str] = start_command) -> tuple[Fix, ...]:
+def fixes_for(
+    why: Why, name: str, start: Callable[[str | None], str] = start_command, *, has_lines: bool = True
+) -> tuple[Fix, ...]:
     """The most likely one first; none where nothing is wrong, and none that would be refused. `name` finds the task, and is
-    quoted for a shell; `start` is the command that starts a node with the functions of a file or module."""
+    quoted for a shell; `start` is the command that starts a node with the functions of a file or module.
+    `has_lines`: whether the newest run has written log lines."""
     closed = pause_fixes(why.facts)
     if closed:
         return closed
@@ -50,6 +53,11 @@ def fixes_for(why: Why, name: str, start: Callable[[str | None], str] = start_co
         fixes = (*_for_function(why, name), *_for_node(why, start))
     else:
         fixes = (*_for_function(why, name), *_for(why.facts, why.explanation, why.at, name))
+    resume = Fix(f"horae resume {name}", FIXES["resume"])
+    if why.facts.standing.pause is not None and resume not in fixes:
+        fixes = (resume, *fixes)
+    if not has_lines:
+        refused |= {"logs"}
     return tuple(fix for fix in fixes if fix.verb not in refused)
 
 

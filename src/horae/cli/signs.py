@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..choices import Language
+from ..lifecycle.pile import MICROSECOND
 from ..model.change import Facts
 from ..model.reason import Reason, reason_phrase
 from ..model.run import Run, RunState
 from ..model.states import state_word
-from ..model.task import TaskState
+from ..model.task import TaskState, past_of
+from ..schedule import iterate
 from ..schedule.describe import core_sentence
 from ..schedule.preview import fires_in, in_words
 from ..schedule.value import Schedule
@@ -128,7 +130,7 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
 
 def next_column(tasks: Sequence[Facts], zone: str, now: datetime, language: Language) -> list[Cell]:
     """`in 41 s  09:00` for each task; with the day where it is not within one, and seconds if any of them has some."""
-    due = [None if facts.live else next_due(facts) for facts in tasks]
+    due = [None if facts.live else next_due(facts) or _after_pause(facts) for facts in tasks]
     seconds = has_seconds(each for each in due if each is not None)
     cells: list[Cell] = []
     for facts, at in zip(tasks, due, strict=True):
@@ -140,6 +142,14 @@ def next_column(tasks: Sequence[Facts], zone: str, now: datetime, language: Lang
             when = clock_time(at, zone, now, language, seconds=seconds)
             cells.append([padded_ahead(at - now, language), Piece(when, "dim")])
     return cells
+
+
+def _after_pause(facts: Facts) -> datetime | None:
+    """The first occurrence after a pause that ends by itself."""
+    pause = facts.standing.pause
+    if pause is None or pause.until is None:
+        return None
+    return next(iterate(facts.task.schedule, pause.until - MICROSECOND, past_of(facts.task, facts.standing)), None)
 
 
 def has_seconds(instants: Iterable[datetime]) -> bool:

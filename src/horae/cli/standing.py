@@ -92,7 +92,7 @@ def _lateness(out: Out, found: Overview) -> Cell:
 def _settlement_delay(out: Out, found: Overview) -> Cell:
     delay = found.settlement_delay
     if delay.p50 is None or delay.p99 is None or delay.longest is None:
-        return out.told(words.NOTHING)
+        return out.told(words.NO_DELAY_MEASURED)
     figures = f"p50 {fine(delay.p50)} · p99 {fine(delay.p99)} · max {fine(delay.longest)}"
     return out.told(words.SETTLED_LINE, figures=figures, number=delay.counted)
 

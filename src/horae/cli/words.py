@@ -75,6 +75,9 @@ AS_IT_IS: Final = Words("already as it is (version {version})", "已经如此(�
 PAUSED_AT_BIRTH: Final = Words("paused; horae resume {name} lets it go on", "已暂停;horae resume {name} 可恢复")
 AT_ONCE: Final = Words("at once", "立即")
 NOTHING_LEFT: Final = Words("nothing", "没有")
+NOTHING_WHILE_PAUSED: Final = Words("nothing while it is paused", "暂停期间不会触发")
+IF_RESUMED: Final = Words("nothing while it is paused; resumed now:", "暂停期间不会触发;若现在恢复:")
+AFTER_PAUSE: Final = Words("nothing before the pause ends; then:", "暂停结束前不会触发;之后:")
 ESTIMATE: Final = Words("counted from the end of each run: an estimate", "从每次运行结束时起算,仅为估计")
 POLICIES: Final = Words(
     "{missed} · overlap {overlap} · {retries} · timeout {timeout}",
@@ -124,7 +127,8 @@ RUNNING_NOW: Final = Words("running", "运行中")
 VERSION: Final = Words(" · version {version}", " · 版本 {version}")
 PAUSED_SINCE: Final = Words("paused since {since}{until}{note}", "自 {since} 起暂停{until}{note}")
 PAUSED_UNTIL: Final = Words(" until {until}", ",直到 {until}")
-SKIPS_LEFT: Final = Words("the next {number} are skipped", "接下来的 {number} 次将跳过")
+SKIPS_LEFT: Final = Words("the next {number} occurrences are skipped", "接下来的 {number} 次将跳过")
+SKIPS_ONE: Final = Words("the next occurrence is skipped", "下一次将跳过")
 NO_NODE_HAS: Final = Words("waits: no node has {name}", "等待:没有节点提供 {name}")
 WAITS_FOR: Final[dict[str, Words]] = {
     "lane": Words("for a seat in the lane {name}", "等待通道 {name} 的空位"),
@@ -147,7 +151,8 @@ RESUMED_NOTHING: Final = Words("nothing was missed", "没有错过任何一次")
 RESUMED_MISSED: Final = Words("{number} missed: {mode}", "错过 {number} 次:{mode}")
 CANCELLED: Final = Words("✓ {name} is cancelled; its history stays", "✓ {name} 已取消,历史保留")
 REMOVED: Final = Words("✓ {name} is removed", "✓ {name} 已删除")
-SKIPPING: Final = Words("✓ the next {number} of {name} are skipped", "✓ {name} 接下来的 {number} 次将跳过")
+SKIPPING: Final = Words("✓ {name}: the next {number} occurrences are skipped", "✓ {name} 接下来的 {number} 次将跳过")
+SKIPPING_ONE: Final = Words("✓ {name}: the next occurrence is skipped", "✓ {name} 的下一次将跳过")
 SKIPPING_NONE: Final = Words("✓ nothing of {name} is skipped", "✓ {name} 不再跳过任何一次")
 EDITED: Final = Words("✓ {name} is changed (version {version})", "✓ {name} 已修改(版本 {version})")
 UNCHANGED: Final = Words("{name} stays as it is", "{name} 没有变化")
@@ -290,6 +295,7 @@ FIXES: Final[dict[str, Words]] = {
 TASKS: Final = Words("Tasks", "任务")
 LATENESS: Final = Words("Late", "延迟")
 SETTLED: Final = Words("Saved", "记录")
+NO_DELAY_MEASURED: Final = Words("no delay measured in the last 5 min", "最近 5 分钟没有测得延迟")
 SETTLED_LINE: Final = Words(
     "{figures} after the run ended ({number} in 5 min)", "运行结束后 {figures}(5 分钟内 {number} 次)"
 )

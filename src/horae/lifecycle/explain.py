@@ -12,6 +12,7 @@ from ..model.change import Facts
 from ..model.delivery import reached_no_listener
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
 from ..model.made_by import agent_of
+from ..model.paused_stretch import PausedStretch
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
 from ..model.run import Run, RunState
@@ -79,6 +80,17 @@ _WAITS: Final[dict[Stand, tuple[str, str]]] = {
 }
 
 
+_IN_PAUSE: Final = {
+    True: (
+        "It was not run. The task was paused then, from {since} to {until}, and one later run stands for the whole stretch.",
+        "没有运行。当时任务处于暂停状态（{since} 至 {until}），由之后的一次运行代表整段。",
+    ),
+    False: (
+        "It was not run. The task was paused then, from {since} to {until}, and the resume did not make up for it.",
+        "没有运行。当时任务处于暂停状态（{since} 至 {until}），恢复时没有补跑它。",
+    ),
+}
+"""Whether it was merged into a later run."""
 _WILL_BE_SKIPPED: Final = ("It will be skipped unless that changes.", "若无变化，届时会被跳过。")
 _SEE_OWNER: Final = (
     "An admin sees what is missing: horae owner show {owner}",
@@ -314,10 +326,13 @@ def _lasts(pause: Pause, at: datetime) -> bool:
 def _paused(facts: Facts, pause: Pause) -> Explanation:
     agent = agent_of(facts.task)
     remedy = None if agent is None else _REMEDIES.get(pause.cause)
+    end = "" if pause.until is None else _when(facts, pause.until)
     # The note of such a pause repeats its cause, in English alone.
     note, note_zh = (f" ({pause.note})", f"（{pause.note}）") if pause.note and remedy is None else ("", "")
     since = _when(facts, pause.since)
     answer = _told(Verdict.PAUSED, (since + note, since + note_zh), reason=Reason.PAUSED)
+    if end:
+        answer = _with(answer, (f"It goes on at {end}.", f"它将于 {end} 恢复。"))
     reason = _REASONS.get(pause.cause)
     if reason is not None:
         answer = _with(answer._replace(reason=reason), (sentence(reason), sentence(reason, "zh")))
@@ -325,6 +340,24 @@ def _paused(facts: Facts, pause: Pause) -> Explanation:
         return answer
     names = {"id": facts.task.id, "agent": agent, "owner": facts.task.owner}
     return _with(answer, (remedy[0].format(**names), remedy[1].format(**names)))
+
+
+def with_pause(facts: Facts, answer: Explanation) -> Explanation:
+    """The answer for the newest row of a task, with the pause that keeps a newer one from starting."""
+    pause = facts.standing.pause
+    if pause is None or answer.verdict is Verdict.PAUSED:
+        return answer
+    paused = _paused(facts, pause)
+    return _with(answer, (paused.english, paused.chinese))
+
+
+def skipped_in_pause(facts: Facts, answer: Explanation, pause: PausedStretch) -> Explanation:
+    """The answer for a row that a resumed pause left: its occurrence was not missed, the task was paused."""
+    since, until = _when(facts, pause.since), _when(facts, pause.until)
+    english, chinese = _IN_PAUSE[answer.reason is Reason.MERGED]
+    return answer._replace(
+        english=english.format(since=since, until=until), chinese=chinese.format(since=since, until=until)
+    )
 
 
 def _when(facts: Facts, at: datetime) -> str:

@@ -9,10 +9,18 @@ from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
-from ..lifecycle.explain import Explanation, RunningNodes, Verdict, explain
+from ..lifecycle.explain import (
+    Explanation,
+    RunningNodes,
+    Verdict,
+    explain,
+    skipped_in_pause,
+    with_pause,
+)
 from ..lifecycle.pile import MICROSECOND
 from ..model.change import Facts
-from ..model.entry import Stand
+from ..model.entry import EntryKind, Stand
+from ..model.paused_stretch import PAUSED_STRETCH, PausedStretch, read_pause
 from ..model.principal import Principal, Scope
 from ..model.reason import Reason
 from ..model.refusals import refuse
@@ -37,6 +45,7 @@ _NOTHING_MORE: Final = timedelta(0)
 _CLOCK: Final = re.compile(r"(?<![\d:+-])\d{1,2}:\d{2}(:\d{2})?")
 _SPOKEN_TIME: Final = re.compile(r"\d\s*[ap]m\b|noon|[点點时時]|中午", re.IGNORECASE)
 _DUE_AND_NOT_BEGUN: Final = frozenset({Stand.TIMED, Stand.READY, Stand.PARKED})
+_NO_OCCURRENCE: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE})
 _MOST_PLANNED: Final = 100_000
 _NOT_BEGUN: Final = frozenset({Verdict.PENDING, Verdict.WAITING, Verdict.OVERDUE})
 _NEEDS_NODE: Final = frozenset({Verdict.WAITING, Verdict.OVERDUE})
@@ -93,7 +102,13 @@ class Ledger:
         if found.verdict in _NEEDS_NODE:
             nodes = await self._nodes(now)
             found = explain(facts, rows.items, instant, now, nodes)
-        why = Why(facts, instant, found, await self._outage(found, instant), nodes=nodes)
+        if at is None:
+            found = with_pause(facts, found)
+        paused = await self._paused_stretch(found)
+        if paused is not None:
+            found = skipped_in_pause(facts, found, paused)
+        outage = None if paused is not None else await self._outage(found, instant)
+        why = Why(facts, instant, found, outage, nodes=nodes)
         return await self._with_function(why) if found.verdict in _NOT_BEGUN else why
 
     async def _with_function(self, why: Why) -> Why:
@@ -116,6 +131,13 @@ class Ledger:
             explanation=told._replace(english=english, chinese=chinese), near_function=near, missing=missing
         )
 
+    async def _paused_stretch(self, found: Explanation) -> PausedStretch | None:
+        """The pause that the occurrence fell into, where its row does not say so."""
+        if found.verdict is not Verdict.SKIPPED or found.reason not in (Reason.MERGED, Reason.MISSED_SKIPPED):
+            return None
+        record = await self._book.get_record(PAUSED_STRETCH, found.runs[-1].id)
+        return None if record is None else read_pause(record)
+
     async def _nodes(self, now: datetime) -> RunningNodes:
         lease = await agreed_lease(self._book)
         nodes = [each for each in await self._book.nodes() if now - each.renewed <= lease]
@@ -134,7 +156,12 @@ class Ledger:
     async def _newest(self, who: Principal, facts: Facts, now: datetime) -> datetime:
         """What is due and has not begun comes first: nobody who asks must be told of the last success instead. Then what
         has a row; before there is any, what stands on the agenda."""
-        due = [entry.planned for entry in facts.entries if entry.due <= now and entry.stand in _DUE_AND_NOT_BEGUN]
+        held = _DUE_AND_NOT_BEGUN if facts.standing.pause is None else _DUE_AND_NOT_BEGUN | {Stand.ASLEEP}
+        due = [
+            entry.planned
+            for entry in facts.entries
+            if entry.due <= now and entry.stand in held and entry.kind not in _NO_OCCURRENCE
+        ]
         if due:
             return min(due)
         rows = await self._book.runs(RunFilter(who.scope, facts.task.id), limit=1)

@@ -23,6 +23,7 @@ from .asking import Question, ask
 from .defining import DEFINITION, task_shape, usual_name
 from .editing import changed_fields, fires_changed_json, show_changes
 from .frame import Said, command
+from .node_start import Readiness, show_readiness
 from .out import Out
 from .owner_zone import owner_zone
 from .pieces import Cell, Piece
@@ -45,7 +46,8 @@ _NOT_SAID: tuple[str, ...] = ("anchored",)  # true of every interval: `explain` 
 
 
 class Made(NamedTuple):
-    """What came of it. `now` is the moment that the receipt counts from, `alive` whether anybody is there to run it.
+    """What came of it. `now` is the moment that the receipt counts from; `readiness`: the nodes that could run it, None for
+    a dry run.
 
     `edited`: the key was taken, so it is about the task that has it. `reference`: how the next command names the task.
     """
@@ -53,7 +55,7 @@ class Made(NamedTuple):
     facts: Facts
     now: datetime
     dry_run: bool
-    alive: bool
+    readiness: Readiness | None = None
     edited: Edited | None = None
     resolved: Resolved | None = None
     warnings: tuple[ScheduleWarning | Advisory, ...] = ()
@@ -138,8 +140,8 @@ async def _make(app: Workplace, wish: Wish, *, paused: bool) -> Made:
     before = None if wish.key is None else (await app.service.tasks.rehearse(app.who, wish))[0]
     task = await app.service.tasks.create(app.who, wish, paused="" if paused else None)
     facts, now = await app.service.tasks.get(app.who, task.id), app.clock.now()
-    alive = await app.anybody()
-    return Made(facts, now, dry_run=False, alive=alive, edited=_edited(before, facts.task, now))
+    readiness = await app.readiness(facts.task.target)
+    return Made(facts, now, dry_run=False, readiness=readiness, edited=_edited(before, facts.task, now))
 
 
 def _edited(before: Facts | None, after: Task, now: datetime) -> Edited | None:
@@ -154,13 +156,12 @@ async def _rehearsed(app: Workplace, wish: Wish) -> Made:
     before, after = (None, None) if wish.key is None else await app.service.tasks.rehearse(app.who, wish)
     now = app.clock.now()
     if before is None or after is None:
-        return Made(await app.tried(wish), now, dry_run=True, alive=True)
-    return Made(before._replace(task=after), now, dry_run=True, alive=True, edited=_edited(before, after, now))
+        return Made(await app.tried(wish), now, dry_run=True)
+    return Made(before._replace(task=after), now, dry_run=True, edited=_edited(before, after, now))
 
 
 def _show(out: Out, made: Made) -> None:
     facts, task = made.facts, made.facts.task
-    fires = fires_of(task, facts.standing, made.now, FIRES)
     if out.json:
         out.data(_receipt_json(out, made))
         return
@@ -170,7 +171,7 @@ def _show(out: Out, made: Made) -> None:
     out.line(_headline(out, made))
     if made.edited is not None:
         show_changes(out, made.edited, made.now)
-    show_schedule(out, task, fires, made.now)
+    show_schedule(out, facts, made.now, made=True)
     out.row(out.told(words.DOES), target_line(task.target))
     out.row(out.told(words.LATE), policies_line(task.policies, out.language))
     show_declared(out, task, made.declared)
@@ -182,8 +183,8 @@ def _show(out: Out, made: Made) -> None:
             out.row(out.told(words.UNDO), command_line(out, "rm", short_task_id(out, task), "--yes"))
         out.row(out.told(words.SEE), command_line(out, "show", made.reference))
     show_warnings(out, made.warnings)
-    if not made.alive:
-        out.note(words.NO_ENGINE)
+    if made.readiness is not None:
+        show_readiness(out, made.readiness, made.warnings)
 
 
 def _headline(out: Out, made: Made) -> Cell:

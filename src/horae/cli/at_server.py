@@ -12,15 +12,17 @@ from ..client.refusals import refuse
 from ..client.service import RemoteService
 from ..clock import Clock, SystemClock
 from ..errors import NotFound
+from ..lifecycle.explain import RunningNodes
 from ..model.change import Facts
 from ..model.event import Sequenced
 from ..model.principal import Principal
 from ..model.run import Run
-from ..model.task import Task
+from ..model.task import Target, Task
 from ..service.advisories import Advisory
 from ..service.edits import Edited, Edits
 from ..service.functions import Resolved, function_of
 from ..service.wishes import Wish
+from .node_start import Readiness
 from .servers import Server, connected
 from .session import home_zone, settings_of
 
@@ -45,6 +47,11 @@ class ServerDesk:
 
     async def anybody(self) -> bool:
         return await self.service.has_engine()
+
+    async def readiness(self, target: Target) -> Readiness:
+        """A server says what a function lacks with the warnings of its answer."""
+        del target
+        return Readiness(RunningNodes(live=("",) if await self.anybody() else ()))
 
     async def resolve(self, wish: Wish) -> Resolved:
         """Only the zone: a schedule is read here, and the server applies the rest."""

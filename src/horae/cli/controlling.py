@@ -97,7 +97,7 @@ def skip(
         return await app.service.tasks.skip_next(app.who, each.id, number)
 
     facts, _ = at_work(out, lambda app: _on_one(app, task, deed))
-    said = words.SKIPPING if number else words.SKIPPING_NONE
+    said = {0: words.SKIPPING_NONE, 1: words.SKIPPING_ONE}.get(number, words.SKIPPING)
     _tell(out, facts, out.told(said, name=facts.task.name, number=number))
 
 

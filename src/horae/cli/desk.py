@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 from ..clock import Clock, SystemClock
 from ..errors import NotFound, Refusal
+from ..lifecycle.explain import RunningNodes
 from ..model.change import Facts
 from ..model.event import Sequenced
 from ..model.page import LARGEST_PAGE
@@ -42,6 +43,7 @@ from ..service.secrets import SecretBox
 from ..service.service import Service
 from ..service.wishes import Wish
 from ..settings import Settings
+from .node_start import Readiness
 from .session import home_zone, opened_url, settings_of
 
 T = TypeVar("T")
@@ -85,6 +87,15 @@ class Desk:
         from ..engine.home import is_gone  # noqa: PLC0415 - few commands ask
 
         return not all(is_gone(node.home) for node in await self.store.nodes())
+
+    async def readiness(self, target: Target) -> Readiness:
+        from ..engine.home import is_gone  # noqa: PLC0415 - few commands ask
+
+        nodes = [node for node in await self.store.nodes() if not is_gone(node.home)]
+        running = RunningNodes(
+            tuple(node.id for node in nodes if not node.draining), tuple(node.id for node in nodes if node.draining)
+        )
+        return Readiness(running, (await self.service.functions.load(fresh=True)).missing(target))
 
     async def resolve(self, wish: Wish) -> Resolved:
         resolved = await self.service.resolve(self.who, wish)

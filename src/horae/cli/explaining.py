@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import typer
@@ -12,6 +13,7 @@ import typer
 from ..lifecycle.explain import Verdict
 from ..model.ids import SHORT_DIGITS
 from ..model.run import Run
+from ..service.functions import start_command
 from ..service.ledger import Why
 from ..service.outages import Outage
 from ..wire.moments import utc
@@ -20,6 +22,7 @@ from . import words
 from .filtering import ONE
 from .fixes import Fix, fixes_for
 from .frame import command
+from .node_start import start_here
 from .out import Out
 from .pieces import Piece
 from .runsof import is_run
@@ -52,9 +55,10 @@ def why(
     ),
 ) -> None:
     """Say why a task did, or did not, run."""
-    found, zone, reference = at_work(out, lambda app: _explained(out, app, task, at))
+    found, zone, reference, has_lines = at_work(out, lambda app: _explained(out, app, task, at))
     fixes = tuple(
-        fix._replace(command=complete_command(out, fix.command)) for fix in fixes_for(found, shlex.quote(reference))
+        fix._replace(command=complete_command(out, fix.command))
+        for fix in fixes_for(found, shlex.quote(reference), partial(start_here, out), has_lines=has_lines)
     )
     if out.json:
         out.data(_json(out, found, fixes))
@@ -64,7 +68,7 @@ def why(
         _tell(out, found, fixes, zone)
 
 
-async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tuple[Why, str, str]:
+async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tuple[Why, str, str, bool]:
     if is_run(name):
         run = await app.service.runs.get(app.who, name)
         found = await app.service.ledger.explained(app.who, run.task_id, run.planned, app.zone)
@@ -72,7 +76,15 @@ async def _explained(out: Out, app: Workplace, name: str, at: str | None) -> tup
         facts = await app.service.tasks.named(app.who, name)
         found = await app.service.ledger.explained(app.who, facts.task.id, at, app.zone)
     task = found.facts.task
-    return found, task.schedule.zone or app.zone, await task_reference(app, task, out)
+    return found, task.schedule.zone or app.zone, await task_reference(app, task, out), await _has_lines(app, found)
+
+
+async def _has_lines(app: Workplace, found: Why) -> bool:
+    """Whether the newest run of the answer has log lines; a live one may write some."""
+    runs = found.explanation.runs
+    if not runs or runs[-1].live or runs[-1].started is None:
+        return True
+    return bool(await app.service.runs.lines(app.who, runs[-1].id, limit=1))
 
 
 def _json(out: Out, found: Why, fixes: tuple[Fix, ...]) -> dict[str, Any]:
@@ -86,13 +98,21 @@ def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
     task, told = found.facts.task, found.explanation
     at = full_time(found.at, zone, out.language)
     out.line((_sign(found), " ", Piece(out.told(words.AT, name=task.name, at=at), "bold")))
-    out.line(f"  {complete_commands(out, told.in_language(out.language))}")
+    out.line(f"  {_sentence(out, found)}")
     if found.outage is not None:
         out.line(f"  {outage_line(out, found.outage)}")
     for run in told.runs:
         out.line(("  ", *run_line(run, zone, out)))
         show_whole(out, "", "\n".join((run.error or "").strip().splitlines()[1:]), "bad")
     _show_fixes(out, [(_shortened(out, fix.command, told.runs), fix.does.told(out.language)) for fix in fixes])
+
+
+def _sentence(out: Out, found: Why) -> str:
+    text = found.explanation.in_language(out.language)
+    if found.missing is not None and found.missing.source is not None:
+        source = found.missing.source
+        text = text.replace(start_command(source), start_here(out, source))
+    return complete_commands(out, text)
 
 
 def _shortened(out: Out, text: str, runs: Sequence[Run]) -> str:

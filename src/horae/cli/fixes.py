@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from ..lifecycle.explain import Explanation, Verdict
+from ..lifecycle.explain import Explanation, RunningNodes, Verdict
 from ..model.change import Facts
 from ..model.made_by import agent_of
 from ..model.reason import Reason
 from ..model.run import Run, RunState
 from ..model.task import PauseCause, TaskState
-from ..service.ledger import Why
+from ..service.functions import function_of, start_command
+from ..service.ledger import Why, is_waiting_for_node
 from ..wire.tasks import waiting_for
 from .words import FIXES, Words
 
@@ -38,20 +39,49 @@ class Fix(NamedTuple):
         return self.command.split()[1]
 
 
-def fixes_for(why: Why, name: str) -> tuple[Fix, ...]:
+def fixes_for(
+    why: Why, name: str, start: Callable[[str | None], str] = start_command, *, has_lines: bool = True
+) -> tuple[Fix, ...]:
     """The most likely one first; none where nothing is wrong, and none that would be refused. `name` finds the task, and is
-    quoted for a shell."""
+    quoted for a shell; `start` is the command that starts a node with the functions of a file or module.
+    `has_lines`: whether the newest run has written log lines."""
     closed = pause_fixes(why.facts)
     if closed:
         return closed
     refused = _REFUSED.get(why.facts.standing.state, frozenset())
-    fixes = (*_for_function(why, name), *_for(why.facts, why.explanation, why.at, name))
+    if why.explanation.verdict is Verdict.OVERDUE or is_waiting_for_node(why.facts):
+        fixes = (*_for_function(why, name), *_for_node(why, start))
+    else:
+        fixes = (*_for_function(why, name), *_for(why.facts, why.explanation, why.at, name))
+    resume = Fix(f"horae resume {name}", FIXES["resume"])
+    if why.facts.standing.pause is not None and resume not in fixes:
+        fixes = (resume, *fixes)
+    if not has_lines:
+        refused |= {"logs"}
     return tuple(fix for fix in fixes if fix.verb not in refused)
 
 
 def _for_function(why: Why, name: str) -> Iterator[Fix]:
     if why.near_function is not None:
         yield Fix(f"horae edit {name} --function {shlex.quote(why.near_function)}", FIXES["function"])
+
+
+def _for_node(why: Why, start: Callable[[str | None], str]) -> Iterator[Fix]:
+    """For what is due and not claimed: a node that starts it."""
+    nodes = why.nodes or RunningNodes()
+    is_function = function_of(why.facts.task.target) is not None
+    source = None if why.missing is None else why.missing.source
+    if why.missing is None or why.missing.code == "function_draining":
+        yield from (Fix(f"horae nodes drain {each} --undo", FIXES["undrain"]) for each in nodes.draining[:1])
+    if is_function and (why.missing is not None or not nodes.live):
+        yield Fix(start(source), FIXES["up_file" if source is None else "up_function"])
+        yield from (Fix(f"horae nodes show {each}", FIXES["node_functions"]) for each in nodes.live[:1])
+        return
+    if nodes.only_draining:
+        yield Fix("horae up", FIXES["up_another"])
+    elif not nodes.live:
+        yield Fix("horae up", FIXES["up"])
+    yield Fix("horae nodes", FIXES["nodes"])
 
 
 def pause_fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -88,15 +118,12 @@ def _for(facts: Facts, found: Explanation, at: datetime, name: str) -> Iterator[
             yield Fix(f"horae run {name}", FIXES["run"])
         case Verdict.WAITING | Verdict.RUNNING:
             yield from _waiting(facts, found, name)
-        case Verdict.OVERDUE:
-            yield Fix("horae up", FIXES["up"])
-            yield Fix("horae nodes", FIXES["nodes"])
         case Verdict.OVER:
             yield Fix(f"horae run {name}", FIXES["run"])
             yield Fix(f"horae resume {name}", FIXES["resume"])
         case Verdict.NOT_PLANNED:
             yield Fix(f"horae next --task {name}", FIXES["next"])
-        case Verdict.PENDING | Verdict.NOT_CREATED | Verdict.FORGOTTEN:
+        case Verdict.OVERDUE | Verdict.PENDING | Verdict.NOT_CREATED | Verdict.FORGOTTEN:
             return
 
 
@@ -134,8 +161,6 @@ def _waiting(facts: Facts, found: Explanation, name: str) -> Iterator[Fix]:
         yield Fix("horae lanes", FIXES["lanes"])
         limit = max((lane.limit for lane in facts.lanes if lane.name == place), default=1)
         yield Fix(f"horae lane {shlex.quote(place)} {limit + 1}", FIXES["lane"])
-    elif kind == "node":
-        yield Fix("horae nodes", FIXES["nodes"])
     else:
         yield from (Fix(f"horae logs {run.id} --follow", FIXES["look"]) for run in facts.live[:1])
         yield from (Fix(f"horae stop {run.id}", FIXES["stop"]) for run in facts.live[:1])

@@ -103,7 +103,10 @@ async def _listed(app: Workplace, asking: _Asking) -> Listed:
     overview = await app.service.overview.now(app.who)
     now = app.clock.now()
     counts = {state.value: number for state, number in overview.tasks.items()} | {"missed": _all_missed(overview)}
-    missed = await _missed(app, now) if counts["missed"] else Counter[str]()
+    missed, whole = await _missed(app, now) if counts["missed"] else (Counter[str](), True)
+    if whole:
+        # The counts of the last day include tasks that were removed since.
+        counts["missed"] = missed.total()
     last = await app.service.tasks.latest(app.who, tasks)
     return Listed(tasks, last, missed, following, counts, now, app.zone, hidden)
 
@@ -143,15 +146,16 @@ def _all_missed(overview: Overview) -> int:
     return sum(overview.outcomes.get(each, 0) for each in _MISSED)
 
 
-async def _missed(app: Workplace, now: datetime) -> Counter[str]:
-    """What nothing could run in the last day, by task; asked only when the counts say that there was something."""
+async def _missed(app: Workplace, now: datetime) -> tuple[Counter[str], bool]:
+    """What nothing could run in the last day, by task, and whether that is all of it; asked only when the counts say that
+    there was something."""
     found = Counter[str]()
     rows = RunFilter(states=frozenset({RunState.SKIPPED}), since=now - _DAY)
     page = await app.service.runs.page(app.who, rows, limit=LARGEST_PAGE)
     for run in page.items:
         if was_missed(run):
             found[run.task_id] += count_of(run)
-    return found
+    return found, page.after is None
 
 
 def _json(out: Out, listed: Listed, facts: Facts) -> dict[str, Any]:

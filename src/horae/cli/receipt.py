@@ -9,8 +9,10 @@ from itertools import islice
 from typing import Any, Final
 
 from ..choices import Language
+from ..lifecycle.pile import MICROSECOND
+from ..model.change import Facts
 from ..model.policy import Missed, Policies
-from ..model.task import Standing, Target, Task, past_of
+from ..model.task import GOING, Standing, Target, Task, past_of
 from ..schedule import Every, Schedule, iterate
 from ..schedule.describe import sentence
 from ..schedule.preview import Fire, fires_in
@@ -19,6 +21,7 @@ from ..service.advisories import Advisory
 from ..wire.moments import local, utc
 from ..wire.tasks import definition_json, target_json
 from . import words
+from .node_start import advisory_text
 from .out import Out, json_text
 from .render import fire_lines
 from .signs import fine
@@ -33,19 +36,47 @@ def fires_of(task: Task, standing: Standing, now: datetime, number: int = FIRES)
     return fires_in(task.schedule.zone or "UTC", instants)
 
 
+def fires_if_resumed(facts: Facts, now: datetime, number: int = FIRES) -> list[Fire]:
+    """The next so many, as if nothing kept the task: of a pause with an end, those from its end on."""
+    pause = facts.standing.pause
+    after = now if pause is None or pause.until is None else max(now, pause.until - MICROSECOND)
+    return fires_of(facts.task, facts.standing, after, number)
+
+
+def fires_to_come(facts: Facts, now: datetime, number: int = FIRES) -> list[Fire]:
+    """The next so many; none of a task that is over, or paused without an end."""
+    standing = facts.standing
+    is_held = standing.pause is not None and standing.pause.until is None
+    return [] if is_held or standing.state not in GOING else fires_if_resumed(facts, now, number)
+
+
 def fires_json(fires: Sequence[Fire]) -> list[dict[str, Any]]:
     return [{"at": utc(fire.utc), "at_local": local(fire.utc, fire.zone)} for fire in fires]
 
 
-def show_schedule(out: Out, task: Task, fires: Sequence[Fire], now: datetime) -> None:
+def show_schedule(out: Out, facts: Facts, now: datetime, number: int = FIRES, *, made: bool = False) -> None:
+    """What the schedule means and when it fires next, or would if the task were resumed. `made`: just now, so what is due
+    at once may have run already."""
+    task, standing = facts.task, facts.standing
     out.row(out.told(words.WHEN), sentence(task.schedule, out.language))
+    fires = fires_to_come(facts, now, number)
+    heading = None
+    if standing.pause is not None and standing.pause.until is not None:
+        heading = out.told(words.AFTER_PAUSE)
+    elif standing.pause is not None:
+        fires = fires_if_resumed(facts, now, number)
+        heading = out.told(words.IF_RESUMED if fires else words.NOTHING_WHILE_PAUSED)
+    elif not fires and facts.live and not made:
+        heading = out.told(words.RUNNING_NOW)
+    elif not fires:
+        waits = made or (bool(facts.entries) and standing.state in GOING)
+        at_once = task.schedule.kind in ("now", "once") and waits
+        heading = out.told(words.AT_ONCE if at_once else words.NOTHING_LEFT)
     now = now.replace(microsecond=0)
-    if not fires:
-        at_once = task.schedule.kind in ("now", "once")
-        out.row(out.told(words.NEXT), out.told(words.AT_ONCE if at_once else words.NOTHING_LEFT))
-    lines = fire_lines([_as_fine_as(task.schedule, fire) for fire in fires], now, out)
-    for number, line in enumerate(lines):
-        out.row(out.told(words.NEXT) if number == 0 else "", line)
+    shown = [_as_fine_as(task.schedule, fire) for fire in fires]
+    lines = fire_lines(shown, now, out, skipped=standing.skips_left)
+    for place, line in enumerate([*([] if heading is None else [heading]), *lines]):
+        out.row(out.told(words.NEXT) if place == 0 else "", line)
     if isinstance(task.schedule, Every) and task.schedule.since == "end":
         out.row("", out.told(words.ESTIMATE))
 
@@ -93,7 +124,7 @@ def _field(language: Language, name: str, value: Any) -> str:
 
 def show_warnings(out: Out, warnings: Sequence[ScheduleWarning | Advisory]) -> None:
     for warning in warnings:
-        out.warn(warning.in_language(out.language))
+        out.warn(advisory_text(out, warning, out.language))
 
 
 def _retries(policies: Policies, language: Language) -> str:

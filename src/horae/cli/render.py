@@ -23,6 +23,7 @@ _MEANS: Final = Words("Means", "含义")
 _NEXT: Final = Words("Next", "下次")
 _NOTE: Final = Words("Note", "注意")
 _NOTHING: Final = Words("nothing", "没有")
+_SKIPPED: Final = Words("skipped on request", "按要求跳过")
 _AT_ONCE: Final = Words("at once", "立即")
 
 # True of every interval without a start: worth explaining, not worth repeating.
@@ -93,15 +94,18 @@ def _show_next(answer: Answer, out: Out) -> None:
         out.row(out.told(_NEXT) if number == 0 else "", line)
 
 
-def fire_lines(fires: Sequence[Fire], now: datetime, out: Out) -> list[str]:
+def fire_lines(fires: Sequence[Fire], now: datetime, out: Out, *, skipped: int = 0) -> list[str]:
     """`Mon 2026-11-16 09:00 +08:00  in 13 h 4 m       2026-11-16 01:00Z`: all as fine as the finest of them.
 
-    A narrow terminal shows no UTC, and a very narrow one only the local times.
+    A narrow terminal shows no UTC, and a very narrow one only the local times. The first `skipped` say so instead of how
+    far ahead they are.
     """
     finest = max(
         (_fineness(moment) for fire in fires for moment in (fire.local, fire.utc)), default="minutes", key=_FINER.index
     )
     rows = [_fire_cells(fire, now, out.language, finest) for fire in fires]
+    for row in rows[:skipped]:
+        row[1] = out.told(_SKIPPED)
     kept = len(_FIRE_CELLS)
     while kept > 1 and out.on_terminal and any(columns(_in_columns(row[:kept])) > out.row_room for row in rows):
         kept -= 1

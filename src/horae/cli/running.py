@@ -28,6 +28,7 @@ from ..wire.tasks import task_json
 from . import words
 from .filtering import MANY, MOST_UNASKED, ONE, TASK, Doing, do_to_many, is_filter
 from .frame import Said, command
+from .node_start import Readiness, show_readiness
 from .out import Out
 from .pieces import Piece
 from .refusals import refuse
@@ -41,12 +42,12 @@ _RUN = typer.Argument(..., metavar="RUN|TASK", help="The id of a run; or a task,
 
 
 class Queued(NamedTuple):
-    """A run that was asked for; before its claim it has no row. `alive` says whether anybody is there to claim it."""
+    """A run that was asked for; before its claim it has no row. `readiness`: the nodes that could claim it."""
 
     id: str
     task: Task
     zone: str
-    alive: bool
+    readiness: Readiness
 
 
 def register(app: typer.Typer) -> None:
@@ -74,8 +75,7 @@ def run(
         return
     seconds = None if timeout is None else read_duration("timeout", timeout).total_seconds()
     queued = at_work(out, lambda app: _queue(app, task or "", as_of))
-    if not queued.alive:
-        out.note(words.NO_ENGINE)
+    show_readiness(out, queued.readiness)
     if not (wait or follow):
         _tell_queued(out, queued)
         return
@@ -90,11 +90,11 @@ async def _queue(app: Workplace, name: str, as_of: str | None) -> Queued:
     facts = await app.service.tasks.named(app.who, name)
     if as_of is None:
         name = await app.service.tasks.run_now(app.who, facts.task.id)
-        return Queued(name, facts.task, app.zone, await app.anybody())
+        return Queued(name, facts.task, app.zone, await app.readiness(facts.task.target))
     at = occurrence_meant(facts, as_of, app.zone, app.clock.now())
     after = await app.service.tasks.backfill(app.who, facts.task.id, at, at, again=True)
     name = _backfilled(after, at, at)
-    return Queued(name, facts.task, app.zone, await app.anybody())
+    return Queued(name, facts.task, app.zone, await app.readiness(facts.task.target))
 
 
 def _backfilled(facts: Facts, first: datetime, last: datetime) -> str:

@@ -23,7 +23,7 @@ from .out import Out
 from .pieces import Cell, Piece
 from .receipt import (
     fires_json,
-    fires_of,
+    fires_to_come,
     more_policies_line,
     policies_line,
     show_schedule,
@@ -81,16 +81,16 @@ def _json(out: Out, shown: Shown) -> dict[str, Any]:
     last = shown.runs[0] if shown.runs else None
     return {
         "task": task_json(facts, out.language, last),
-        "fires": fires_json(fires_of(task, facts.standing, shown.now, _FIRES)),
+        "fires": fires_json(fires_to_come(facts, shown.now, _FIRES)),
         "runs": [run_json(run, task.name, zone, out.language) for run in shown.runs],
     }
 
 
 def _tell(out: Out, shown: Shown) -> None:
-    facts, task, standing = shown.facts, shown.facts.task, shown.facts.standing
+    facts, task = shown.facts, shown.facts.task
     zone = task.schedule.zone or shown.zone
     out.line((Piece(task.name, "bold"), "  ", Piece(task.id, "dim")))
-    show_schedule(out, task, fires_of(task, standing, shown.now, _FIRES), shown.now)
+    show_schedule(out, facts, shown.now, _FIRES)
     out.row(out.told(words.DOES), escape_hidden(target_line(task.target)))
     out.row(out.told(words.LATE), policies_line(task.policies, out.language))
     out.row("", more_policies_line(task.policies, out.language))
@@ -145,7 +145,8 @@ def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
         since = full_time(pause.since, zone, out.language)
         found.append(out.told(words.PAUSED_SINCE, since=since, until=until, note=note))
     if standing.skips_left:
-        found.append(out.told(words.SKIPS_LEFT, number=standing.skips_left))
+        said = words.SKIPS_ONE if standing.skips_left == 1 else words.SKIPS_LEFT
+        found.append(out.told(said, number=standing.skips_left))
     if standing.last_result:
         found.append(f"→ {first_line(standing.last_result)}")
     return found
@@ -156,7 +157,7 @@ def waiting_line(out: Out, facts: Facts) -> str | None:
     waits = waiting_for(facts)
     if waits is None:
         return None
-    kind, _, name = waits.partition(":")
+    kind, _, name = waits.removeprefix("node:" if waits.startswith("node:function:") else "").partition(":")
     return out.told(words.WAITS_FOR[kind], name=name)
 
 

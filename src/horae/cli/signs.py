@@ -7,16 +7,18 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..choices import Language
+from ..lifecycle.pile import MICROSECOND
 from ..model.change import Facts
 from ..model.reason import Reason, reason_phrase
 from ..model.run import Run, RunState
 from ..model.states import state_word
-from ..model.task import TaskState
+from ..model.task import TaskState, past_of
+from ..schedule import iterate
 from ..schedule.describe import core_sentence
 from ..schedule.preview import fires_in, in_words
 from ..schedule.value import Schedule
 from ..truncation import truncate
-from ..wire.tasks import next_due
+from ..wire.tasks import next_due, waiting_for
 from . import words
 from .out import Out
 from .pieces import Cell, Piece, Style
@@ -117,6 +119,10 @@ def state_cell(facts: Facts, language: Language, *, whole: bool = False) -> Cell
         return Piece(state, "bad")
     if standing.state is TaskState.ACTIVE and facts.barred is not None and facts.barred.value in words.BARRED:
         return Piece(words.BARRED[facts.barred.value].told(language), "bad")
+    waits = waiting_for(facts) if standing.state is TaskState.ACTIVE else None
+    if waits is not None and waits.startswith("node:"):
+        name = waits.removeprefix("node:").removeprefix("function:")
+        return Piece(words.NO_NODE_HAS.told(language, name=name if whole else truncate(name, _LONGEST_NOTE)), "odd")
     if standing.state is TaskState.ACTIVE and standing.failures:
         return Piece(words.FAILING.told(language, number=standing.failures), "bad")
     return Piece(state, "" if standing.state is TaskState.ACTIVE else "dim")
@@ -127,7 +133,7 @@ def next_column(
 ) -> list[Cell]:
     """`in 41 s  09:00` for each task; with the day where it is not within one, and seconds if any of them has some. Without
     `ahead`, only the time."""
-    due = [None if facts.live else next_due(facts) for facts in tasks]
+    due = [None if facts.live else next_due(facts) or _after_pause(facts) for facts in tasks]
     times = iter(next_times([each for each in due if each is not None], zone, now, language))
     cells: list[Cell] = []
     for facts, at in zip(tasks, due, strict=True):
@@ -148,6 +154,14 @@ def next_times(due: Sequence[datetime], zone: str, now: datetime, language: Lang
     clocks = [clock_time(each, zone, now, language, seconds=seconds) for each in due]
     widest, latest = (max(map(columns, texts), default=0) for texts in (relative, clocks))
     return [(padded(each, widest), padded(clock, latest)) for each, clock in zip(relative, clocks, strict=True)]
+
+
+def _after_pause(facts: Facts) -> datetime | None:
+    """The first occurrence after a pause that ends by itself."""
+    pause = facts.standing.pause
+    if pause is None or pause.until is None:
+        return None
+    return next(iterate(facts.task.schedule, pause.until - MICROSECOND, past_of(facts.task, facts.standing)), None)
 
 
 def has_seconds(instants: Iterable[datetime]) -> bool:

@@ -92,7 +92,7 @@ def _lateness(out: Out, found: Overview) -> Cell:
 def _settlement_delay(out: Out, found: Overview) -> Cell:
     delay = found.settlement_delay
     if delay.p50 is None or delay.p99 is None or delay.longest is None:
-        return out.told(words.NOTHING)
+        return out.told(words.NO_DELAY_MEASURED)
     figures = f"p50 {fine(delay.p50)} · p99 {fine(delay.p99)} · max {fine(delay.longest)}"
     return out.told(words.SETTLED_LINE, figures=figures, number=delay.counted)
 
@@ -100,7 +100,8 @@ def _settlement_delay(out: Out, found: Overview) -> Cell:
 def _nodes(out: Out, found: Overview) -> Cell:
     """Which nodes there are is the operator's business; whether there is one is everybody's."""
     if found.nodes:
-        return str(len(found.nodes))
+        draining = sum(1 for node in found.nodes if node.draining)
+        return f"{len(found.nodes)}{out.told(words.OF_THEM_DRAINING, number=draining) if draining else ''}"
     return out.told(words.AN_ENGINE) if found.alive else Piece(out.told(words.NO_ENGINE), "odd")
 
 

@@ -26,6 +26,11 @@ _NO_NODE: Final = "no_node"
 _NOTHING_STARTS: Final = Words(
     "no node is running, so nothing starts: horae up", "没有节点在运行,任务不会启动:horae up"
 )
+_DRAINING: Final = "nodes_draining"
+_DRAINED: Final = Words(
+    "the only running node is draining, so nothing new starts: horae nodes drain {node} --undo, or start another: horae up",
+    "唯一在运行的节点正在排空,不再启动新的运行:horae nodes drain {node} --undo,或另启动一个:horae up",
+)
 _NEEDS: Final = Words("tasks that need attention: {number} ({what})", "需要处理的任务:{number} 个({what})")
 
 
@@ -34,6 +39,8 @@ class _Seen(NamedTuple):
     names: dict[str, str]
     zone: str
     is_up: bool
+    draining: str | None = None
+    """The id of a draining node, where no node starts new work. Only admins see nodes."""
 
 
 def register(app: typer.Typer) -> None:
@@ -62,21 +69,25 @@ async def _look(app: Workplace) -> _Seen:
     found = await app.service.overview.now(app.who)
     names = {each: task.name for each, task in (await app.tasks_of(found.running)).items()}
     # A process of this machine that was killed holds its lease for a while: whether it lives is looked at, too.
-    return _Seen(found, names, app.zone, found.alive and await app.anybody())
+    is_up = found.alive and await app.anybody()
+    draining = [node.id for node in found.nodes if node.draining]
+    idle = bool(draining) and len(draining) == len(found.nodes)
+    return _Seen(found, names, app.zone, is_up, draining[0] if idle else None)
 
 
 def _problems(seen: _Seen) -> list[tuple[str, int]]:
     """Each with how many there are. What came due a moment ago is no problem: `needs` leaves it half a minute."""
     # An admin who takes rights away does so on purpose: it is shown, and is no failure of the deployment.
     kinds = Counter(need.kind.value for need in seen.found.needs if need.kind is not NeedKind.OWNER_REVOKED)
-    return [*([] if seen.is_up else [(_NO_NODE, 1)]), *sorted(kinds.items())]
+    node = [(_NO_NODE, 1)] if not seen.is_up else [(_DRAINING, 1)] if seen.draining else []
+    return [*node, *sorted(kinds.items())]
 
 
 def _show(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> None:
-    if seen.is_up:
+    if seen.is_up and not seen.draining:
         out.line(Piece(out.told(_UP), "good"))
     for code, number in problems:
-        out.line(("! ", Piece(_told(out, code, number), "odd")))
+        out.line(("! ", Piece(_told(out, seen, code, number), "odd")))
     show_steps(out, seen.found.clock_steps)
     out.row(out.told(_PLACE), place_of(out))
     nodes = out.told(words.NODES)
@@ -86,9 +97,11 @@ def _show(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> None:
             out.row(label, cell)
 
 
-def _told(out: Out, code: str, number: int) -> str:
+def _told(out: Out, seen: _Seen, code: str, number: int) -> str:
     if code == _NO_NODE:
         return out.told(_NOTHING_STARTS)
+    if code == _DRAINING:
+        return out.told(_DRAINED, node=seen.draining)
     return out.told(_NEEDS, number=number, what=out.told(words.NEEDS[code]))
 
 
@@ -98,6 +111,8 @@ def _shape(out: Out, seen: _Seen, problems: list[tuple[str, int]]) -> dict[str, 
         "node_up": seen.is_up,
         "store": place_of(out),
         "version": __version__,
-        "problems": [{"code": code, "number": number, "detail": _told(out, code, number)} for code, number in problems],
+        "problems": [
+            {"code": code, "number": number, "detail": _told(out, seen, code, number)} for code, number in problems
+        ],
         "overview": overview_json(seen.found, out.language),
     }

@@ -75,6 +75,9 @@ AS_IT_IS: Final = Words("already as it is (version {version})", "已经如此(�
 PAUSED_AT_BIRTH: Final = Words("paused; horae resume {name} lets it go on", "已暂停;horae resume {name} 可恢复")
 AT_ONCE: Final = Words("at once", "立即")
 NOTHING_LEFT: Final = Words("nothing", "没有")
+NOTHING_WHILE_PAUSED: Final = Words("nothing while it is paused", "暂停期间不会触发")
+IF_RESUMED: Final = Words("nothing while it is paused; resumed now:", "暂停期间不会触发;若现在恢复:")
+AFTER_PAUSE: Final = Words("nothing before the pause ends; then:", "暂停结束前不会触发;之后:")
 ESTIMATE: Final = Words("counted from the end of each run: an estimate", "从每次运行结束时起算,仅为估计")
 POLICIES: Final = Words(
     "{missed} · overlap {overlap} · {retries} · timeout {timeout}",
@@ -124,10 +127,13 @@ RUNNING_NOW: Final = Words("running", "运行中")
 VERSION: Final = Words(" · version {version}", " · 版本 {version}")
 PAUSED_SINCE: Final = Words("paused since {since}{until}{note}", "自 {since} 起暂停{until}{note}")
 PAUSED_UNTIL: Final = Words(" until {until}", ",直到 {until}")
-SKIPS_LEFT: Final = Words("the next {number} are skipped", "接下来的 {number} 次将跳过")
+SKIPS_LEFT: Final = Words("the next {number} occurrences are skipped", "接下来的 {number} 次将跳过")
+SKIPS_ONE: Final = Words("the next occurrence is skipped", "下一次将跳过")
+NO_NODE_HAS: Final = Words("waits: no node has {name}", "等待:没有节点提供 {name}")
 WAITS_FOR: Final[dict[str, Words]] = {
     "lane": Words("for a seat in the lane {name}", "等待通道 {name} 的空位"),
     "node": Words("for a node that can run {name}", "等待能够运行 {name} 的节点"),
+    "function": Words("for a node with the function {name}", "等待提供函数 {name} 的节点"),
     "run": Words("for an earlier run of the task to end", "等待该任务较早的运行结束"),
     "owner": Words("for the rights of its owner or agent ({name})", "等待其所有者或智能体恢复权限({name})"),
 }
@@ -145,7 +151,8 @@ RESUMED_NOTHING: Final = Words("nothing was missed", "没有错过任何一次")
 RESUMED_MISSED: Final = Words("{number} missed: {mode}", "错过 {number} 次:{mode}")
 CANCELLED: Final = Words("✓ {name} is cancelled; its history stays", "✓ {name} 已取消,历史保留")
 REMOVED: Final = Words("✓ {name} is removed", "✓ {name} 已删除")
-SKIPPING: Final = Words("✓ the next {number} of {name} are skipped", "✓ {name} 接下来的 {number} 次将跳过")
+SKIPPING: Final = Words("✓ {name}: the next {number} occurrences are skipped", "✓ {name} 接下来的 {number} 次将跳过")
+SKIPPING_ONE: Final = Words("✓ {name}: the next occurrence is skipped", "✓ {name} 的下一次将跳过")
 SKIPPING_NONE: Final = Words("✓ nothing of {name} is skipped", "✓ {name} 不再跳过任何一次")
 EDITED: Final = Words("✓ {name} is changed (version {version})", "✓ {name} 已修改(版本 {version})")
 UNCHANGED: Final = Words("{name} stays as it is", "{name} 没有变化")
@@ -211,7 +218,16 @@ NO_RUNS: Final = Words("no runs", "没有运行记录")
 NO_LINES: Final = Words("it said nothing", "没有输出")
 EVENT_TITLES: Final = Words("NUMBER|TIME|EVENT|RUN OR TASK|DETAIL", "编号|时间|事件|运行或任务|详情")
 NO_EVENTS: Final = Words("no events", "没有事件")
+OF_THEM_DRAINING: Final = Words(" ({number} draining)", "({number} 个正在排空)")
 AN_ENGINE: Final = Words("an engine is running", "有引擎在运行")
+ONLY_DRAINING: Final = Words(
+    "the only running node is draining and starts nothing new: horae nodes drain {node} --undo",
+    "唯一在运行的节点正在排空,不再启动新的运行:horae nodes drain {node} --undo",
+)
+NO_ENGINE_FILE: Final = Words(
+    "no engine is running: horae up FILE.py, with the file that has the function",
+    "没有引擎在运行:horae up FILE.py,其中是含有该函数的文件",
+)
 NO_ENGINE: Final = Words("no engine is running: horae up", "没有引擎在运行:horae up")
 
 # --- runs --------------------------------------------------------------------------------------------------------------
@@ -257,6 +273,11 @@ FIXES: Final[dict[str, Words]] = {
     "owner": Words("an admin sees why nothing of this owner runs", "管理员可查看该所有者为何不能运行"),
     "new_token": Words("give the agent a token again", "重新为该智能体创建令牌"),
     "up": Words("start an engine", "启动引擎"),
+    "up_function": Words("start a node that has the function", "启动提供该函数的节点"),
+    "up_file": Words("with the file that has the function", "其中是含有该函数的文件"),
+    "up_another": Words("start another node", "另启动一个节点"),
+    "undrain": Words("let the node start work again", "让该节点继续启动运行"),
+    "node_functions": Words("see the functions of a running node", "查看正在运行的节点有哪些函数"),
     "function": Words("call that function instead", "改为调用该函数"),
     "queue": Words("let the next one wait instead", "让下一次等待,而不是跳过"),
     "stop": Words("end the run that is going", "结束正在进行的运行"),
@@ -274,6 +295,7 @@ FIXES: Final[dict[str, Words]] = {
 TASKS: Final = Words("Tasks", "任务")
 LATENESS: Final = Words("Late", "延迟")
 SETTLED: Final = Words("Saved", "记录")
+NO_DELAY_MEASURED: Final = Words("no delay measured in the last 5 min", "最近 5 分钟没有测得延迟")
 SETTLED_LINE: Final = Words(
     "{figures} after the run ended ({number} in 5 min)", "运行结束后 {figures}(5 分钟内 {number} 次)"
 )

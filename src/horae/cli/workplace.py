@@ -10,7 +10,7 @@ from ..model.change import Facts
 from ..model.event import Sequenced
 from ..model.principal import Principal
 from ..model.run import Run
-from ..model.task import Task
+from ..model.task import Target, Task
 from ..service.advisories import Advisory
 from ..service.edits import Edited, Edits
 from ..service.functions import Resolved
@@ -18,6 +18,7 @@ from ..service.service import Service
 from ..service.wishes import Wish
 from . import session
 from .desk import at_desk
+from .node_start import Readiness
 from .out import Out
 from .servers import server_of
 
@@ -48,6 +49,9 @@ class Workplace(Protocol):
 
     async def anybody(self) -> bool:
         """Whether somebody is there to run what is due."""
+
+    async def readiness(self, target: Target) -> Readiness:
+        """The nodes that run now, and what such a target lacks."""
 
     async def resolve(self, wish: Wish) -> Resolved:
         """The wish as its function's declaration completes it, as far as this side has to know that."""

@@ -12,6 +12,7 @@ from ..model.change import Facts
 from ..model.delivery import reached_no_listener
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
 from ..model.made_by import agent_of
+from ..model.paused_stretch import PausedStretch
 from ..model.reason import Reason, sentence
 from ..model.route import is_route
 from ..model.run import Run, RunState
@@ -53,8 +54,8 @@ _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
     Verdict.NOT_CREATED: ("The task was created only at {detail}.", "任务在 {detail} 才创建。"),
     Verdict.OVER: ("The task is {detail}, so nothing of it starts any more.", "任务已处于“{detail}”状态，不会再启动。"),
     Verdict.OVERDUE: (
-        "It is due and has not been claimed yet: no engine is running, or all are busy.",
-        "它已到期但尚未被领取：没有引擎在运行，或都在忙。",
+        "It is due and has not been claimed yet: {detail}.",
+        "它已到期但尚未被领取：{detail}。",
     ),
     Verdict.FORGOTTEN: (
         "It was accounted for, but its row is older than the history that is kept.",
@@ -79,11 +80,49 @@ _WAITS: Final[dict[Stand, tuple[str, str]]] = {
 }
 
 
+_IN_PAUSE: Final = {
+    True: (
+        "It was not run. The task was paused then, from {since} to {until}, and one later run stands for the whole stretch.",
+        "没有运行。当时任务处于暂停状态（{since} 至 {until}），由之后的一次运行代表整段。",
+    ),
+    False: (
+        "It was not run. The task was paused then, from {since} to {until}, and the resume did not make up for it.",
+        "没有运行。当时任务处于暂停状态（{since} 至 {until}），恢复时没有补跑它。",
+    ),
+}
+"""Whether it was merged into a later run."""
 _WILL_BE_SKIPPED: Final = ("It will be skipped unless that changes.", "若无变化，届时会被跳过。")
 _SEE_OWNER: Final = (
     "An admin sees what is missing: horae owner show {owner}",
     "管理员可查看：horae owner show {owner}",
 )
+
+
+_UNCLAIMED: Final[dict[str, tuple[str, str]]] = {
+    "unknown": ("no engine is running, or all are busy", "没有引擎在运行，或都在忙"),
+    "no_node": ("no engine is running", "没有引擎在运行"),
+    "draining": (
+        "the only running node is draining and starts nothing new",
+        "唯一在运行的节点正在排空，不再启动新的运行",
+    ),
+    "all_draining": (
+        "all running nodes are draining and start nothing new",
+        "在运行的节点都在排空，不再启动新的运行",
+    ),
+    "busy": ("no running node has had room for it", "在运行的节点都没有空位"),
+}
+"""Why a due entry is not claimed, by what is known of the nodes."""
+
+
+class RunningNodes(NamedTuple):
+    """Ids of the nodes that hold a lease: those that start work, and those that are draining."""
+
+    live: tuple[str, ...] = ()
+    draining: tuple[str, ...] = ()
+
+    @property
+    def only_draining(self) -> bool:
+        return bool(self.draining) and not self.live
 
 
 class Explanation(NamedTuple):
@@ -125,15 +164,18 @@ _REMEDIES: Final[dict[PauseCause, tuple[str, str]]] = {
 """Pauses of an agent's task that `resume` does not end: which command does, and who may run it."""
 
 
-def explain(facts: Facts, runs: Sequence[Run], at: datetime, now: datetime) -> Explanation:
-    """`runs` are the ledger's rows around `at`; of those, the ones that cover it answer first."""
+def explain(
+    facts: Facts, runs: Sequence[Run], at: datetime, now: datetime, nodes: RunningNodes | None = None
+) -> Explanation:
+    """`runs` are the ledger's rows around `at`; of those, the ones that cover it answer first. `nodes`: None where they
+    are not known."""
     rows = tuple(sorted((run for run in runs if _covers(run, at)), key=lambda run: run.attempt))
     if rows:
         return _from_rows(facts, rows)
     for entry in facts.entries:
         if entry.kind not in _NO_OCCURRENCE and _stands_for(entry, at):
-            return _from_entry(facts, entry, at, now)
-    return _from_schedule(facts, at, now)
+            return _from_entry(facts, entry, at, now, nodes)
+    return _from_schedule(facts, at, now, nodes)
 
 
 def _covers(run: Run, at: datetime) -> bool:
@@ -209,15 +251,23 @@ def _with(answer: Explanation, more: tuple[str, str]) -> Explanation:
     return answer._replace(english=f"{answer.english} {english}".rstrip(), chinese=answer.chinese + chinese)
 
 
-def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime) -> Explanation:
+def _from_entry(facts: Facts, entry: Entry, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
     pause = facts.standing.pause
     if pause is not None and entry.stand is Stand.ASLEEP and _lasts(pause, at):
         return _paused(facts, pause)
     if at > now or entry.due > now:
         return _barred(facts, _told(Verdict.PENDING, _both(_when(facts, max(at, entry.due)))))
     if entry.stand in CLAIMABLE:
-        return _barred(facts, _told(Verdict.OVERDUE))
+        return _barred(facts, _told(Verdict.OVERDUE, _UNCLAIMED[_unclaimed(nodes)]))
     return _told(Verdict.WAITING, _waits_for(entry))
+
+
+def _unclaimed(nodes: RunningNodes | None) -> str:
+    if nodes is None:
+        return "unknown"
+    if nodes.only_draining:
+        return "draining" if len(nodes.draining) == 1 else "all_draining"
+    return "busy" if nodes.live else "no_node"
 
 
 def _barred(facts: Facts, answer: Explanation) -> Explanation:
@@ -240,7 +290,7 @@ def _waits_for(entry: Entry) -> tuple[str, str]:
     return _WAITS[entry.stand]
 
 
-def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
+def _from_schedule(facts: Facts, at: datetime, now: datetime, nodes: RunningNodes | None) -> Explanation:
     """No row and no entry is about this very instant: it lies in a range, in a pile, in the future, or nowhere."""
     task, standing = facts.task, facts.standing
     if at < task.created:
@@ -256,7 +306,7 @@ def _from_schedule(facts: Facts, at: datetime, now: datetime) -> Explanation:
         return _told(Verdict.NOT_PLANNED, (f"the nearest later one is {later}", f"之后最近的一次是 {later}"))
     for entry in facts.entries:
         if _leads_to(entry, at):
-            return _from_entry(facts, entry, at, now)
+            return _from_entry(facts, entry, at, now, nodes)
     if at > now:
         return _barred(facts, _told(Verdict.PENDING, _both(_when(facts, at))))
     return _told(Verdict.FORGOTTEN)
@@ -276,10 +326,13 @@ def _lasts(pause: Pause, at: datetime) -> bool:
 def _paused(facts: Facts, pause: Pause) -> Explanation:
     agent = agent_of(facts.task)
     remedy = None if agent is None else _REMEDIES.get(pause.cause)
+    end = "" if pause.until is None else _when(facts, pause.until)
     # The note of such a pause repeats its cause, in English alone.
     note, note_zh = (f" ({pause.note})", f"（{pause.note}）") if pause.note and remedy is None else ("", "")
     since = _when(facts, pause.since)
     answer = _told(Verdict.PAUSED, (since + note, since + note_zh), reason=Reason.PAUSED)
+    if end:
+        answer = _with(answer, (f"It goes on at {end}.", f"它将于 {end} 恢复。"))
     reason = _REASONS.get(pause.cause)
     if reason is not None:
         answer = _with(answer._replace(reason=reason), (sentence(reason), sentence(reason, "zh")))
@@ -287,6 +340,24 @@ def _paused(facts: Facts, pause: Pause) -> Explanation:
         return answer
     names = {"id": facts.task.id, "agent": agent, "owner": facts.task.owner}
     return _with(answer, (remedy[0].format(**names), remedy[1].format(**names)))
+
+
+def with_pause(facts: Facts, answer: Explanation) -> Explanation:
+    """The answer for the newest row of a task, with the pause that keeps a newer one from starting."""
+    pause = facts.standing.pause
+    if pause is None or answer.verdict is Verdict.PAUSED:
+        return answer
+    paused = _paused(facts, pause)
+    return _with(answer, (paused.english, paused.chinese))
+
+
+def skipped_in_pause(facts: Facts, answer: Explanation, pause: PausedStretch) -> Explanation:
+    """The answer for a row that a resumed pause left: its occurrence was not missed, the task was paused."""
+    since, until = _when(facts, pause.since), _when(facts, pause.until)
+    english, chinese = _IN_PAUSE[answer.reason is Reason.MERGED]
+    return answer._replace(
+        english=english.format(since=since, until=until), chinese=chinese.format(since=since, until=until)
+    )
 
 
 def _when(facts: Facts, at: datetime) -> str:

@@ -8,8 +8,10 @@ from typing import NamedTuple
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, Stand
 from ..model.event import EventKind
+from ..model.paused_stretch import PausedStretch, pause_writing
 from ..model.policy import Missed, MissedMode
 from ..model.reason import Reason
+from ..model.record import Writing
 from ..model.refusals import refuse
 from ..model.run import Origin, Run
 from ..model.task import Standing, TaskState
@@ -41,9 +43,17 @@ def awake(facts: Facts, now: datetime, missed: MissedMode = "skip", until: datet
             pile = pile_of(facts.task, stretch.standing, entry.planned, end - MICROSECOND)
             stretch = _accounted(pile, stretch.standing, now, missed, Reason.PAUSED)
     if missed != "skip":
-        return _resumed(facts, stretch, [entry for entry in passed if entry not in begun], now)
+        change = _resumed(facts, stretch, [entry for entry in passed if entry not in begun], now)
+        return change._replace(beside=_pause_records(facts, stretch.rows, end))
     rows = account_for(facts, begun, Reason.PAUSED, now)
     return _resumed(facts, stretch._replace(rows=(*rows, *stretch.rows)), passed, now)
+
+
+def _pause_records(facts: Facts, rows: tuple[Run, ...], end: datetime) -> tuple[Writing, ...]:
+    """Rows that are merged or skipped look like an outage: a record says that it was a pause."""
+    pause = facts.standing.pause
+    stretch = PausedStretch(end if pause is None else pause.since, end)
+    return tuple(pause_writing(row, stretch) for row in rows if row.reason in (Reason.MERGED, Reason.MISSED_SKIPPED))
 
 
 def start_again(facts: Facts, now: datetime, missed: MissedMode = "skip") -> Change:

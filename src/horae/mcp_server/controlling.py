@@ -15,13 +15,12 @@ from ..wire.runs import run_json
 from ..wire.tasks import task_json
 from .call import Call, Said, Told
 from .lines import brief
-from .receipt import approval_of, awaits_approval, list_zone, moment_line, receipt_of, with_cautions
+from .receipt import approval_of, awaits_approval, list_zone, moment_line, no_engine, receipt_of, with_cautions
 from .running import run_line
 from .spelling import id_of
 from .words import (
     BECAUSE_OF,
     CANCELLED,
-    NO_ENGINE,
     NOTE,
     PAUSED,
     RESUMED,
@@ -109,7 +108,7 @@ async def run_task_now(call: Call, said: Said) -> Told:
     is_queued = run is None and call.house.anybody is not None and not await call.house.anybody()
     warnings: list[tuple[str, str]] = []
     if is_queued:
-        warnings.append(("no_engine", call.told(NO_ENGINE)))
+        warnings.append(("no_engine", await no_engine(call, found)))
     if found.standing.state is TaskState.PAUSED and not is_over:
         warnings.append(("task_paused", RUNS_THOUGH_PAUSED.told(call.language)))
     data: dict[str, Any] = {

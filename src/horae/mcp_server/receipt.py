@@ -18,6 +18,7 @@ from ..schedule.preview import Fire, fires_in
 from ..schedule.warnings import ScheduleWarning
 from ..service.advisories import Advisory
 from ..service.assumed_zone import needs_zone
+from ..service.functions import start_command
 from ..service.gate import digest_of
 from ..wire.moments import local, utc
 from ..wire.review import review_of
@@ -210,8 +211,15 @@ async def with_cautions(call: Call, receipt: Receipt, facts: Facts, advisories: 
             ("not_active", NOT_ACTIVE.told(call.language, state=state_word(facts.standing.state.value, call.language))),
         )
     if call.house.anybody is not None and not await call.house.anybody():
-        found.append(("no_engine", call.told(NO_ENGINE)))
+        found.append(("no_engine", await no_engine(call, facts)))
     return receipt._replace(warnings=found)
+
+
+async def no_engine(call: Call, facts: Facts) -> str:
+    """That no node is alive, with the command that starts one which can run this task."""
+    missing = (await call.service.functions.load()).missing(facts.task.target)
+    command = "horae up" if missing is None else start_command(missing.source)
+    return call.told(NO_ENGINE, command=command)
 
 
 def approval_of(call: Call, facts: Facts) -> dict[str, Any]:

@@ -63,8 +63,8 @@ WAITS_FOR_APPROVAL: Final = Words(
     "它在等待所有者批准:horae approve {id}",
 )
 NO_ENGINE: Final = Words(
-    "No node is alive, so nothing runs until one is started with 'horae up'.",
-    "没有节点在运行,用“horae up”启动之前不会执行任何任务。",
+    "No node is alive, so nothing runs until one is started with '{command}'.",
+    "没有节点在运行,用“{command}”启动之前不会执行任何任务。",
 )
 NOT_ACTIVE: Final = Words("It is {state}, so nothing of it runs.", "它处于“{state}”状态,因此不会运行。")
 PAUSED_NOW: Final = Words("It is paused{reason}, so nothing comes{would}.", "它已暂停{reason},不会触发{would}。")

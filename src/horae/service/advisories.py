@@ -23,8 +23,22 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "函数“{name}”的注册名是“{whole}”。",
     ),
     "function_not_running": (
-        "No running node has the function '{name}'. The task waits until one starts.",
-        "没有正在运行的节点提供函数“{name}”。任务会等到这样的节点启动。",
+        "No running node has the function '{name}'. The task waits until one starts: {command}",
+        "没有正在运行的节点提供函数“{name}”。任务会等到这样的节点启动:{command}",
+    ),
+    "function_not_running_anywhere": (
+        "No running node has the function '{name}'. The task waits until one starts: horae up with the file that has it.",
+        "没有正在运行的节点提供函数“{name}”。任务会等到这样的节点启动:用 horae up 加上含有该函数的文件。",
+    ),
+    "function_draining": (
+        (
+            "The function '{name}' is only on a node that is draining, which starts nothing new. Let it start work again "
+            "(horae nodes drain {node} --undo), or start another: {command}"
+        ),
+        (
+            "只有正在排空的节点提供函数“{name}”,它不再启动新的运行。让它继续(horae nodes drain {node} --undo),"
+            "或另启动一个:{command}"
+        ),
     ),
     "no_listener": (
         "No listener is there to receive it now: open 'horae events --follow' or an event stream, or add a webhook.",
@@ -39,14 +53,23 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "参数与最新的“{name}”不符({problem}),但正在运行的节点有不同的版本。",
     ),
 }
-_CODES: Final = {"function_unknown_near": "function_unknown"}
+_CODES: Final = {
+    "function_unknown_near": "function_unknown",
+    "function_not_running_anywhere": "function_not_running",
+}
 """Sentences that share a code."""
+FUNCTION_CODES: Final = frozenset({"function_unknown", "function_not_running", "function_draining"})
+"""Warnings that no node can start the function now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advisory:
+    """`source`: the file or module with the missing function. The sentence has only the name of a file, for front ends on
+    other machines; a front end on this machine may show the path."""
+
     code: str
     sentences: dict[Language, str]
+    source: str | None = None
 
     def in_language(self, language: Language) -> str:
         return self.sentences[language]

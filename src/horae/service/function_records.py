@@ -17,6 +17,7 @@ from .wishes import NEVER, NO_OPTIONS, MissedWish, Options, RetryWish, read_miss
 
 _DIGEST_CHARACTERS: Final = 16
 _PYTHON: Final = ".py"
+_INTERACTIVE: Final = "__main__"
 
 
 class Argument(NamedTuple):
@@ -56,6 +57,13 @@ class Registration(NamedTuple):
     defaults: Defaults
     registered: datetime
     alias_of: str | None = None
+
+    @property
+    def source(self) -> str | None:
+        """The path of its file or the dotted name of its module; None for an interactive prompt and for a script that
+        is no `.py` file: no node can be started with those."""
+        is_script = PurePath(self.module).name != self.module and not self.module.endswith(_PYTHON)
+        return None if self.module == _INTERACTIVE or is_script else self.module
 
 
 class FormerName(NamedTuple):

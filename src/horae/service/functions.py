@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..choices import Language
@@ -75,6 +78,8 @@ class Catalogue(NamedTuple):
 
     functions: Mapping[str, KnownFunction] = {}
     aliases: Mapping[str, str] = {}
+    draining: Mapping[str, str] = {}
+    """Functions of draining nodes, each with the id of one."""
 
     def find(self, name: str) -> KnownFunction | None:
         whole = self.whole_name(name)
@@ -115,7 +120,7 @@ class Catalogue(NamedTuple):
         known = self.functions[name]
         found = [] if name == said else [advise("function_completed", name=said, whole=name)]
         if not known.nodes:
-            found.append(advise("function_not_running", name=name))
+            found.append(self._not_running(known))
         try:
             check_arguments(name, known.registration.signature, payload)
         except Refusal as refusal:
@@ -133,7 +138,18 @@ class Catalogue(NamedTuple):
         known = self.functions.get(self.aliases.get(name, name))
         if known is None:
             return self._unknown(name)
-        return None if known.nodes else advise("function_not_running", name=known.registration.name)
+        return None if known.nodes else self._not_running(known)
+
+    def _not_running(self, known: KnownFunction) -> Advisory:
+        name, source = known.registration.name, known.registration.source
+        node = self.draining.get(name)
+        if node is not None:
+            found = advise("function_draining", name=name, node=node, command=start_command(source))
+        elif source is None:
+            found = advise("function_not_running_anywhere", name=name)
+        else:
+            found = advise("function_not_running", name=name, command=start_command(source))
+        return replace(found, source=source)
 
     def _unknown(self, name: str) -> Advisory:
         near = self.nearest(name)
@@ -295,23 +311,29 @@ class Functions:
         registrations = [read_registration(each.key, each.body) for each in await self._all(_FUNCTION)]
         if not registrations:
             return Catalogue()
-        running = await self._running()
+        running, draining = await self._running()
         functions = {each.name: _known(each, running) for each in registrations if each.alias_of is None}
         aliases = {each.name: each.alias_of for each in registrations if each.alias_of is not None}
-        return Catalogue(functions, aliases)
+        return Catalogue(functions, aliases, draining)
 
-    async def _running(self) -> list[dict[str, list[str]]]:
-        """The functions of each node that holds a lease and is not draining."""
+    async def _running(self) -> tuple[list[dict[str, list[str]]], dict[str, str]]:
+        """The functions of each node that holds a lease and is not draining; and those of draining nodes, with the node."""
         lease, now = await agreed_lease(self._store), self._clock.now()
-        nodes = [each for each in await self._store.nodes() if now - each.renewed <= lease and not each.draining]
-        ids, homes = {each.id for each in nodes}, {each.home for each in nodes}
-        found = []
+        nodes = [each for each in await self._store.nodes() if now - each.renewed <= lease]
+        # A node that lost its lease and came back has another id in the same process.
+        by_name = {name: each for each in nodes for name in (each.id, each.home)}
+        found: list[dict[str, list[str]]] = []
+        draining: dict[str, str] = {}
         for record in await self._all(_OF_NODE):
             body = json.loads(record.body)
-            # A node that lost its lease and came back has another id in the same process.
-            if record.key in ids or body["home"] in homes:
+            node = by_name.get(record.key) or by_name.get(body["home"])
+            if node is None:
+                continue
+            if node.draining:
+                draining |= dict.fromkeys(body["functions"], node.id)
+            else:
                 found.append(body["functions"])
-        return found
+        return found, draining
 
     async def _all(self, kind: str) -> list[Record]:
         found: list[Record] = []
@@ -357,6 +379,12 @@ def _is_same(one: Registration, other: Registration) -> bool:
 
 def _problem(name: str, refusal: Refusal, language: Language) -> dict[str, object]:
     return {"name": name, "problem": refusal.in_language(language).message.rstrip(".。")}
+
+
+def start_command(source: str | None) -> str:
+    """Starts a node that has the functions of a file or module. Of a file only the name: it may be on another machine."""
+    place = "FILE.py" if source is None else PurePath(source).name if source.endswith(".py") else source
+    return f"horae up {shlex.quote(place)}"
 
 
 def nearest_function(name: str, known: Sequence[str]) -> str | None:

@@ -6,21 +6,33 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
-from ..lifecycle.explain import Explanation, Verdict, explain
+from ..lifecycle.explain import (
+    Explanation,
+    RunningNodes,
+    Verdict,
+    explain,
+    skipped_in_pause,
+    with_pause,
+)
 from ..lifecycle.pile import MICROSECOND
 from ..model.change import Facts
-from ..model.entry import Stand
+from ..model.entry import EntryKind, Stand
+from ..model.paused_stretch import PAUSED_STRETCH, PausedStretch, read_pause
 from ..model.principal import Principal, Scope
 from ..model.reason import Reason
 from ..model.refusals import refuse
+from ..model.route import is_route
 from ..model.run import Run
 from ..model.task import past_of
+from ..ports.agreed import agreed_lease
+from ..ports.records import Records
 from ..ports.store import Book, RunFilter
 from ..schedule import iterate
 from ..typography import full_width
+from .advisories import Advisory
 from .checks import check_id
 from .functions import Functions, function_of
 from .id_prefix import resolve_task
@@ -33,8 +45,10 @@ _NOTHING_MORE: Final = timedelta(0)
 _CLOCK: Final = re.compile(r"(?<![\d:+-])\d{1,2}:\d{2}(:\d{2})?")
 _SPOKEN_TIME: Final = re.compile(r"\d\s*[ap]m\b|noon|[点點时時]|中午", re.IGNORECASE)
 _DUE_AND_NOT_BEGUN: Final = frozenset({Stand.TIMED, Stand.READY, Stand.PARKED})
+_NO_OCCURRENCE: Final = frozenset({EntryKind.RESUME, EntryKind.DEADLINE})
 _MOST_PLANNED: Final = 100_000
 _NOT_BEGUN: Final = frozenset({Verdict.PENDING, Verdict.WAITING, Verdict.OVERDUE})
+_NEEDS_NODE: Final = frozenset({Verdict.WAITING, Verdict.OVERDUE})
 _NOTHING_RAN: Final = frozenset({Reason.MISSED_SKIPPED, Reason.MERGED, Reason.STALE})
 
 
@@ -49,11 +63,18 @@ class Why(NamedTuple):
     explanation: Explanation
     outage: Outage | None = None
     near_function: str | None = None
+    missing: Advisory | None = None
+    """The warning about its function, where no running node can start it."""
+    nodes: RunningNodes | None = None
+
+
+class Keeping(Book, Records, Protocol):
+    """What it asks of the store."""
 
 
 class Ledger:
     def __init__(
-        self, book: Book, clock: Clock, outages: Outages | None = None, functions: Functions | None = None
+        self, book: Keeping, clock: Clock, outages: Outages | None = None, functions: Functions | None = None
     ) -> None:
         self._functions = functions
         self._book = book
@@ -77,8 +98,17 @@ class Ledger:
             stretch = asked_stretch(at, zone or facts.task.schedule.zone or "UTC", now)
             instant = await self._within(who, facts, stretch, now, _meant(at))
         rows = await self._book.runs(RunFilter(who.scope, facts.task.id, since=instant, until=instant), limit=_ROWS)
-        found = explain(facts, rows.items, instant, now)
-        why = Why(facts, instant, found, await self._outage(found, instant))
+        found, nodes = explain(facts, rows.items, instant, now), None
+        if found.verdict in _NEEDS_NODE:
+            nodes = await self._nodes(now)
+            found = explain(facts, rows.items, instant, now, nodes)
+        if at is None:
+            found = with_pause(facts, found)
+        paused = await self._paused_stretch(found)
+        if paused is not None:
+            found = skipped_in_pause(facts, found, paused)
+        outage = None if paused is not None else await self._outage(found, instant)
+        why = Why(facts, instant, found, outage, nodes=nodes)
         return await self._with_function(why) if found.verdict in _NOT_BEGUN else why
 
     async def _with_function(self, why: Why) -> Why:
@@ -91,10 +121,29 @@ class Ledger:
         if missing is None:
             return why
         told = why.explanation
-        english = f"{told.english} {missing.in_language('en')}"
-        chinese = f"{told.chinese}{full_width(missing.in_language('zh'))}"
+        waits = told.verdict is Verdict.WAITING and is_waiting_for_node(why.facts)
+        # The warning names what such an entry waits for.
+        before, before_zh = ("It is due and waits.", "它已到期，正在等待。") if waits else (told.english, told.chinese)
+        english = f"{before} {missing.in_language('en')}"
+        chinese = f"{before_zh}{full_width(missing.in_language('zh'))}"
         near = catalogue.nearest(function_of(target) or "") if missing.code == "function_unknown" else None
-        return why._replace(explanation=told._replace(english=english, chinese=chinese), near_function=near)
+        return why._replace(
+            explanation=told._replace(english=english, chinese=chinese), near_function=near, missing=missing
+        )
+
+    async def _paused_stretch(self, found: Explanation) -> PausedStretch | None:
+        """The pause that the occurrence fell into, where its row does not say so."""
+        if found.verdict is not Verdict.SKIPPED or found.reason not in (Reason.MERGED, Reason.MISSED_SKIPPED):
+            return None
+        record = await self._book.get_record(PAUSED_STRETCH, found.runs[-1].id)
+        return None if record is None else read_pause(record)
+
+    async def _nodes(self, now: datetime) -> RunningNodes:
+        lease = await agreed_lease(self._book)
+        nodes = [each for each in await self._book.nodes() if now - each.renewed <= lease]
+        return RunningNodes(
+            tuple(each.id for each in nodes if not each.draining), tuple(each.id for each in nodes if each.draining)
+        )
 
     async def _facts(self, who: Principal, task_id: str) -> Facts:
         who.must(Scope.READ)
@@ -107,7 +156,12 @@ class Ledger:
     async def _newest(self, who: Principal, facts: Facts, now: datetime) -> datetime:
         """What is due and has not begun comes first: nobody who asks must be told of the last success instead. Then what
         has a row; before there is any, what stands on the agenda."""
-        due = [entry.planned for entry in facts.entries if entry.due <= now and entry.stand in _DUE_AND_NOT_BEGUN]
+        held = _DUE_AND_NOT_BEGUN if facts.standing.pause is None else _DUE_AND_NOT_BEGUN | {Stand.ASLEEP}
+        due = [
+            entry.planned
+            for entry in facts.entries
+            if entry.due <= now and entry.stand in held and entry.kind not in _NO_OCCURRENCE
+        ]
         if due:
             return min(due)
         rows = await self._book.runs(RunFilter(who.scope, facts.task.id), limit=1)
@@ -136,6 +190,10 @@ class Ledger:
         if self._outages is None or not _might_be_missed(found.runs):
             return None
         return await self._outages.at(at)
+
+
+def is_waiting_for_node(facts: Facts) -> bool:
+    return any(entry.stand is Stand.PARKED and is_route(entry.lane) for entry in facts.entries)
 
 
 def _last_of(run: Run) -> datetime:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Literal
 
 import pytest
 
-from horae.lifecycle.explain import _SENTENCES, Explanation, Verdict, explain
+from horae.lifecycle.control import resume
+from horae.lifecycle.explain import (
+    _SENTENCES,
+    Explanation,
+    RunningNodes,
+    Verdict,
+    explain,
+    skipped_in_pause,
+    with_pause,
+)
 from horae.model.outcome import Cancelled, Succeeded, Waiting
+from horae.model.paused_stretch import PAUSED_STRETCH, read_pause
 from horae.model.policy import Missed, Retry
 from horae.model.principal import AGENT_LABEL
 from horae.model.reason import Reason, sentence
@@ -139,7 +150,7 @@ def retry_only() -> World:
         (paused, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01 12:30 +00:00 (holiday)."),
         (paused, hour(15), Verdict.PAUSED, "The task has been paused since 2026-03-01 12:30 +00:00 (holiday)."),
         (paused, hour(17), Verdict.PAUSED, "The task has been paused since 2026-03-01 12:30 +00:00 (holiday)."),
-        (paused_until, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01 12:30 +00:00."),
+        (paused_until, hour(13), Verdict.PAUSED, "The task has been paused since 2026-03-01 12:30 +00:00. It goes on at 2026-03-01 14:00 +00:00."),
         (paused_until, hour(14), Verdict.PENDING, "It is still to come: 2026-03-01 14:00 +00:00."),
         (going, hour(14), Verdict.PENDING, "It is still to come: 2026-03-01 14:00 +00:00."),
         (going, hour(18), Verdict.PENDING, "It is still to come: 2026-03-01 18:00 +00:00."),
@@ -360,3 +371,75 @@ def test_event_that_no_listener_received_is_told() -> None:
     answer = explain(facts, tuple(world.runs.values()), hour(13), world.now)
     assert answer.english.endswith("No listener received it.")
     assert answer.chinese.endswith("没有监听者收到它。")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "english", "chinese"),
+    [
+        (RunningNodes(), "no engine is running", "没有引擎在运行"),
+        (RunningNodes(draining=("a",)), "the only running node is draining", "唯一在运行的节点正在排空"),
+        (RunningNodes(draining=("a", "b")), "all running nodes are draining", "在运行的节点都在排空"),
+        (RunningNodes(("a",), ("b",)), "no running node has had room for it", "在运行的节点都没有空位"),
+    ],
+)
+@pytest.mark.parametrize("at", [hour(13), hour(15)])
+def test_overdue_entry_is_explained_by_the_running_nodes(
+    nodes: RunningNodes, at: datetime, english: str, chinese: str
+) -> None:
+    world = overdue()
+    answer = explain(world.facts, (), at, world.now, nodes)
+    assert answer.verdict is Verdict.OVERDUE
+    assert answer.english.startswith(f"It is due and has not been claimed yet: {english}")
+    assert answer.chinese.startswith(f"它已到期但尚未被领取：{chinese}")
+
+
+def test_pause_with_an_end_says_when_the_task_goes_on() -> None:
+    answer = why(paused_until(), hour(13))
+    assert answer.english.endswith("It goes on at 2026-03-01 14:00 +00:00.")
+    assert answer.chinese.endswith("它将于 2026-03-01 14:00 +00:00 恢复。")
+
+
+def test_newest_row_of_a_paused_task_is_explained_with_the_pause() -> None:
+    world = succeeded()
+    answer = why(world, hour(13))
+    assert with_pause(world.facts, answer) == answer
+    world.pause()
+    found = with_pause(world.facts, why(world, hour(13)))
+    assert found.verdict is Verdict.RAN
+    assert "The task has been paused since" in found.english
+    held = why(world.at(hour(15)), hour(14))
+    assert with_pause(world.facts, held) == held
+
+
+@pytest.mark.parametrize(
+    ("missed", "reason", "english", "chinese"),
+    [
+        ("latest", Reason.MERGED, "one later run stands for the whole stretch", "由之后的一次运行代表整段"),
+        ("all", Reason.MISSED_SKIPPED, "the resume did not make up for it", "恢复时没有补跑它"),
+    ],
+)
+def test_row_of_a_resumed_pause_is_explained_by_the_pause(
+    missed: Literal["latest", "all"], reason: Reason, english: str, chinese: str
+) -> None:
+    world = World(missed=Missed("latest", None, limit=1))
+    world.pause()
+    world.at(hour(16.5))
+    change = resume(world.facts, world.now, missed)
+    (row,) = change.born
+    (writing,) = change.beside
+    assert row.reason is reason
+    assert (writing.record.kind, writing.record.key) == (PAUSED_STRETCH, row.id)
+    found = explain(world.facts, change.born, row.planned, world.now)
+    answer = skipped_in_pause(world.facts, found, read_pause(writing.record))
+    assert "nothing could run it" not in answer.english
+    assert "The task was paused then, from 2026-03-01 12:00" in answer.english
+    assert english in answer.english
+    assert chinese in answer.chinese
+
+
+def test_resume_that_skips_writes_no_record_of_the_pause() -> None:
+    world = World()
+    world.pause()
+    change = resume(world.at(hour(16.5)).facts, world.now)
+    assert [row.reason for row in change.born] == [Reason.PAUSED]
+    assert change.beside == ()

@@ -162,7 +162,7 @@ def _ask_about_missed(out: Out, facts: Facts, number: int, now: datetime) -> Mis
     since = (pausing.since if pausing is not None else facts.standing.ended) or now
     question = out.told(words.MISSED_WHILE_PAUSED, length=short(now - since), number=number)
     choices = [(mode, words.MISSED_MODES[mode].told(out.language)) for mode in MISSED_MODES]
-    answer = out.choose(f"  {question}", choices, "skip")
+    answer = out.choose(f"  {question}", choices, "skip", "--missed")
     return next(mode for mode in MISSED_MODES if mode == answer)
 
 

@@ -74,6 +74,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "没有执行任何操作。",
         "回答 y 或使用 --yes 才会执行。",
     ),
+    "no_such_choice": Entry(
+        BadUsage,
+        "'{answer}' is not one of the choices. Nothing was done.",
+        "Answer with a number from 1 to {most} or with a word: {names}. Without a question: {option} WORD",
+        "“{answer}”不在选项之中,没有执行任何操作。",
+        "请回答 1 到 {most} 的数字,或这些词之一:{names}。也可以直接使用选项 {option} 词",
+    ),
     "unknown_output_field": Entry(
         BadUsage,
         "There is no field '{name}' in this answer.",

@@ -423,3 +423,14 @@ LANE_TITLES: Final = (
     Words("LONGEST WAIT", "最长等待"),
 )
 SKIPPED_TASKS: Final = Words("{number} tasks are not going, and were left out", "{number} 个任务未在运行,已忽略")
+
+# --- horae mcp ---------------------------------------------------------------------------------------------------------
+
+WAITS_FOR_ASSISTANT: Final = Words(
+    "Waiting for an assistant on standard input (MCP); Ctrl-C ends it. An assistant starts this command itself, by its configuration:",
+    "正在标准输入上等待助手(MCP),按 Ctrl-C 结束。此命令由助手按其配置自行启动:",
+)
+CONFIGURE_ASSISTANT: Final = Words(
+    '  {{"mcpServers": {{"horae": {{"command": "horae", "args": ["mcp"]}}}}}}',
+    '  {{"mcpServers": {{"horae": {{"command": "horae", "args": ["mcp"]}}}}}}',
+)

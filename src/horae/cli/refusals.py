@@ -225,7 +225,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         AwaitedRunFailed,
         "The run {id} ended as {state}. {error}",
         "Look at it with 'horae logs {id}', or try it again with 'horae retry {id}'.",
-        "运行 {id} 以 {state} 结束。{error}",
+        "运行 {id} 以“{state}”结束。{error_zh}",
         "可用“horae logs {id}”查看,或用“horae retry {id}”重试。",
     ),
 }

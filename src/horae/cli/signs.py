@@ -89,10 +89,23 @@ def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -
 def _remark(run: Run, language: Language) -> list[str | Piece]:
     reason = "" if run.reason is None else reason_phrase(run.reason, language)
     if run.state in (RunState.FAILED, RunState.TIMED_OUT, RunState.LOST):
-        return [Piece(f"  {first_line(run.error or reason)}", "dim")]
+        return [Piece(f"  {first_line(error_text(run, language) or reason)}", "dim")]
     if run.state is RunState.SKIPPED:
         return [Piece(f"  {reason}", "dim")]
     return [] if run.lateness is None else [Piece(f"  +{fine(run.lateness)}", "dim")]
+
+
+def error_text(run: Run, language: Language) -> str:
+    """The error of a run; a sentence of Horae's own in the language of the reader."""
+    return localized(run.error or "", language)
+
+
+def localized(error: str, language: Language) -> str:
+    if language == "en":
+        return error
+    from ..targets.run_errors import localized_error  # noqa: PLC0415 - only Chinese needs the catalogue
+
+    return localized_error(error, language)
 
 
 def first_line(text: str) -> str:

@@ -47,7 +47,7 @@ NAME_THE_STORE: Final = Words(
     "put its address into HORAE_STORE for the commands below: it holds a password, which is not shown",
     "请先把它的地址放入 HORAE_STORE,再执行下面的命令:地址含有密码,不显示",
 )
-SQLITE: Final = Words("{path}  (SQLite, WAL)", "{path}(SQLite,WAL)")
+SQLITE: Final = Words("{path}  (SQLite, WAL)", "{path}(SQLite、WAL)")
 NOTHING_RAN: Final = Words("Nothing ran {since}–{until} ({how}).", "{since}–{until} 期间没有运行({how})。")
 STOPPED_CLEANLY: Final = Words("stopped in good order", "正常停止")
 KILLED: Final = Words("killed", "被终止")
@@ -290,10 +290,10 @@ WAITS_FOR_NODE_FIX: Final = Words(
     "horae up FILE.py, with the file that has their functions", "horae up 文件.py,使用包含其函数的文件"
 )
 NODES: Final = Words("Nodes that are running: {number}", "{number} 个节点正在运行")
-NO_NODES: Final = Words("No engine is running, so nothing fires", "没有引擎在运行,任何任务都不会触发")
+NO_NODES: Final = Words("No engine is running, so nothing fires", "没有节点在运行,任何任务都不会触发")
 STALE_NODES: Final = Words("{number} nodes are gone without a word: {names}", "{number} 个节点未告别就消失了:{names}")
 STALE_FIX: Final = Words(
-    "the next engine that starts recovers what they carried: horae up", "下一个启动的引擎会接手:horae up"
+    "the next engine that starts recovers what they carried: horae up", "下一个启动的节点会接手:horae up"
 )
 FUNCTIONS_FINE: Final = Words("{number} functions registered", "已注册 {number} 个函数")
 FUNCTIONS_DIFFER: Final = Words(

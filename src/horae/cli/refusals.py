@@ -198,7 +198,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Nothing has ended within {seconds} s; it may still.",
         "Look at it with 'horae why {task}'. Without an engine nothing runs: 'horae up'.",
         "{seconds} 秒内没有结束;之后仍可能结束。",
-        "可用“horae why {task}”查看。没有引擎就不会运行:“horae up”。",
+        "可用“horae why {task}”查看。没有节点就不会运行:“horae up”。",
     ),
     "drain_timed_out": Entry(
         WaitTimedOut,

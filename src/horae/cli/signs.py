@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -223,6 +224,15 @@ def when_cell(schedule: Schedule, zone: str, language: Language) -> str:
     said = core_sentence(schedule, language)
     other = schedule.zone is not None and schedule.zone != zone and schedule.kind not in ("every", "now")
     return f"{said}{', ' if language == 'en' else '，'}{schedule.zone}" if other else said
+
+
+_CHINESE_UNITS: Final = {"ms": "毫秒", "s": "秒", "m": "分钟", "h": "小时", "d": "天"}
+_AMOUNT_OF_UNIT: Final = re.compile(r"([\d.]+)(ms|s|m|h|d)")
+
+
+def in_sentence(shown: str) -> words.Words:
+    """A length such as `4m 10s` as a fact of a sentence: `4m 10s`, `4 分钟 10 秒`."""
+    return words.Words(shown, _AMOUNT_OF_UNIT.sub(lambda found: f"{found[1]} {_CHINESE_UNITS[found[2]]}", shown))
 
 
 def short(length: timedelta) -> str:

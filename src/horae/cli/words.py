@@ -211,8 +211,8 @@ NO_RUNS: Final = Words("no runs", "没有运行记录")
 NO_LINES: Final = Words("it said nothing", "没有输出")
 EVENT_TITLES: Final = Words("NUMBER|TIME|EVENT|RUN OR TASK|DETAIL", "编号|时间|事件|运行或任务|详情")
 NO_EVENTS: Final = Words("no events", "没有事件")
-AN_ENGINE: Final = Words("an engine is running", "有引擎在运行")
-NO_ENGINE: Final = Words("no engine is running: horae up", "没有引擎在运行:horae up")
+AN_ENGINE: Final = Words("an engine is running", "有节点在运行")
+NO_ENGINE: Final = Words("no engine is running: horae up", "没有节点在运行:horae up")
 
 # --- runs --------------------------------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ LAST_LINES: Final = Words(
 
 # --- why ---------------------------------------------------------------------------------------------------------------
 
-OUTAGE: Final = Words("No engine ran {since}–{until} UTC ({how}).", "{since}–{until} UTC 期间没有引擎在运行({how})。")
+OUTAGE: Final = Words("No engine ran {since}–{until} UTC ({how}).", "{since}–{until} UTC 期间没有节点在运行({how})。")
 STOPPED_CLEANLY: Final = Words("stopped in good order", "正常停止")
 DIED: Final = Words("died", "异常终止")
 AT: Final = Words("{name} · {at}", "{name} · {at}")
@@ -256,7 +256,7 @@ FIXES: Final[dict[str, Words]] = {
     "restart_agent": Words("its owner or an admin lets the agent go on", "由其所有者或管理员恢复该智能体"),
     "owner": Words("an admin sees why nothing of this owner runs", "管理员可查看该所有者为何不能运行"),
     "new_token": Words("give the agent a token again", "重新为该智能体创建令牌"),
-    "up": Words("start an engine", "启动引擎"),
+    "up": Words("start an engine", "启动节点"),
     "function": Words("call that function instead", "改为调用该函数"),
     "queue": Words("let the next one wait instead", "让下一次等待,而不是跳过"),
     "stop": Words("end the run that is going", "结束正在进行的运行"),
@@ -275,7 +275,8 @@ TASKS: Final = Words("Tasks", "任务")
 LATENESS: Final = Words("Late", "延迟")
 SETTLED: Final = Words("Saved", "记录")
 SETTLED_LINE: Final = Words(
-    "{figures} after the run ended ({number} in 5 min)", "运行结束后 {figures}(5 分钟内 {number} 次)"
+    "p50 {p50} · p99 {p99} · max {longest} after the run ended ({number} in 5 min)",
+    "运行结束后 p50 {p50} · p99 {p99} · 最长 {longest}(5 分钟内 {number} 次)",
 )
 LAST_DAY: Final = Words("24 h", "24小时")
 DUE: Final = Words("Due", "到期")

@@ -54,7 +54,7 @@ _SENTENCES: Final[dict[Verdict, tuple[str, str]]] = {
     Verdict.OVER: ("The task is {detail}, so nothing of it starts any more.", "任务已处于“{detail}”状态，不会再启动。"),
     Verdict.OVERDUE: (
         "It is due and has not been claimed yet: no engine is running, or all are busy.",
-        "它已到期但尚未被领取：没有引擎在运行，或都在忙。",
+        "它已到期但尚未被领取：没有节点在运行，或都在忙。",
     ),
     Verdict.FORGOTTEN: (
         "It was accounted for, but its row is older than the history that is kept.",

@@ -133,7 +133,7 @@ RUN_ROW: Final = Words(
 RUN_ROW_OF_ID: Final = Words(
     "{id} of task {task_id} {state}, planned {planned}", "{id}(任务 {task_id}):{state},计划于 {planned}"
 )
-BECAUSE: Final = Words(": {because}", ":{because}")
+BECAUSE: Final = Words(": {because}", "：{because}")
 RESULT: Final = Words(" Result: {result}", "结果:{result}")
 ERROR: Final = Words(" Error: {error}", "错误:{error}")
 LINES: Final = Words(" {number} log lines.", " {number} 行日志。")

@@ -105,7 +105,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "text",
         None,
         "An address that is asked regularly while the engine is alive and on time",
-        "引擎正常且准时期间定期请求的地址",
+        "节点正常且准时期间定期请求的地址",
     ),
     Setting("ping_every", ("HORAE_PING_EVERY",), "text", "60s", "How often that address is asked", "请求该地址的间隔"),
     Setting(
@@ -122,7 +122,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "text",
         "on",
         "off: `horae up` runs the engine alone, without the HTTP API",
-        "off：`horae up` 只运行引擎,不提供 HTTP 接口",
+        "off：`horae up` 只运行节点,不提供 HTTP 接口",
     ),
     Setting(
         "host",

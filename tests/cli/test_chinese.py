@@ -17,7 +17,7 @@ from horae.cli.commands import COMMANDS
 from horae.cli.help_language import in_chinese
 from horae.cli.main import app
 from horae.cli.out import Out
-from horae.cli.signs import fine, state_of_run
+from horae.cli.signs import fine, in_sentence, state_of_run
 from horae.cli.standing import outcome_count
 from horae.cli.words import Words
 from horae.mcp_server.words import Words as ToolWords
@@ -110,6 +110,33 @@ def test_chinese_sentences_have_chinese_punctuation() -> None:
     wrong = [(place, text) for place, text in found if HALF_WIDTH.search(re.sub(r"`[^`]*`|\"[^\"]*\"|{\w+}", "", text))]
     assert wrong == []
     assert [each for each in Reason if HALF_WIDTH.search(sentence(each, "zh"))] == []
+
+
+def test_fragments_and_bracketed_lists_have_chinese_punctuation() -> None:
+    half = re.compile("^[,;:]|（[^）]*[A-Za-z],[^）]*）")
+    assert [(place, text) for place, text in every_sentence() if half.search(text)] == []
+
+
+def test_node_has_one_word_in_chinese() -> None:
+    texts = [*every_sentence(), *((path, in_chinese(text)) for path, text in every_help_text())]
+    assert [place for place, text in texts if "引擎" in text] == []
+    assert "引擎" not in "".join(each.does.zh for each in COMMANDS.values())
+
+
+def test_lengths_in_chinese_sentences_have_chinese_units(cli: Cli) -> None:
+    cli("add", "every 1h", "--say", "x", "--name", "x", "--missed", "latest", "--timeout", "90s")
+    shown = cli("show", "x", "--lang", "zh").out.partition("实际运行内容")[0]
+    assert "超时 1 分钟 30 秒" in shown
+    assert "timeout 1m 30s" in cli("show", "x").out
+    cli("owner", "add", "ada", "--quota", "shortest_interval=1m")
+    assert "至少间隔 1 分钟" in cli("owner", "show", "ada", "--lang", "zh").out
+
+
+@pytest.mark.parametrize(
+    ("shown", "chinese"), [("24h", "24 小时"), ("19ms", "19 毫秒"), ("1.2s", "1.2 秒"), ("2d 3h", "2 天 3 小时")]
+)
+def test_length_as_fact_of_a_sentence(shown: str, chinese: str) -> None:
+    assert in_sentence(shown) == (shown, chinese)
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,31 @@ def test_on_a_terminal_resume_takes_the_default(cli: Cli) -> None:
     assert "错过的跳过" in terminal.shown
 
 
+@pytest.mark.parametrize("answer", ["clear", "5", "0"])
+def test_wrong_answer_names_possible_answers_and_the_option(cli: Cli, answer: str) -> None:
+    failures(cli.path)
+    with Terminal(cli, "resume", "weekly-digest", columns=80) as terminal:
+        terminal.wait_for("Which? [skip]")
+        terminal.press(f"{answer}\n")
+        assert terminal.ended() == 2
+    shown = " ".join(terminal.shown.split())
+    assert f"'{answer}' is not one of the choices. Nothing was done." in shown
+    assert "Answer with a number from 1 to 4 or with a word: skip, latest, all, merge." in shown
+    assert "--missed WORD" in shown
+    assert state(cli, "weekly-digest") != "active"
+
+
+def test_wrong_answer_in_chinese_names_possible_answers(cli: Cli) -> None:
+    failures(cli.path)
+    with Terminal(cli, "resume", "weekly-digest", "--lang", "zh", columns=80) as terminal:
+        terminal.wait_for("选择哪一个")
+        terminal.press("清除\n")
+        assert terminal.ended() == 2
+    assert "“清除”不在选项之中，没有执行任何操作。" in terminal.shown
+    assert "skip, latest, all, merge" in terminal.shown
+    assert "--missed" in terminal.shown
+
+
 def test_skip_and_its_taking_back(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
     assert cli("skip", "tick", "3").out == "✓ the next 3 of tick are skipped\n"

@@ -269,7 +269,7 @@ def test_the_overview_counts_and_names_what_needs_a_person(cli: Cli) -> None:
     assert "3 active · 1 paused" in told
     assert "nightly-backup: fails again and again" in told
     assert "no engine is running: horae up" in told
-    assert "没有引擎在运行" in cli("overview", "--lang", "zh").out
+    assert "没有节点在运行" in cli("overview", "--lang", "zh").out
 
 
 def test_lanes_and_their_limits(cli: Cli) -> None:

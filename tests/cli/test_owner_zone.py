@@ -72,6 +72,33 @@ def test_at_a_server_it_is_the_zone_of_the_token_owner(cli: Cli) -> None:
     assert any("it is yours" in each for each in no_zone(made))
 
 
+def test_tables_at_a_server_show_times_in_the_zone_of_the_owner(cli: Cli) -> None:
+    served = ServedCli(cli.directory)
+    try:
+        served("owner", "set", "local", "--zone", "Asia/Shanghai")
+        served("add", "every day at 9am Asia/Shanghai", "--say", "x", "--name", "daily")
+        listed = served("ls")
+        events = served("events")
+        served("owner", "set", "local", "--zone", "America/New_York")
+        moved = served("ls")
+    finally:
+        served.stop()
+    assert "times in Asia/Shanghai" in listed.out + listed.err
+    assert "09:00" in listed.out
+    assert "+08:00" in events.out or "Asia/Shanghai" in events.out + events.err
+    assert "times in America/New_York" in moved.out + moved.err
+
+
+def test_owner_without_a_zone_at_a_server_sees_the_zone_of_the_client(cli: Cli) -> None:
+    served = ServedCli(cli.directory)
+    try:
+        served("add", "every day at 9am UTC", "--say", "x", "--name", "daily")
+        listed = served("ls", HORAE_ZONE="Europe/Berlin")
+    finally:
+        served.stop()
+    assert "times in Europe/Berlin" in listed.out + listed.err
+
+
 JOBS = """
 from horae import Horae
 

@@ -6,13 +6,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from horae.mcp_server.call import House as Room
 from horae.mcp_server.catalogue import TOOLS
-from horae.mcp_server.server import PROBLEM
+from horae.mcp_server.server import PROBLEM, Caller, make_server
 from horae.model.outcome import Failed, Succeeded
 from horae.model.principal import Principal
-from tests.mcp.stage import AGENT, BOSS, PERSON, ZONE, tools_for
+from tests.mcp.stage import AGENT, BOSS, PERSON, ZONE, Desk, tools_for
+from tests.unit.service.stage import House
 
 MINUTE = timedelta(minutes=1)
 
@@ -140,6 +143,10 @@ async def test_runs_are_listed_explained_and_read_with_their_last_lines() -> Non
         made = await desk("schedule_task", when="every 10m", do="x", name="tick")
         good = await house.ran(10 * MINUTE, Succeeded('{"birds": 3}'))
         bad = await house.ran(10 * MINUTE, Failed("the wind\nwas wrong " * 100, permanent=True))
+        task_id = made["task"]["id"]
+        (row,) = (await desk("list_runs", state="failed"))["runs"]
+        assert (row["task"], row["task_id"]) == ("tick", task_id)
+        assert f"{bad.id} of 'tick' ({task_id}) failed, planned " in await desk.line("list_runs", state="failed")
         runs = await desk("list_runs", task="tick")
         assert [each["id"] for each in runs["runs"]] == [bad.id, good.id]
         assert len(runs["runs"][0]["error"]) <= 200
@@ -304,7 +311,36 @@ async def test_who_writes_chinese_is_answered_in_chinese() -> None:
         assert made["means"].startswith("每天")
         assert "已安排" in await desk.line("schedule_task", when="每天早上9点", do="看邮件", name="邮件")
         assert "没有" in await desk.line("get_task", id="不存在")
-        assert "There is no" in await desk.line("get_task", id="nothing")
+
+
+async def test_language_of_the_session_counts_for_calls_without_text() -> None:
+    async with tools_for() as (_house, desk):
+        assert "times in" in await desk.line("list_tasks") or "No task" in await desk.line("list_tasks")
+        await desk("schedule_task", when="every 5m", do="看邮件", name="mail")
+        assert "时区" in await desk.line("list_tasks")
+        assert "时区" in await desk.line("whoami")
+        assert "没有符合条件的运行" in await desk.line("list_runs", state="failed")
+        assert "没有任务“nothing”" in await desk.line("get_task", id="nothing")
+        await desk("schedule_task", when="every 5m", do="look at the mail", name="post")
+        assert "You act for" in await desk.line("whoami")
+
+
+async def test_stated_language_is_not_replaced_by_the_last_one() -> None:
+    house = House()
+    server = make_server(Room(house.service, house.clock), lambda _context: Caller(PERSON, "en", states_language=True))
+    async with Client(server) as client:
+        desk = Desk(client)
+        assert "已安排" in await desk.line("schedule_task", when="每天早上9点", do="看邮件")
+        assert "You act for" in await desk.line("whoami")
+
+
+async def test_language_of_one_caller_does_not_reach_another() -> None:
+    house, callers = House(), [PERSON, AGENT]
+    server = make_server(Room(house.service, house.clock), lambda _context: Caller(callers.pop(0), "en"))
+    async with Client(server) as client:
+        desk = Desk(client)
+        assert "已安排" in await desk.line("schedule_task", when="每天早上9点", do="看邮件")
+        assert "You act for" in await desk.line("whoami")
 
 
 async def test_a_language_that_was_chosen_counts_for_every_tool() -> None:

@@ -29,6 +29,7 @@ async def whoami(request: Request, who: Who) -> Response:
         "scopes": sorted(scope.value for scope in who.scopes),
         "agent": who.agent,
         "zone": zone_of(request, who),
+        "owner_zone": who.zone,
         "quotas": quotas_json(who.quotas),
         "token": who.actor,
         "version": __version__,

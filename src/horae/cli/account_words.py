@@ -30,7 +30,7 @@ SERVER_IS_OTHER: Final = Words(
 )
 SAME_VERSION: Final = Words("use the same version on both sides", "两端使用相同的版本")
 TAKEN_FOR: Final = Words("It takes you for {owner}: {scopes}", "它认为您是 {owner}:{scopes}")
-ALL_PARTS: Final = Words("It is ready: store and engine", "已就绪:存储与引擎")
+ALL_PARTS: Final = Words("It is ready: store and engine", "已就绪:存储与节点")
 PARTS_MISSING: Final = Words("It is not ready: {names} missing", "尚未就绪:缺少 {names}")
 PARTS_FIX: Final = Words("run 'horae doctor' where the store is", "在存储所在的机器上运行“horae doctor”")
 USE_HTTPS: Final = Words("put a proxy with TLS in front of it", "在其前面放置带 TLS 的代理")

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from ..choices import Language
 from ..client.connection import Connection
 from ..client.refusals import refuse
-from ..client.service import RemoteService
+from ..client.service import RemoteService, Self
 from ..clock import Clock, SystemClock
 from ..errors import NotFound
 from ..lifecycle.explain import RunningNodes
@@ -38,9 +38,16 @@ class ServerDesk:
         self.clock = clock
         self.zone = zone
         self.service = RemoteService(connection, clock, zone)
+        self._self: Self | None = None
+
+    async def caller(self) -> Self:
+        """As the server knows it; asked once for a command."""
+        if self._self is None:
+            self._self = await self.service.whoami()
+        return self._self
 
     async def owner(self) -> str:
-        return (await self.service.whoami()).owner
+        return (await self.caller()).owner
 
     async def network_advisories(self, _url: object) -> tuple[Advisory, ...]:
         return ()
@@ -111,6 +118,8 @@ async def _within(server: Server, language: Language, work: Callable[[ServerDesk
     clock = SystemClock()
     async with connected(server, clock, language) as connection:
         desk = ServerDesk(connection, clock, _zone())
+        # As at a store: moments are read and shown in the zone of the owner, if there is one.
+        desk.zone = (await desk.caller()).owner_zone or desk.zone
         try:
             return await work(desk)
         except NotFound as refusal:

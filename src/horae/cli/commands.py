@@ -21,11 +21,14 @@ PANELS: Final[tuple[tuple[Words, Panel], ...]] = (
         Words("Start", "开始"),
         {
             "up": Command(
-                "up", Words("Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行引擎,按 Ctrl-C 结束。")
+                "up",
+                Words(
+                    "Run the engine and the HTTP API here, until Ctrl-C.", "在前台运行节点和 HTTP 接口,按 Ctrl-C 结束。"
+                ),
             ),
             "worker": Command(
                 "worker_command",
-                Words("Run the engine as one of many nodes, until SIGTERM.", "作为多个节点之一运行引擎。"),
+                Words("Run the engine as one of many nodes, until SIGTERM.", "作为多个节点之一运行,直到 SIGTERM。"),
             ),
             "mcp": Command(
                 "mcp",

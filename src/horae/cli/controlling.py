@@ -19,7 +19,7 @@ from . import words
 from .filtering import MANY, ONE, TASK, Doing, do_to_many, is_filter
 from .frame import Said, command
 from .out import Out
-from .signs import full_time, short
+from .signs import full_time, in_sentence, short
 from .workplace import Workplace, at_work
 
 
@@ -160,9 +160,9 @@ def _ask_about_missed(out: Out, facts: Facts, number: int, now: datetime) -> Mis
         return "skip"
     pausing = facts.standing.pause
     since = (pausing.since if pausing is not None else facts.standing.ended) or now
-    question = out.told(words.MISSED_WHILE_PAUSED, length=short(now - since), number=number)
+    question = out.told(words.MISSED_WHILE_PAUSED, length=in_sentence(short(now - since)), number=number)
     choices = [(mode, words.MISSED_MODES[mode].told(out.language)) for mode in MISSED_MODES]
-    answer = out.choose(f"  {question}", choices, "skip")
+    answer = out.choose(f"  {question}", choices, "skip", "--missed")
     return next(mode for mode in MISSED_MODES if mode == answer)
 
 

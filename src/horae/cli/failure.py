@@ -86,9 +86,19 @@ def _ending_of(error: BaseException, manner: Manner) -> _Ending:
         path = getattr(getattr(error, "ctx", None), "command_path", NAME)
         path = f"{called_program()}{path.removeprefix(NAME)}"
         hint = manner.word(f"Try: {path} --help", f"可以查看：{path} --help")
-        return _Ending(2, 400, manner.word("usage", "用法错误"), "usage", error.format_message(), hint)
+        return _Ending(2, 400, manner.word("usage", "用法错误"), "usage", _usage(error.format_message(), manner), hint)
     said = manner.word("Interrupted.", "已中断。")
     return _Ending(INTERRUPTED, 500, manner.word("interrupted", "已中断"), "interrupted", said)
+
+
+def _usage(text: str, manner: Manner) -> str:
+    """A mistake of usage; the prefix that the validation of values adds says nothing."""
+    text = text.replace(": Value error, ", ": ", 1)
+    if manner.language == "en":
+        return text
+    from .usage_words import usage_in_chinese  # noqa: PLC0415 - only Chinese needs the catalogue
+
+    return usage_in_chinese(text)
 
 
 def _end(ending: _Ending, manner: Manner) -> int:

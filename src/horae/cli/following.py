@@ -23,6 +23,7 @@ from ..wire.moments import milliseconds, utc
 from . import operating_words as words
 from .out import Out
 from .pieces import Cell, Piece, Style
+from .signs import error_text
 from .words import Words
 
 _NAME_COLUMN: Final = 16
@@ -163,7 +164,7 @@ class Following:
         reason = None if happening.detail not in set(Reason) else Reason(happening.detail)
         because = happening.detail or "" if reason is None else sentence(reason, self._out.language)
         # The first line says what went wrong, the others where.
-        error = [] if run is None or run.error is None else run.error.strip().splitlines()[:1]
+        error = [] if run is None else error_text(run, self._out.language).strip().splitlines()[:1]
         return {
             "attempt": 1 if run is None else run.attempt,
             "again": "" if run is None or run.attempt == 1 else self._out.told(words.ON_ATTEMPT, attempt=run.attempt),

@@ -29,6 +29,7 @@ from .runsof import FAILURES, run_of
 from .signs import (
     NOTHING,
     clock_time,
+    error_text,
     fine,
     first_line,
     full_time,
@@ -199,7 +200,7 @@ def _row(out: Out, rows: Rows, run: Run, name: str, planned: str) -> list[Cell]:
         took,
         str(run.attempt),
         Piece(name, "dim"),
-        Piece(first_line(run.error or ""), "bad"),
+        Piece(first_line(error_text(run, "en" if out.plain else out.language)), "bad"),
     ]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import signal
+import sys
 from functools import partial
 
 import typer
 
 from ..model.refusals import refuse
+from . import operating_words as words
 from .desk import Desk, at_desk
+from .failure import typed_option
 from .frame import command
 from .out import Out
 from .owner_zone import owner_zone
@@ -45,8 +48,11 @@ def mcp(
         who = local.trusted(zone) if trusted else local.local_agent(agent, zone)
         complete = partial(complete_commands, out)
         house = House(desk.service, desk.clock, desk.anybody, None if owned else here, complete)
-        await local.serve(house, who, out.language)
+        await local.serve(house, who, out.language, states_language=typed_option(sys.argv, "--lang") is not None)
 
+    if sys.stdin.isatty():
+        out.aside(out.told(words.WAITS_FOR_ASSISTANT))
+        out.aside(out.told(words.CONFIGURE_ASSISTANT))
     # A read of our input cannot be called off: Ctrl-C ends us at once, and the store minds no ending.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     at_desk(out.store, work, create=True)

@@ -19,7 +19,7 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece, Style
 from .refusals import refuse
-from .signs import clock_time, short, time_cells
+from .signs import clock_time, in_sentence, short, time_cells
 from .table import Fit
 from .width import columns
 from .workplace import Workplace, at_work, is_there
@@ -128,7 +128,7 @@ def _row(out: Out, seen: NodeSeen, name: str, since: str, renewed: str) -> list[
         node.host or "–",
         node.version,
         since,
-        out.told(words.RENEWED_AGO, at=renewed, ago=short(seen.ago)),
+        out.told(words.RENEWED_AGO, at=renewed, ago=in_sentence(short(seen.ago))),
         f"{node.load}/{node.capacity}" if node.capacity else str(node.load),
         f"{node.offset.total_seconds():+.3f} s" if node.offset else "0",
         Piece(out.told(words.NODE_STATES[seen.state]), _STYLES[seen.state]),

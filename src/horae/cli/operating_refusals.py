@@ -15,20 +15,20 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Nothing can listen on {host} port {port}: {problem}.",
         "Choose another one with --port, or --no-api to run the engine alone.",
         "无法监听 {host} 的端口 {port}:{problem}。",
-        "请用 --port 选择其他端口,或用 --no-api 只运行引擎。",
+        "请用 --port 选择其他端口,或用 --no-api 只运行节点。",
     ),
     "nothing_to_run": Entry(
         BadUsage,
         "With neither the engine nor the API there is nothing to run.",
         "Leave out --no-engine or --no-api.",
-        "既不运行引擎也不提供接口,就没有可运行的内容。",
+        "既不运行节点也不提供接口,就没有可运行的内容。",
         "请去掉 --no-engine 或 --no-api。",
     ),
     "no_engine_in_memory": Entry(
         BadUsage,
         "Without an engine, the API needs a store that other processes share: an app's own, or one in memory, is none.",
         "Leave out --no-engine, or choose a store with --store.",
-        "没有引擎时,接口需要其他进程也能使用的存储:应用自带的存储或内存存储都不行。",
+        "没有节点时,接口需要其他进程也能使用的存储:应用自带的存储或内存存储都不行。",
         "请去掉 --no-engine,或用 --store 选择存储。",
     ),
     "no_such_file": Entry(
@@ -135,7 +135,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         Conflict,
         "An engine runs on this store: {nodes}.",
         "Stop it first (Ctrl-C, or SIGTERM), then restore.",
-        "有引擎正在使用此存储:{nodes}。",
+        "有节点正在使用此存储:{nodes}。",
         "请先停止它(Ctrl-C 或 SIGTERM),再恢复。",
     ),
     "store_in_use": Entry(

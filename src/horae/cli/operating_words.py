@@ -47,7 +47,7 @@ NAME_THE_STORE: Final = Words(
     "put its address into HORAE_STORE for the commands below: it holds a password, which is not shown",
     "请先把它的地址放入 HORAE_STORE,再执行下面的命令:地址含有密码,不显示",
 )
-SQLITE: Final = Words("{path}  (SQLite, WAL)", "{path}(SQLite,WAL)")
+SQLITE: Final = Words("{path}  (SQLite, WAL)", "{path}(SQLite、WAL)")
 NOTHING_RAN: Final = Words("Nothing ran {since}–{until} ({how}).", "{since}–{until} 期间没有运行({how})。")
 STOPPED_CLEANLY: Final = Words("stopped in good order", "正常停止")
 KILLED: Final = Words("killed", "被终止")
@@ -290,10 +290,10 @@ WAITS_FOR_NODE_FIX: Final = Words(
     "horae up FILE.py, with the file that has their functions", "horae up 文件.py,使用包含其函数的文件"
 )
 NODES: Final = Words("Nodes that are running: {number}", "{number} 个节点正在运行")
-NO_NODES: Final = Words("No engine is running, so nothing fires", "没有引擎在运行,任何任务都不会触发")
+NO_NODES: Final = Words("No engine is running, so nothing fires", "没有节点在运行,任何任务都不会触发")
 STALE_NODES: Final = Words("{number} nodes are gone without a word: {names}", "{number} 个节点未告别就消失了:{names}")
 STALE_FIX: Final = Words(
-    "the next engine that starts recovers what they carried: horae up", "下一个启动的引擎会接手:horae up"
+    "the next engine that starts recovers what they carried: horae up", "下一个启动的节点会接手:horae up"
 )
 FUNCTIONS_FINE: Final = Words("{number} functions registered", "已注册 {number} 个函数")
 FUNCTIONS_DIFFER: Final = Words(
@@ -423,3 +423,14 @@ LANE_TITLES: Final = (
     Words("LONGEST WAIT", "最长等待"),
 )
 SKIPPED_TASKS: Final = Words("{number} tasks are not going, and were left out", "{number} 个任务未在运行,已忽略")
+
+# --- horae mcp ---------------------------------------------------------------------------------------------------------
+
+WAITS_FOR_ASSISTANT: Final = Words(
+    "Waiting for an assistant on standard input (MCP); Ctrl-C ends it. An assistant starts this command itself, by its configuration:",
+    "正在标准输入上等待助手(MCP),按 Ctrl-C 结束。此命令由助手按其配置自行启动:",
+)
+CONFIGURE_ASSISTANT: Final = Words(
+    '  {{"mcpServers": {{"horae": {{"command": "horae", "args": ["mcp"]}}}}}}',
+    '  {{"mcpServers": {{"horae": {{"command": "horae", "args": ["mcp"]}}}}}}',
+)

@@ -192,8 +192,9 @@ class Out:
         if ask(self.told(words.YES_OR_NO, deed=self.told(deed, **facts))).lower() not in ("y", "yes", "是", "好"):
             raise refuse("declined")
 
-    def choose(self, question: Cell, choices: Sequence[tuple[str, str]], default: str) -> str:
-        """One of (name, meaning); an empty answer takes the default, and only a terminal is asked."""
+    def choose(self, question: Cell, choices: Sequence[tuple[str, str]], default: str, option: str) -> str:
+        """One of (name, meaning); an empty answer takes the default, and only a terminal is asked. `option` gives the answer
+        on the command line."""
         if not self.asks:
             return default
         self.aside(question)
@@ -207,7 +208,7 @@ class Out:
         if answer.isdigit() and 1 <= int(answer) <= len(names):
             return names[int(answer) - 1]
         if answer and answer not in names:
-            raise refuse("declined")
+            raise refuse("no_such_choice", answer=answer, most=len(names), names=", ".join(names), option=option)
         return answer or default
 
 

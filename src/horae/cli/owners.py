@@ -23,7 +23,7 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
 from .shown_store import command_line
-from .signs import NOTHING, fine, full_time, time_cells
+from .signs import NOTHING, fine, full_time, in_sentence, time_cells
 from .table import Fit
 from .words import FIX, TIMES_IN, Words
 from .workplace import Workplace, at_work, is_there
@@ -139,8 +139,8 @@ def show_quotas(out: Out, quotas: Quotas, chosen: Mapping[str, Limit]) -> None:
         out.row(out.told(words.QUOTAS), out.told(words.NO_QUOTAS))
 
 
-def _shown(limit: Limit) -> str:
-    return fine(limit) if isinstance(limit, timedelta) else str(limit)
+def _shown(limit: Limit) -> str | Words:
+    return in_sentence(fine(limit)) if isinstance(limit, timedelta) else str(limit)
 
 
 def add(

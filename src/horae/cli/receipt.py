@@ -24,7 +24,7 @@ from . import words
 from .node_start import advisory_text
 from .out import Out, json_text
 from .render import fire_lines
-from .signs import fine
+from .signs import fine, in_sentence
 
 FIRES: Final = 3
 _SECOND: Final = timedelta(seconds=1)
@@ -100,7 +100,11 @@ def show_declared(out: Out, task: Task, declared: Sequence[str]) -> None:
     shape = definition_json(task)
     values = {**shape, **{f"policies.{name}": value for name, value in shape["policies"].items()}}
     lengths = {"timeout": task.policies.timeout, "max_duration": task.policies.max_duration}
-    values |= {f"policies.{name}": fine(each) for name, each in lengths.items() if each is not None}
+    values |= {
+        f"policies.{name}": in_sentence(fine(each)).told(out.language)
+        for name, each in lengths.items()
+        if each is not None
+    }
     if task.policies.guarantee == "at_most_once" and task.policies.retry.attempts != 1:
         # Nothing is tried again, whatever number was declared.
         declared = [name for name in declared if name != "policies.retry"]
@@ -141,7 +145,7 @@ def policies_line(policies: Policies, language: Language) -> str:
         missed=missed_line(policies.missed, language),
         overlap=words.OVERLAPS[policies.overlap],
         retries=_retries(policies, language),
-        timeout=fine(policies.timeout),
+        timeout=in_sentence(fine(policies.timeout)),
     )
 
 
@@ -151,7 +155,7 @@ def more_policies_line(policies: Policies, language: Language) -> str:
         give_up=words.NEVER if policies.give_up_after is None else policies.give_up_after,
         guarantee=words.GUARANTEES[policies.guarantee],
         priority=policies.priority,
-        longest=words.NO_LIMIT if policies.max_duration is None else fine(policies.max_duration),
+        longest=words.NO_LIMIT if policies.max_duration is None else in_sentence(fine(policies.max_duration)),
     )
 
 
@@ -159,7 +163,7 @@ def missed_line(missed: Missed, language: Language) -> str:
     mode = words.MISSED_MODES[missed.mode]
     if missed.within is None or missed.mode == "skip":
         return mode.told(language)
-    return words.WITHIN.told(language, mode=mode, length=fine(missed.within))
+    return words.WITHIN.told(language, mode=mode, length=in_sentence(fine(missed.within)))
 
 
 def target_line(target: Target) -> str:

@@ -74,6 +74,13 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "没有执行任何操作。",
         "回答 y 或使用 --yes 才会执行。",
     ),
+    "no_such_choice": Entry(
+        BadUsage,
+        "'{answer}' is not one of the choices. Nothing was done.",
+        "Answer with a number from 1 to {most} or with a word: {names}. Without a question: {option} WORD",
+        "“{answer}”不在选项之中,没有执行任何操作。",
+        "请回答 1 到 {most} 的数字,或这些词之一:{names}。也可以直接使用选项 {option} 词",
+    ),
     "unknown_output_field": Entry(
         BadUsage,
         "There is no field '{name}' in this answer.",
@@ -191,7 +198,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "Nothing has ended within {seconds} s; it may still.",
         "Look at it with 'horae why {task}'. Without an engine nothing runs: 'horae up'.",
         "{seconds} 秒内没有结束;之后仍可能结束。",
-        "可用“horae why {task}”查看。没有引擎就不会运行:“horae up”。",
+        "可用“horae why {task}”查看。没有节点就不会运行:“horae up”。",
     ),
     "drain_timed_out": Entry(
         WaitTimedOut,
@@ -218,7 +225,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         AwaitedRunFailed,
         "The run {id} ended as {state}. {error}",
         "Look at it with 'horae logs {id}', or try it again with 'horae retry {id}'.",
-        "运行 {id} 以 {state} 结束。{error}",
+        "运行 {id} 以“{state}”结束。{error_zh}",
         "可用“horae logs {id}”查看,或用“horae retry {id}”重试。",
     ),
 }

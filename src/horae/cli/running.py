@@ -34,7 +34,7 @@ from .pieces import Piece
 from .refusals import refuse
 from .runsof import failed_run_of, run_of
 from .showing_run import show_whole
-from .signs import fine, first_line, sign_of
+from .signs import error_text, fine, first_line, in_sentence, sign_of
 from .tailing import Tail, said_by, started
 from .workplace import Workplace, at_work
 
@@ -152,7 +152,9 @@ def _tell_started(out: Out, run: Run) -> None:
     if out.json or out.quiet or run.lateness is None:
         return
     node = "" if run.node is None else f" · {run.node}"
-    out.line(Piece(out.told(words.STARTED, id=run.id, late=fine(run.lateness), node=node), "dim"), flush=True)
+    out.line(
+        Piece(out.told(words.STARTED, id=run.id, late=in_sentence(fine(run.lateness)), node=node), "dim"), flush=True
+    )
 
 
 def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
@@ -162,16 +164,17 @@ def _tell_ended(out: Out, queued: Queued, ended: Run, *, follow: bool) -> None:
     elif out.quiet:
         out.ids([ended.id])
     else:
-        took = "–" if ended.started is None or ended.ended is None else fine(ended.ended - ended.started)
+        took = "–" if ended.started is None or ended.ended is None else in_sentence(fine(ended.ended - ended.started))
         out.line((sign_of(ended), f" {out.told(words.ENDED, state=state_word(ended.state, out.language), took=took)}"))
-        show_whole(out, "", ended.error or "", "bad")
+        show_whole(out, "", error_text(ended, out.language), "bad")
     if ended.state is RunState.SKIPPED:
         because, because_zh = (
             ("", "") if ended.reason is None else (sentence(ended.reason), sentence(ended.reason, "zh"))
         )
         raise refuse("awaited_run_skipped", id=ended.id, because=because, because_zh=because_zh)
     if ended.state is not RunState.SUCCEEDED:
-        raise refuse("awaited_run_failed", id=ended.id, state=ended.state.value, error=first_line(ended.error or ""))
+        error, error_zh = first_line(error_text(ended, "en")), first_line(error_text(ended, "zh"))
+        raise refuse("awaited_run_failed", id=ended.id, state=ended.state.value, error=error, error_zh=error_zh)
 
 
 def retry(out: Out, *, run: str = _RUN) -> None:

@@ -9,7 +9,7 @@ from ..runtime.condition import ServerCondition
 from . import operating_words as words
 from .checks import plain_words
 from .out import Out
-from .signs import fine
+from .signs import fine, in_sentence
 from .words import Words
 
 NOTEWORTHY: Final = timedelta(seconds=1)
@@ -29,7 +29,7 @@ def where(server: ServerCondition) -> Words:
 
 
 def off_by(offset: timedelta) -> Words:
-    return filled(words.CLOCK_OFF[offset > timedelta(0)], by=fine(abs(offset)))
+    return filled(words.CLOCK_OFF[offset > timedelta(0)], by=in_sentence(fine(abs(offset))))
 
 
 def filled(said: Words, **facts: object) -> Words:

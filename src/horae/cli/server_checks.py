@@ -17,7 +17,7 @@ from . import operating_words as words
 from .checks import Check, check, plain_words
 from .database import in_bytes
 from .served_store import NOTEWORTHY, filled, off_by, where
-from .signs import fine
+from .signs import fine, in_sentence
 from .words import Words
 
 
@@ -55,7 +55,7 @@ def about_clocks(nodes: tuple[Node, ...]) -> Iterator[Check]:
     off = [node for node in nodes if abs(node.offset) >= NOTEWORTHY]
     if off:
         names = ", ".join(sorted({node.host or node.id for node in off}))
-        most = fine(max(abs(node.offset) for node in off))
+        most = in_sentence(fine(max(abs(node.offset) for node in off)))
         yield check("node_clocks", "warning", words.NODE_CLOCKS, words.CLOCK_FIX, names=names, by=most)
 
 
@@ -69,8 +69,8 @@ def _about_durability(server: ServerCondition) -> Check:
 
 def _about_offset(offset: timedelta, tolerance: timedelta) -> Check:
     if abs(offset) < NOTEWORTHY:
-        return check("clock_offset", "ok", words.CLOCKS_AGREE, by=fine(abs(offset)))
+        return check("clock_offset", "ok", words.CLOCKS_AGREE, by=in_sentence(fine(abs(offset))))
     if abs(offset) <= tolerance:
         return check("clock_offset", "warning", words.CLOCK_IS_OFF, words.CLOCK_FIX, off=off_by(offset))
-    facts: dict[str, Any] = {"off": off_by(offset), "tolerance": fine(tolerance)}
+    facts: dict[str, Any] = {"off": off_by(offset), "tolerance": in_sentence(fine(tolerance))}
     return check("clock_offset", "error", words.CLOCK_TOO_FAR_OFF, words.CLOCK_FIX, **facts)

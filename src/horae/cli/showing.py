@@ -7,11 +7,12 @@ from typing import Any, Final, NamedTuple
 
 import typer
 
+from ..choices import Language
 from ..model.change import Facts
 from ..model.ids import SHORT_DIGITS
 from ..model.invisible import escape_hidden
 from ..model.run import Run
-from ..model.task import Task
+from ..model.task import Standing, Task
 from ..ports.store import RunFilter
 from ..wire.review import review_of
 from ..wire.runs import run_json
@@ -32,7 +33,7 @@ from .receipt import (
 from .review import review_cells
 from .runsof import is_run
 from .showing_run import show_run
-from .signs import fine, first_line, full_time, planned_text, sign_of, state_cell, state_of_run
+from .signs import error_text, fine, first_line, full_time, localized, planned_text, sign_of, state_cell, state_of_run
 from .workplace import Workplace, at_work
 
 _FIRES: Final = 5
@@ -148,7 +149,7 @@ def _standing_lines(out: Out, shown: Shown, zone: str) -> list[str]:
         said = words.SKIPS_ONE if standing.skips_left == 1 else words.SKIPS_LEFT
         found.append(out.told(said, number=standing.skips_left))
     if standing.last_result:
-        found.append(f"→ {first_line(standing.last_result)}")
+        found.append(f"→ {first_line(_last_result(standing, out.language))}")
     return found
 
 
@@ -161,10 +162,16 @@ def waiting_line(out: Out, facts: Facts) -> str | None:
     return out.told(words.WAITS_FOR[kind], name=name)
 
 
+def _last_result(standing: Standing, language: Language) -> str:
+    """After a failure, it is the error of the run."""
+    said = standing.last_result or ""
+    return localized(said, language) if standing.failures else said
+
+
 def run_line(run: Run, zone: str, out: Out) -> list[str | Piece]:
     late = "" if run.lateness is None else f"  +{fine(run.lateness)}"
     planned = planned_text(run, zone, out.language)
     state = state_of_run(run, out.language)
-    error = f"  {first_line(run.error)}" if run.error else ""
+    error = f"  {first_line(error_text(run, out.language))}" if run.error else ""
     short = out.short_ids((run.id,), SHORT_DIGITS)[run.id]
     return [sign_of(run), f" {planned}  {state}{late}", Piece(error, "bad"), Piece(f"  {short}", "dim")]

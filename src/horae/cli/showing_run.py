@@ -13,7 +13,7 @@ from . import words
 from .out import Out, json_text
 from .pieces import Piece, Style
 from .runsof import Found, run_of
-from .signs import fine, full_time, planned_text, sign_of, state_of_run
+from .signs import error_text, fine, full_time, planned_text, sign_of, state_of_run
 from .tailing import Tail, said_by
 from .workplace import Workplace, at_work
 
@@ -61,7 +61,7 @@ def _tell(out: Out, shown: ShownRun) -> None:
         out.row("", sentence(run.reason, out.language))
     out.row(out.told(words.PLANNED), planned_text(run, shown.zone, out.language))
     _tell_times(out, run, shown.zone)
-    show_whole(out, out.told(words.ERROR), run.error or "", "bad")
+    show_whole(out, out.told(words.ERROR), error_text(run, out.language), "bad")
     if run.result_json is not None:
         result = result_of(run)
         show_whole(out, out.told(words.RESULT), result if isinstance(result, str) else json_text(result, indent=2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -91,10 +92,23 @@ def last_cell(run: Run | None, missed: int, now: datetime, language: Language) -
 def _remark(run: Run, language: Language) -> list[str | Piece]:
     reason = "" if run.reason is None else reason_phrase(run.reason, language)
     if run.state in (RunState.FAILED, RunState.TIMED_OUT, RunState.LOST):
-        return [Piece(f"  {first_line(run.error or reason)}", "dim")]
+        return [Piece(f"  {first_line(error_text(run, language) or reason)}", "dim")]
     if run.state is RunState.SKIPPED:
         return [Piece(f"  {reason}", "dim")]
     return [] if run.lateness is None else [Piece(f"  +{fine(run.lateness)}", "dim")]
+
+
+def error_text(run: Run, language: Language) -> str:
+    """The error of a run; a sentence of Horae's own in the language of the reader."""
+    return localized(run.error or "", language)
+
+
+def localized(error: str, language: Language) -> str:
+    if language == "en":
+        return error
+    from ..targets.run_errors import localized_error  # noqa: PLC0415 - only Chinese needs the catalogue
+
+    return localized_error(error, language)
 
 
 def first_line(text: str) -> str:
@@ -232,6 +246,15 @@ def when_cell(schedule: Schedule, zone: str, language: Language) -> str:
     said = core_sentence(schedule, language)
     other = schedule.zone is not None and schedule.zone != zone and schedule.kind not in ("every", "now")
     return f"{said}{', ' if language == 'en' else '，'}{schedule.zone}" if other else said
+
+
+_CHINESE_UNITS: Final = {"ms": "毫秒", "s": "秒", "m": "分钟", "h": "小时", "d": "天"}
+_AMOUNT_OF_UNIT: Final = re.compile(r"([\d.]+)(ms|s|m|h|d)")
+
+
+def in_sentence(shown: str) -> words.Words:
+    """A length such as `4m 10s` as a fact of a sentence: `4m 10s`, `4 分钟 10 秒`."""
+    return words.Words(shown, _AMOUNT_OF_UNIT.sub(lambda found: f"{found[1]} {_CHINESE_UNITS[found[2]]}", shown))
 
 
 def short(length: timedelta) -> str:

@@ -18,7 +18,7 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
 from .shown_store import command_line
-from .signs import bracketed, fine, next_times, short, sign_of
+from .signs import bracketed, fine, in_sentence, next_times, short, sign_of
 from .workplace import Workplace, at_work, in_memory, is_there, place_of
 
 _FEW = 5
@@ -86,15 +86,17 @@ def _lateness(out: Out, found: Overview) -> Cell:
         return out.told(words.NOTHING)
     share = f"{100 * found.on_time:.2f} %"
     said = out.told(words.ON_TIME_LINE, share=share, number=late.counted)
-    return f"{said} · p50 {fine(late.p50)} · p99 {fine(late.p99)}"
+    figures = in_sentence(f"p50 {fine(late.p50)} · p99 {fine(late.p99)}")
+    return f"{said} · {figures.told(out.language)}"
 
 
 def _settlement_delay(out: Out, found: Overview) -> Cell:
     delay = found.settlement_delay
     if delay.p50 is None or delay.p99 is None or delay.longest is None:
         return out.told(words.NO_DELAY_MEASURED)
-    figures = f"p50 {fine(delay.p50)} · p99 {fine(delay.p99)} · max {fine(delay.longest)}"
-    return out.told(words.SETTLED_LINE, figures=figures, number=delay.counted)
+    facts = {"p50": delay.p50, "p99": delay.p99, "longest": delay.longest}
+    lengths = {name: in_sentence(fine(length)) for name, length in facts.items()}
+    return out.told(words.SETTLED_LINE, **lengths, number=delay.counted)
 
 
 def _nodes(out: Out, found: Overview) -> Cell:

@@ -25,7 +25,7 @@ from .line_breaks import broken
 from .out import Out
 from .pieces import Cell, Piece, painted
 from .runsof import FAILURES
-from .signs import first_line, next_times, short, sign_of, state_of_run, time_cells
+from .signs import error_text, first_line, next_times, short, sign_of, state_of_run, time_cells
 from .standing import need_lines, overview_rows
 from .table import Fit, laid_out
 from .width import padded, terminal_width
@@ -156,7 +156,7 @@ def _failures(out: Out, failed: tuple[Run, ...], names: dict[str, str], zone: st
             [sign_of(run), f" {names.get(run.task_id, run.task_id)}"],
             at,
             Piece(short_ids[run.id], "dim"),
-            Piece(first_line(run.error or state_of_run(run, out.language)), "bad"),
+            Piece(first_line(error_text(run, out.language) or state_of_run(run, out.language)), "bad"),
         ]
         for run, at in zip(failed, times, strict=True)
     ]

@@ -219,16 +219,16 @@ NO_LINES: Final = Words("it said nothing", "没有输出")
 EVENT_TITLES: Final = Words("NUMBER|TIME|EVENT|RUN OR TASK|DETAIL", "编号|时间|事件|运行或任务|详情")
 NO_EVENTS: Final = Words("no events", "没有事件")
 OF_THEM_DRAINING: Final = Words(" ({number} draining)", "({number} 个正在排空)")
-AN_ENGINE: Final = Words("an engine is running", "有引擎在运行")
+AN_ENGINE: Final = Words("an engine is running", "有节点在运行")
 ONLY_DRAINING: Final = Words(
     "the only running node is draining and starts nothing new: horae nodes drain {node} --undo",
     "唯一在运行的节点正在排空,不再启动新的运行:horae nodes drain {node} --undo",
 )
 NO_ENGINE_FILE: Final = Words(
     "no engine is running: horae up FILE.py, with the file that has the function",
-    "没有引擎在运行:horae up FILE.py,其中是含有该函数的文件",
+    "没有节点在运行:horae up FILE.py,其中是含有该函数的文件",
 )
-NO_ENGINE: Final = Words("no engine is running: horae up", "没有引擎在运行:horae up")
+NO_ENGINE: Final = Words("no engine is running: horae up", "没有节点在运行:horae up")
 
 # --- runs --------------------------------------------------------------------------------------------------------------
 
@@ -257,7 +257,7 @@ LAST_LINES: Final = Words(
 
 # --- why ---------------------------------------------------------------------------------------------------------------
 
-OUTAGE: Final = Words("No engine ran {since}–{until} UTC ({how}).", "{since}–{until} UTC 期间没有引擎在运行({how})。")
+OUTAGE: Final = Words("No engine ran {since}–{until} UTC ({how}).", "{since}–{until} UTC 期间没有节点在运行({how})。")
 STOPPED_CLEANLY: Final = Words("stopped in good order", "正常停止")
 DIED: Final = Words("died", "异常终止")
 AT: Final = Words("{name} · {at}", "{name} · {at}")
@@ -272,7 +272,7 @@ FIXES: Final[dict[str, Words]] = {
     "restart_agent": Words("its owner or an admin lets the agent go on", "由其所有者或管理员恢复该智能体"),
     "owner": Words("an admin sees why nothing of this owner runs", "管理员可查看该所有者为何不能运行"),
     "new_token": Words("give the agent a token again", "重新为该智能体创建令牌"),
-    "up": Words("start an engine", "启动引擎"),
+    "up": Words("start an engine", "启动节点"),
     "up_function": Words("start a node that has the function", "启动提供该函数的节点"),
     "up_file": Words("with the file that has the function", "其中是含有该函数的文件"),
     "up_another": Words("start another node", "另启动一个节点"),
@@ -297,7 +297,8 @@ LATENESS: Final = Words("Late", "延迟")
 SETTLED: Final = Words("Saved", "记录")
 NO_DELAY_MEASURED: Final = Words("no delay measured in the last 5 min", "最近 5 分钟没有测得延迟")
 SETTLED_LINE: Final = Words(
-    "{figures} after the run ended ({number} in 5 min)", "运行结束后 {figures}(5 分钟内 {number} 次)"
+    "p50 {p50} · p99 {p99} · max {longest} after the run ended ({number} in 5 min)",
+    "运行结束后 p50 {p50} · p99 {p99} · 最长 {longest}(5 分钟内 {number} 次)",
 )
 LAST_DAY: Final = Words("24 h", "24小时")
 DUE: Final = Words("Due", "到期")

@@ -24,6 +24,8 @@ class Self(NamedTuple):
     scopes: tuple[str, ...]
     agent: str | None
     zone: str | None
+    owner_zone: str | None = None
+    """The zone of the owner's record; `zone` is the server's where the owner has none."""
 
 
 class RemoteService:
@@ -56,4 +58,6 @@ class RemoteService:
 
 
 def _self(said: Any) -> Self:
-    return Self(said["owner"], said["admin"], tuple(said["scopes"]), said["agent"], said["zone"])
+    return Self(
+        said["owner"], said["admin"], tuple(said["scopes"]), said["agent"], said["zone"], said.get("owner_zone")
+    )

@@ -99,8 +99,8 @@ _SEE_OWNER: Final = (
 
 
 _UNCLAIMED: Final[dict[str, tuple[str, str]]] = {
-    "unknown": ("no engine is running, or all are busy", "没有引擎在运行，或都在忙"),
-    "no_node": ("no engine is running", "没有引擎在运行"),
+    "unknown": ("no engine is running, or all are busy", "没有节点在运行，或都在忙"),
+    "no_node": ("no engine is running", "没有节点在运行"),
     "draining": (
         "the only running node is draining and starts nothing new",
         "唯一在运行的节点正在排空，不再启动新的运行",

@@ -25,6 +25,9 @@ def _unchanged(text: str) -> str:
     return text
 
 
+_MOST_CALLERS: Final = 1_000
+
+
 class House(NamedTuple):
     """What the tools work on. `anybody` says whether an engine is there to run what is due, where that is known.
 
@@ -71,6 +74,32 @@ class Told(NamedTuple):
 Tool: TypeAlias = Callable[[Call, Said], Awaitable[Told]]
 
 
-def language_of(said: Said, otherwise: Language) -> Language:
-    """Who writes Chinese is answered in Chinese."""
-    return "zh" if any(isinstance(each, str) and _CHINESE.search(each) for each in said.values()) else otherwise
+_FREE_TEXTS: Final = ("do", "name", "reason")
+_ENGLISH: Final = re.compile(r"[A-Za-z]{2,}[ ,]+[A-Za-z]{2,}")
+
+
+def language_in(said: Said) -> Language | None:
+    """The language that the texts of a call are written in. None where they tell nothing: ids and schedules such as
+    `every 5m` are the same for readers of any language."""
+    if any(isinstance(each, str) and _CHINESE.search(each) for each in said.values()):
+        return "zh"
+    texts = [each for each in map(said.get, _FREE_TEXTS) if isinstance(each, str)]
+    return "en" if any(_ENGLISH.search(each) for each in texts) else None
+
+
+class LanguageMemory:
+    """The language that each caller used last, for calls whose texts tell nothing. The oldest callers are dropped."""
+
+    def __init__(self) -> None:
+        self._languages: dict[tuple[str, str | None], Language] = {}
+
+    def choose(self, who: Principal, said: Said, default: Language, *, is_stated: bool) -> Language:
+        """`is_stated`: the client named `default` itself, by an option or a header."""
+        found, key = language_in(said), (who.actor, who.agent)
+        if is_stated:
+            return "zh" if found == "zh" else default
+        known = self._languages.pop(key, default)
+        self._languages[key] = found or known
+        if len(self._languages) > _MOST_CALLERS:
+            del self._languages[next(iter(self._languages))]
+        return found or known

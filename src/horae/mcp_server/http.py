@@ -30,7 +30,7 @@ from ..service.service import Service
 from ..web.bodies import LARGEST, json_body, raw_body
 from ..web.caller import authenticated
 from ..web.house import house_of
-from ..web.language import language
+from ..web.language import language, states_language
 from ..web.problems import problem
 from .call import House
 from .local import VIA
@@ -130,9 +130,9 @@ def _who_asks(service: Service, context: ServerRequestContext[Any, Any]) -> Call
         raise RuntimeError("a request came past the door")
     who: Principal = user.access_token.claims[_WHO]
     if who.zone is not None or who.owner != LOCAL_OWNER or service.zone is None:
-        return Caller(who, language(request))
+        return Caller(who, language(request), states_language=states_language(request))
     assumed = zone_of_deployment(who.owner, service.zone)
-    return Caller(who._replace(zone=assumed.name), language(request), assumed)
+    return Caller(who._replace(zone=assumed.name), language(request), assumed, states_language(request))
 
 
 def _check_origin(request: Request) -> None:

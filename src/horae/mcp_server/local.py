@@ -33,10 +33,10 @@ def trusted(zone: str) -> Principal:
     return LOCAL._replace(actor=LOCAL_OWNER, via=VIA, zone=zone)
 
 
-async def serve(house: House, who: Principal, language: Language) -> None:
-    """Until the client closes our input."""
+async def serve(house: House, who: Principal, language: Language, *, states_language: bool = False) -> None:
+    """Until the client closes our input. `states_language`: the command line names the language."""
     await _give_room(house, who)
-    server = make_server(house, partial(_caller, house, who, language))
+    server = make_server(house, partial(_caller, house, Caller(who, language, None, states_language)))
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
@@ -52,8 +52,9 @@ async def _give_room(house: House, who: Principal) -> None:
         await house.service.lanes.limit(LOCAL, lane, MOST_IN_LANE if most is None else most)
 
 
-async def _caller(house: House, who: Principal, language: Language, _context: ServerRequestContext[Any, Any]) -> Caller:
+async def _caller(house: House, caller: Caller, _context: ServerRequestContext[Any, Any]) -> Caller:
     """With the limits that the agent has at this call: a changed quota counts at once."""
+    who = caller.who
     if who.agent is None:
-        return Caller(who, language)
-    return Caller(who._replace(quotas=await house.service.agents.quotas(who.owner, who.agent)), language)
+        return caller
+    return caller._replace(who=who._replace(quotas=await house.service.agents.quotas(who.owner, who.agent)))

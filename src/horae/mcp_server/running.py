@@ -12,12 +12,13 @@ from ..model.states import state_word
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
 from ..service.query_refusals import refuse
+from ..targets.run_errors import localized_error
 from ..wire.runs import line_json, result_of, run_json
 from .arguments import needed
 from .call import Call, Said, Told
 from .lines import brief, listed
 from .receipt import list_zone, moment_line
-from .words import BECAUSE, ERROR, LINES, MORE_RUNS, NO_RUNS, NONE_YET, RESULT, RUN, RUN_ROW, RUNS, STOP
+from .words import BECAUSE, ERROR, LINES, MORE_RUNS, NO_RUNS, NONE_YET, RESULT, RUN, RUN_ROW, RUN_ROW_OF_ID, RUNS, STOP
 
 _USUAL: Final = 20
 _SHOWN: Final = 200
@@ -29,13 +30,17 @@ async def list_runs(call: Call, said: Said) -> Told:
     task = None if "task" not in said else (await call.service.tasks.named(call.who, said["task"])).task
     wanted = RunFilter(task_id=None if task is None else task.id, states=_states(said.get("state")))
     page = await call.service.runs.page(call.who, wanted, said.get("cursor"), said.get("limit", _USUAL))
-    name, zone = None if task is None else task.name, list_zone(call)
-    rows = [_row(call, each, name, zone) for each in page.items]
+    zone = list_zone(call)
+    found = {each.task_id: each for each in page.items}
+    names = {task_id: (await _task(call, each))[0] for task_id, each in found.items()}
+    rows = [_row(call, each, names[each.task_id], zone) for each in page.items]
     data = {"runs": rows, "next_cursor": page.after}
     if not rows:
         return Told(data, (NO_RUNS if page.after is None else NONE_YET).told(call.language))
     head = (RUNS if page.after is None else MORE_RUNS).told(call.language, number=len(rows), zone=zone)
-    return Told(data, listed(head, [_row_line(call, each, zone) for each in page.items], call.language))
+    return Told(
+        data, listed(head, [_row_line(call, each, names[each.task_id], zone) for each in page.items], call.language)
+    )
 
 
 def _states(text: str | None) -> frozenset[RunState] | None:
@@ -57,9 +62,14 @@ def _row(call: Call, run: Run, task: str | None, zone: str | None) -> dict[str, 
     return shape
 
 
-def _row_line(call: Call, run: Run, zone: str | None) -> str:
+def _row_line(call: Call, run: Run, task: str | None, zone: str | None) -> str:
+    """A task that was deleted has only its id."""
     state = state_word(run.state.value, call.language)
-    return RUN_ROW.told(call.language, id=run.id, state=state, planned=moment_line(run.planned, zone))
+    planned = moment_line(run.planned, zone)
+    facts = {"id": run.id, "task_id": run.task_id, "state": state, "planned": planned}
+    if task is None:
+        return RUN_ROW_OF_ID.told(call.language, **facts)
+    return RUN_ROW.told(call.language, task=brief(task), **facts)
 
 
 async def get_run(call: Call, said: Said) -> Told:
@@ -94,7 +104,7 @@ def run_line(call: Call, run: Run, task: str) -> str:
         STOP.told(call.language) if shape["because"] is None else BECAUSE.told(call.language, because=shape["because"])
     )
     if run.error is not None:
-        line += ERROR.told(call.language, error=brief(run.error, _SHOWN))
+        line += ERROR.told(call.language, error=brief(localized_error(run.error, call.language), _SHOWN))
     if run.result_json is not None:
         result = result_of(run)
         shown = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)

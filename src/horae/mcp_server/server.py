@@ -21,7 +21,7 @@ from ..version import __version__
 from ..wire.problems import problem_json
 from .arguments import checked
 from .asking import MOST_QUESTIONS, Choices, answered, asked, choices_of
-from .call import Call, House, Said, Told, language_of
+from .call import Call, House, LanguageMemory, Said, Told
 from .catalogue import TOOLS, Entry, arguments_of, listed
 from .hints import followable
 from .lines import whole
@@ -42,11 +42,12 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 
 class Caller(NamedTuple):
     """Who sent a request, and in which language they like to be answered. `assumed` is where their zone comes from, if their
-    owner has none."""
+    owner has none. `states_language`: the client named the language, so that the last one in use does not count."""
 
     who: Principal
     language: Language
     assumed: AssumedZone | None = None
+    states_language: bool = False
 
 
 WhoAsks: TypeAlias = Callable[[Context], "Caller | Awaitable[Caller]"]
@@ -61,7 +62,7 @@ def make_server(house: House, who_asks: WhoAsks) -> Server[Any]:
         instructions=INSTRUCTIONS,
         get_tool_input_schema=arguments_of,
         on_list_tools=_list_tools,
-        on_call_tool=partial(_call_tool, house, who_asks),
+        on_call_tool=partial(_call_tool, house, who_asks, LanguageMemory()),
     )
 
 
@@ -70,7 +71,11 @@ async def _list_tools(_context: Context, _params: types.PaginatedRequestParams |
 
 
 async def _call_tool(
-    house: House, who_asks: WhoAsks, context: Context, params: types.CallToolRequestParams
+    house: House,
+    who_asks: WhoAsks,
+    languages: LanguageMemory,
+    context: Context,
+    params: types.CallToolRequestParams,
 ) -> types.CallToolResult | types.InputRequiredResult:
     found = who_asks(context)
     caller = found if isinstance(found, Caller) else await found
@@ -79,7 +84,8 @@ async def _call_tool(
         raise _unknown_tool(params.name, caller.language)
     given = answered(params, dict(params.arguments or {}))
     known = house if caller.assumed is None else house._replace(assumed=caller.assumed)
-    call = Call(known, caller.who, language_of(given, caller.language))
+    language = languages.choose(caller.who, given, caller.language, is_stated=caller.states_language)
+    call = Call(known, caller.who, language)
     for left in reversed(range(MOST_QUESTIONS)):
         try:
             return _answer(call, await _done(call, params.name, given))

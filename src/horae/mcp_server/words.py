@@ -126,8 +126,14 @@ NONE_YET: Final = Words("None so far; more behind next_cursor.", "暂无符合�
 NO_RUNS: Final = Words("No run fits.", "没有符合条件的运行。")
 RUN: Final = Words("{id} of '{task}' is {state}", "{id}(任务“{task}”)状态为“{state}”")
 STOP: Final = Words(".", "。")
-RUN_ROW: Final = Words("{id} {state}, planned {planned}", "{id} {state},计划于 {planned}")
-BECAUSE: Final = Words(": {because}", ":{because}")
+RUN_ROW: Final = Words(
+    "{id} of '{task}' ({task_id}) {state}, planned {planned}",
+    "{id}(任务“{task}”,{task_id}):{state},计划于 {planned}",
+)
+RUN_ROW_OF_ID: Final = Words(
+    "{id} of task {task_id} {state}, planned {planned}", "{id}(任务 {task_id}):{state},计划于 {planned}"
+)
+BECAUSE: Final = Words(": {because}", "：{because}")
 RESULT: Final = Words(" Result: {result}", "结果:{result}")
 ERROR: Final = Words(" Error: {error}", "错误:{error}")
 LINES: Final = Words(" {number} log lines.", " {number} 行日志。")

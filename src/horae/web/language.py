@@ -13,6 +13,12 @@ def language(request: Request) -> Language:
     return _preferred(request.headers.get("accept-language", "")[:200])
 
 
+def states_language(request: Request) -> bool:
+    """Whether the request names a language of ours; some clients send `*` whatever their user reads."""
+    said = request.headers.get("accept-language", "")[:200].lower()
+    return any(part.strip().startswith(("en", "zh")) for part in said.split(","))
+
+
 @lru_cache(maxsize=256)
 def _preferred(said: str) -> Language:
     """The first of the best that we speak; English where none is."""

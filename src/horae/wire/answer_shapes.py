@@ -170,6 +170,7 @@ ANSWERS: Final[dict[str, Schema]] = {
         scopes={"type": "array", "items": _TEXT},
         agent=_MAYBE,
         zone=_TEXT,
+        owner_zone=_MAYBE,
         quotas=_QUOTAS,
         token=_TEXT,
         version=_TEXT,

@@ -1,0 +1,34 @@
+"""English sentences that are recognized by their template."""
+
+from __future__ import annotations
+
+from horae.model.sentence_patterns import places, sentence_pattern, translated
+
+PATTERNS = (
+    sentence_pattern("{name} and {name} fit", "{name} 相符", {}),
+    sentence_pattern("port {number} is closed: {cause}", "端口 {number} 已关闭:{cause}", {"number": r"\d+"}),
+)
+CAUSES = {"refused": "被拒绝"}
+
+
+def in_chinese(text: str) -> str:
+    return translated(text, PATTERNS, "cause", CAUSES)
+
+
+def test_facts_move_into_the_chinese_sentence() -> None:
+    assert in_chinese("port 80 is closed: refused") == "端口 80 已关闭：被拒绝"
+    assert in_chinese("port 80 is closed: port 81 is closed: refused") == "端口 80 已关闭：端口 81 已关闭：被拒绝"
+    assert in_chinese("port 80 is closed: by hand") == "端口 80 已关闭：by hand"
+
+
+def test_place_that_comes_twice_has_the_same_fact() -> None:
+    assert in_chinese("a and a fit") == "a 相符"
+    assert in_chinese("a and b fit") == "a and b fit"
+
+
+def test_other_sentence_is_kept() -> None:
+    assert in_chinese("port http is closed: refused") == "port http is closed: refused"
+
+
+def test_places_of_a_template() -> None:
+    assert places("{a} and {b}, {{c}}") == {"a", "b"}

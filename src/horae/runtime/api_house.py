@@ -83,6 +83,7 @@ async def api_of(
     )
     looking = looking or looking_of(Observer("api", clock), settings)
     app = make_app(service, clock, chosen, looking=looking)
+    await service.webhooks.report_key()
     courier = Courier(service.store, service.webhooks.postman, service.telling, clock)
     courier.on_attempt = looking.observer.told_webhook
     beside = [

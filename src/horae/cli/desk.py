@@ -40,6 +40,7 @@ from ..service.gate import Gate, digest_of
 from ..service.presence import Audience
 from ..service.secrets import SecretBox
 from ..service.service import Service
+from ..service.webhook_signer import is_signer_without_key
 from ..service.wishes import Wish
 from ..settings import Settings
 from .session import home_zone, opened_url, settings_of
@@ -109,7 +110,7 @@ class Desk:
     async def webhook_advisories(self, url: object) -> tuple[Advisory, ...]:
         """Warn where the running nodes may not call the address of a webhook, or cannot sign for it."""
         found = await self.network_advisories(url)
-        if await self.service.webhooks.is_signer_without_key() and await self.anybody():
+        if await is_signer_without_key(self.store) and await self.anybody():
             return *found, advise("nodes_without_key")
         return found
 

@@ -18,10 +18,10 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "webhook_without_key": Entry(
         Conflict,
         "The node that delivers cannot sign for {host}: it does not have the key of this store's secrets.",
-        "Set HORAE_KEY_FILE for the node to a copy of the key file that 'horae webhook add' used, and start the node again; "
+        "Set HORAE_KEY_FILE for the node to the key file with which the webhook was made, and start the node again; "
         "what waits is then sent.",
         "负责投递的节点无法为 {host} 签名:它没有此存储的机密所用的密钥。",
-        "请为该节点设置 HORAE_KEY_FILE,指向“horae webhook add”所用密钥文件的副本,然后重新启动节点;等待中的内容随后会发送。",
+        "请为该节点设置 HORAE_KEY_FILE,指向创建该 webhook 时所用的密钥文件,然后重新启动节点;等待中的内容随后会发送。",
     ),
     "no_such_webhook": Entry(
         NotFound,

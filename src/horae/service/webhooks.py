@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from datetime import datetime
@@ -49,7 +48,6 @@ from .webhook_checks import acting_for, check_note, checked_types, might_be, mus
 MOST_WEBHOOKS: Final = 20
 """Of one owner."""
 SEAT: Final = "webhook.seat"
-_SIGNER: Final = ("deployment", "webhook_signer")
 TEST: Final = "webhook.test"
 _TRIES: Final = 20
 _SECRET_BYTES: Final = 32
@@ -221,22 +219,6 @@ class Webhooks:
             if await self._store.write_records([*rewritten(before, after), *row]):
                 return after._replace(version=before.version + 1)
         raise refuse("webhook_contested", id=name)
-
-    async def report_key(self) -> None:
-        """Write down whether the process that delivers can sign. The one that started last speaks for the deployment."""
-        body = json.dumps({"can_sign": self.postman.can_sign})
-        for _ in range(_TRIES):
-            known = await self._store.get_record(*_SIGNER)
-            if self.postman.can_sign if known is None else known.body == body:
-                return  # without a report, the key is taken to be there
-            version = None if known is None else known.version
-            if await self._store.put_record(Record(*_SIGNER, "", body), replacing=version):
-                return
-
-    async def is_signer_without_key(self) -> bool:
-        """Whether the process that delivers reported that it has no key."""
-        known = await self._store.get_record(*_SIGNER)
-        return known is not None and not json.loads(known.body)["can_sign"]
 
     async def close(self) -> None:
         await self.postman.close()

@@ -94,7 +94,7 @@ EVENTS: Final = {
     EventKind.RUN_CANCELLED: "A run was asked to end, and did.",
     EventKind.RUN_SKIPPED: "An occurrence, or a stretch of them, was not run.",
     EventKind.RUN_RETRYING: "An occurrence will be tried again.",
-    EventKind.WEBHOOK_BLOCKED: "The node may not call the address of a webhook; the detail is its id and the networks to allow.",
+    EventKind.WEBHOOK_BLOCKED: "The node may not call the address of a webhook; the detail is its id and the networks to allow, or `key` where the node has no key to sign with.",
     EventKind.WEBHOOK_DISABLED: "A webhook takes nothing any more; the detail is its id and the reason.",
 }
 

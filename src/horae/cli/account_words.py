@@ -139,6 +139,7 @@ WEBHOOK_STATES: Final = {
     "enabled": Words("enabled", "启用"),
     "failing": Words("failing since {since}", "自 {since} 起失败"),
     "blocked": Words("not allowed by the node", "节点不允许"),
+    "unsigned": Words("the node has no key to sign with", "节点没有用于签名的密钥"),
     "requested": Words("disabled", "已停用"),
     "gone": Words("disabled: it answered 410", "已停用:对方返回 410"),
     "silent": Words("disabled: nothing but failures for days", "已停用:连续多日失败"),

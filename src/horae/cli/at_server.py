@@ -52,6 +52,9 @@ class ServerDesk:
     async def network_advisories(self, _url: object) -> tuple[Advisory, ...]:
         return ()
 
+    async def webhook_advisories(self, _url: object) -> tuple[Advisory, ...]:
+        return ()
+
     async def anybody(self) -> bool:
         return await self.service.has_engine()
 

@@ -33,7 +33,7 @@ from ..runtime.node_policy import node_networks, with_policy
 from ..runtime.sealed import sealing_of
 from ..runtime.stores import make_store, make_wakeup
 from ..runtime.usual_quotas import usual_quotas
-from ..service.advisories import Advisory, advise_each
+from ..service.advisories import Advisory, advise, advise_each
 from ..service.assumed_zone import own_zone
 from ..service.edits import Edited, Edits
 from ..service.functions import Resolved
@@ -41,6 +41,7 @@ from ..service.gate import Gate, digest_of
 from ..service.presence import Audience
 from ..service.secrets import SecretBox
 from ..service.service import Service
+from ..service.webhook_signer import is_signer_without_key
 from ..service.wishes import Wish
 from ..settings import Settings
 from .node_start import Readiness
@@ -116,6 +117,13 @@ class Desk:
             english, chinese = refusal.in_language("en").hint, refusal.in_language("zh").hint
             return (advise_each("network_refused", {"hint": english}, {"hint": chinese}),)
         return ()
+
+    async def webhook_advisories(self, url: object) -> tuple[Advisory, ...]:
+        """Warn where the running nodes may not call the address of a webhook, or cannot sign for it."""
+        found = await self.network_advisories(url)
+        if await is_signer_without_key(self.store) and await self.anybody():
+            return *found, advise("nodes_without_key")
+        return found
 
     def advised(self, resolved: Resolved) -> Resolved:
         return resolved

@@ -314,6 +314,10 @@ WEBHOOKS_BLOCKED: Final = Words(
     "{number} webhooks are not delivered, because the node does not allow the network: {names}",
     "{number} 个 webhook 未送达,因为节点不允许该网络:{names}",
 )
+WEBHOOKS_WITHOUT_KEY: Final = Words(
+    "{number} webhooks are not delivered, because the node does not have the key of the secrets: {names}",
+    "{number} 个 webhook 未送达,因为节点没有机密所用的密钥:{names}",
+)
 TARGETS_REFUSED: Final = Words(
     "{number} tasks have a target that the node does not allow: {names}",
     "{number} 个任务的目标不被节点允许:{names}",

@@ -10,13 +10,14 @@ from typing import Any, Final
 from ..app import Horae
 from ..engine.home import is_gone
 from ..engine.janitor import ZONE_DATA
+from ..errors import Refusal
 from ..model.account import loses_right_to_run
 from ..model.page import LARGEST_PAGE
 from ..model.principal import LOCAL_OWNER
 from ..model.reason import Reason
 from ..model.run import RunState
 from ..model.task import PauseCause, TaskState
-from ..model.webhook import Webhook
+from ..model.webhook import NO_KEY, Webhook
 from ..outgoing.refusals import refuse_address
 from ..ports.agreed import agreed_lease
 from ..ports.clock_steps import clock_steps
@@ -25,6 +26,7 @@ from ..runtime.condition import ServerCondition, store_condition
 from ..schedule import TZDATA_VERSION
 from ..schedule.preview import in_words
 from ..sealing.place import key_path, named_path
+from ..service.event_refusals import refuse as refuse_event
 from ..service.overview import Overview
 from ..service.presence import topic_of
 from . import operating_words as words
@@ -208,13 +210,18 @@ async def _about_listeners(app: Horae) -> list[Check]:
 
 def about_webhooks(webhooks: Iterable[Webhook]) -> Iterator[Check]:
     blocked = [each for each in webhooks if each.enabled and each.blocked]
-    if not blocked:
-        return
-    networks = dict.fromkeys(network for each in blocked for network in each.blocked)
-    refusal = refuse_address("", networks)
+    unsigned = [each for each in blocked if NO_KEY in each.blocked]
+    if unsigned:
+        yield _about_blocked(unsigned, words.WEBHOOKS_WITHOUT_KEY, refuse_event("webhook_without_key", host=""))
+    refused = [each for each in blocked if NO_KEY not in each.blocked]
+    if refused:
+        networks = dict.fromkeys(network for each in refused for network in each.blocked)
+        yield _about_blocked(refused, words.WEBHOOKS_BLOCKED, refuse_address("", networks))
+
+
+def _about_blocked(webhooks: list[Webhook], said: Words, refusal: Refusal) -> Check:
     fix = plain_words(Words(*(refusal.in_language(language).hint for language in ("en", "zh"))))
-    facts: dict[str, Any] = {"number": len(blocked), "names": _few([each.id for each in blocked])}
-    yield check("webhooks", "error", words.WEBHOOKS_BLOCKED, fix, **facts)
+    return check("webhooks", "error", said, fix, number=len(webhooks), names=_few([each.id for each in webhooks]))
 
 
 async def _about_refused_targets(app: Horae, overview: Overview) -> list[Check]:

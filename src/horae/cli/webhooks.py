@@ -8,7 +8,7 @@ from typing import Final
 import typer
 
 from ..model.page import Page
-from ..model.webhook import Delivery, Disabled, Webhook
+from ..model.webhook import NO_KEY, Delivery, Disabled, Webhook
 from ..service.advisories import Advisory
 from ..wire.webhooks import blocked_refusal, delivery_json, webhook_json
 from . import account_words as words
@@ -59,10 +59,14 @@ def add(
 
     async def work(app: Workplace) -> tuple[Webhook, str, tuple[Advisory, ...]]:
         made = await app.service.webhooks.create(app.who, url, types, note, owner)
-        return *made, await app.network_advisories(url)
+        return *made, await app.webhook_advisories(url)
 
     webhook, secret, warnings = at_work(out, work, create=True)
     _show_secret(out, webhook, secret, out.told(words.WEBHOOK_MADE, id=webhook.id))
+    _warn_of_nodes(out, warnings)
+
+
+def _warn_of_nodes(out: Out, warnings: tuple[Advisory, ...]) -> None:
     if not out.json:
         for warning in warnings:
             out.warn(warning.in_language(out.language))
@@ -151,7 +155,8 @@ def _state(out: Out, webhook: Webhook, zone: str) -> Piece:
     if webhook.disabled is not None:
         return Piece(out.told(words.WEBHOOK_STATES[_DISABLED.get(webhook.disabled, webhook.disabled.value)]), "bad")
     if webhook.blocked:
-        return Piece(out.told(words.WEBHOOK_STATES["blocked"]), "bad")
+        state = "unsigned" if NO_KEY in webhook.blocked else "blocked"
+        return Piece(out.told(words.WEBHOOK_STATES[state]), "bad")
     if webhook.failing_since is not None:
         since = full_time(webhook.failing_since, zone, out.language)
         return Piece(out.told(words.WEBHOOK_STATES["failing"], since=since), "odd")
@@ -160,7 +165,16 @@ def _state(out: Out, webhook: Webhook, zone: str) -> Piece:
 
 def try_it(out: Out, *, webhook: str = _ID) -> None:
     """Send a message that says that it is a test, and say what came of it."""
-    _tell_attempt(out, at_work(out, lambda app: app.service.webhooks.test(app.who, webhook)))
+
+    async def work(app: Workplace) -> tuple[Delivery, tuple[Advisory, ...]]:
+        delivery = await app.service.webhooks.test(app.who, webhook)
+        found = await app.service.webhooks.get(app.who, webhook)
+        return delivery, await app.webhook_advisories(found.url)
+
+    delivery, warnings = at_work(out, work)
+    # This process sent the test; events are sent by a node.
+    _warn_of_nodes(out, warnings)
+    _tell_attempt(out, delivery)
 
 
 def redeliver(

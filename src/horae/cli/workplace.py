@@ -59,6 +59,9 @@ class Workplace(Protocol):
     async def network_advisories(self, url: object) -> tuple[Advisory, ...]:
         """Warnings about an address that the nodes may not call; a server checks that itself."""
 
+    async def webhook_advisories(self, url: object) -> tuple[Advisory, ...]:
+        """Warnings about a webhook that the running nodes cannot deliver; a server checks that itself."""
+
     def advised(self, resolved: Resolved) -> Resolved:
         """The same with the warnings of the task that was just made or changed."""
 

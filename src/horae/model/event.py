@@ -35,7 +35,7 @@ class EventKind(StrEnum):
     RUN_SKIPPED = "run.skipped"
     RUN_RETRYING = "run.retrying"
     WEBHOOK_BLOCKED = "webhook.blocked"
-    """The node may not call the address of a webhook; `detail` is the webhook and the networks to allow."""
+    """The node may not call the address of a webhook; `detail` is the webhook and the networks to allow, or `key`."""
     WEBHOOK_DISABLED = "webhook.disabled"
     """Nobody took what was to be told there; the task is the one of which it was last, `detail` the webhook and why."""
 

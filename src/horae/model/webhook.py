@@ -36,6 +36,10 @@ class Disabled(StrEnum):
     """It takes less than happens, and too much waits for it."""
 
 
+NO_KEY: Final = "key"
+"""Stands in `blocked` where the node that delivers has no key for the secret that signs."""
+
+
 class Webhook(NamedTuple):
     """`types` are patterns such as `run.*`; none of them means everything. `since` is the position in the log after which it begins.
 
@@ -58,7 +62,7 @@ class Webhook(NamedTuple):
     after: int = 0
     """`since` as its owner counts: the number of the owner's last event before it."""
     blocked: tuple[str, ...] = ()
-    """Networks of its address that the node which delivers does not allow."""
+    """Networks of its address that the node which delivers does not allow; or `NO_KEY`."""
     version: int = 1
 
     @property
@@ -87,7 +91,7 @@ class DeliveryState(StrEnum):
 class Attempt(NamedTuple):
     """`status` is None when there was no answer; `answer` is the beginning of what was said, or what went wrong.
 
-    `blocked` are networks that the node does not allow: nothing was sent.
+    `blocked` are networks that the node does not allow, or `NO_KEY`: nothing was sent.
     """
 
     at: datetime

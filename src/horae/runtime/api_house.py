@@ -19,6 +19,7 @@ from ..schedule.durations import parse_duration
 from ..service.courier import Courier
 from ..service.service import Service
 from ..service.watching import read_watches, watch
+from ..service.webhook_signer import report_signer
 from ..settings import Settings
 from ..store_retry import keep_going
 from .choosing import chosen_wake
@@ -83,6 +84,7 @@ async def api_of(
     )
     looking = looking or looking_of(Observer("api", clock), settings)
     app = make_app(service, clock, chosen, looking=looking)
+    await report_signer(service.store, can_sign=service.webhooks.postman.can_sign)
     courier = Courier(service.store, service.webhooks.postman, service.telling, clock)
     courier.on_attempt = looking.observer.told_webhook
     beside = [

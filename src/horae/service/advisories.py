@@ -48,6 +48,10 @@ _CATALOGUE: Final[dict[str, tuple[str, str]]] = {
         "No running node allows this network: nothing is sent until one does. {hint}",
         "正在运行的节点都不允许该网络:在允许之前不会发送。{hint}",
     ),
+    "nodes_without_key": (
+        "The running nodes do not have the key of the secrets: nothing is sent until they do. Set HORAE_KEY_FILE for them.",
+        "正在运行的节点没有机密所用的密钥:在拥有之前不会发送。请在节点上设置 HORAE_KEY_FILE。",
+    ),
     "arguments_unsure": (
         "The arguments do not fit the newest '{name}' ({problem}), but running nodes have different versions of it.",
         "参数与最新的“{name}”不符({problem}),但正在运行的节点有不同的版本。",

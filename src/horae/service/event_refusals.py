@@ -15,6 +15,14 @@ CATALOGUE: Final[dict[str, Entry]] = {
         "事件 {after} 之后的内容已不存在:日志从 {resumes} 之后继续。",
         "请用 after={resumes} 重新请求,并读取所关注对象的当前状态。",
     ),
+    "webhook_without_key": Entry(
+        Conflict,
+        "The node that delivers cannot sign for {host}: it does not have the key of this store's secrets.",
+        "Set HORAE_KEY_FILE for the node to the key file with which the webhook was made, and start the node again; "
+        "what waits is then sent.",
+        "负责投递的节点无法为 {host} 签名:它没有此存储的机密所用的密钥。",
+        "请为该节点设置 HORAE_KEY_FILE,指向创建该 webhook 时所用的密钥文件,然后重新启动节点;等待中的内容随后会发送。",
+    ),
     "no_such_webhook": Entry(
         NotFound,
         "There is no webhook '{id}'.",

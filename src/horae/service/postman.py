@@ -8,7 +8,7 @@ from ..clock import Clock
 from ..errors import Refusal
 from ..model.limits import shortened
 from ..model.principal import Principal
-from ..model.webhook import Attempt, Delivery, Webhook
+from ..model.webhook import NO_KEY, Attempt, Delivery, Webhook
 from ..outgoing.addresses import Networks, is_reachable, read_networks
 from ..outgoing.client import Client
 from ..outgoing.exchange import Request, Unreachable
@@ -24,6 +24,16 @@ WITHIN: Final = 15.0
 ANSWER_BYTES: Final = 2_048
 ANSWER_CHARACTERS: Final = 300
 CONTENT_TYPE: Final = "application/cloudevents+json"
+_KEY_REFUSALS: Final = frozenset(
+    {
+        "key_file_exposed",
+        "key_file_missing",
+        "key_file_not_named",
+        "key_file_unusable",
+        "key_length",
+        "secret_sealed_otherwise",
+    }
+)
 _HOLDER: Final = "horae:webhook:"
 
 
@@ -47,7 +57,8 @@ class Postman:
             headers = await self._headers(webhook, delivery, body)
             request = Request("POST", self.checked(webhook.url), headers, body, WITHIN, most=ANSWER_BYTES)
         except Refusal as refusal:
-            return Attempt(now, None, _one_line(str(refusal)), refused_networks(refusal))
+            blocked = (NO_KEY,) if refusal.code in _KEY_REFUSALS else refused_networks(refusal)
+            return Attempt(now, None, _one_line(str(refusal)), blocked)
         reply = await self._client.send(request)
         if isinstance(reply, Unreachable):
             return Attempt(now, None, _one_line(reply.message), reply.networks)
@@ -55,12 +66,18 @@ class Postman:
 
     def allows(self, url: str, networks: tuple[str, ...]) -> bool:
         """Whether this process may call `url`, which an earlier attempt could not because of these networks."""
+        if networks == (NO_KEY,):
+            return True  # the key is read anew for each delivery
         try:
             self.checked(url)
             wanted = read_networks(networks)
         except Refusal:
             return False
         return any(is_reachable(network.network_address, self._allowed) for network in wanted)
+
+    @property
+    def can_sign(self) -> bool:
+        return self._secrets.has_key
 
     async def close(self) -> None:
         await self._client.close()

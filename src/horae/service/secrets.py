@@ -19,6 +19,7 @@ from ..model.principal import Principal, Scope
 from ..model.refusals import refuse as refuse_task
 from ..ports.records import Record, Records, Writing
 from ..sealing import KeyFile, Sealing
+from ..sealing.place import Unnamed
 from ..sealing.refusals import refuse
 from .audit import Audit
 from .checks import check_page
@@ -60,6 +61,11 @@ class SecretBox:
         """While a rotation goes on: what seals from now on."""
         self._clock = clock
         self._audit = Audit(records, clock)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key is named that can open secrets."""
+        return not isinstance(self._key, Unnamed)
 
     def on(self, records: Records) -> SecretBox:
         """The same on other records."""

@@ -43,7 +43,10 @@ _WEBHOOK: Final = _all_of(
     disabled_at=_MAYBE_INSTANT,
     failing_since=_MAYBE_INSTANT,
     blocked={
-        "description": "Set while the node that delivers may not call the address: `hint` says what to allow there.",
+        "description": (
+            "Set while the node that delivers may not call the address, or has no key to sign with: "
+            "`hint` says what to set there. `networks` is empty where the key is missing."
+        ),
         "oneOf": [
             {"type": "null"},
             _all_of(networks={"type": "array", "items": _TEXT}, detail=_TEXT, hint=_TEXT),

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import Refusal
-from ..model.webhook import Attempt, Delivery, DeliveryState, Disabled, Webhook
+from ..model.webhook import NO_KEY, Attempt, Delivery, DeliveryState, Disabled, Webhook
 from ..outgoing.guard import parse_url
 from ..outgoing.refusals import refuse_address
+from ..service.event_refusals import refuse
 from .moments import instant, read_instant, utc
 
 
@@ -37,11 +38,23 @@ def _blocked_json(webhook: Webhook) -> dict[str, Any] | None:
     refusal = blocked_refusal(webhook)
     if refusal is None:
         return None
-    return {"networks": list(webhook.blocked), "detail": refusal.message, "hint": refusal.hint}
+    networks = [each for each in webhook.blocked if each != NO_KEY]
+    return {"networks": networks, "detail": refusal.message, "hint": refusal.hint}
 
 
 def blocked_refusal(webhook: Webhook) -> Refusal | None:
-    return refuse_address(parse_url(webhook.url).host, webhook.blocked) if webhook.blocked else None
+    """None where nothing blocks it; else the refusal of the key or of the networks."""
+    if not webhook.blocked:
+        return None
+    host = parse_url(webhook.url).host
+    if NO_KEY in webhook.blocked:
+        return refuse("webhook_without_key", host=host)
+    return refuse_address(host, webhook.blocked)
+
+
+def _read_blocked(said: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Without networks, the key is what the node lacks."""
+    return () if said is None else tuple(said["networks"]) or (NO_KEY,)
 
 
 def read_webhook(said: Mapping[str, Any]) -> Webhook:
@@ -58,7 +71,7 @@ def read_webhook(said: Mapping[str, Any]) -> Webhook:
         read_instant(said["failing_since"]),
         former_until=read_instant(said["both_until"]),
         after=said["after"],
-        blocked=tuple((said.get("blocked") or {}).get("networks", ())),
+        blocked=_read_blocked(said.get("blocked")),
         version=said["version"],
     )
 

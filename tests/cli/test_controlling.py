@@ -95,9 +95,9 @@ def test_wrong_answer_in_chinese_names_possible_answers(cli: Cli) -> None:
 
 def test_skip_and_its_taking_back(cli: Cli) -> None:
     cli("add", "every 5m", "--say", "tick")
-    assert cli("skip", "tick", "3").out == "✓ the next 3 of tick are skipped\n"
+    assert cli("skip", "tick", "3").out == "✓ tick: the next 3 occurrences are skipped\n"
     assert cli("show", "tick", "--json").json["task"]["skips_left"] == 3
-    assert "the next 3 are skipped" in cli("show", "tick").out
+    assert "the next 3 occurrences are skipped" in cli("show", "tick").out
     assert cli("skip", "tick", "0", "--json").json["skips_left"] == 0
 
 

@@ -166,7 +166,9 @@ def test_why_in_both_languages_for_every_kind_of_answer(cli: Cli) -> None:
     assert "目标已运行" in cli("why", "nightly-backup", "--lang", "zh").out
     run = cli("runs", "nightly-backup", "--json").json[0]
     assert cli("why", run["id"], "--json").json["runs"][-1]["id"] == run["id"]
-    paused = cli("why", "weekly-digest", "--at", cli("show", "weekly-digest", "--json").json["fires"][0]["at"])
+    paused = cli(
+        "why", "weekly-digest", "--at", cli("show", "weekly-digest", "--json").json["fires_if_resumed"][0]["at"]
+    )
     assert "has been paused since" in paused.out
     assert "horae resume weekly-digest" in paused.out
     assert cli("why", "report", "--at", "2026-13-45").code == 6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,12 +28,10 @@ class Readiness(NamedTuple):
 
 def start_here(out: Out, source: str | None) -> str:
     """Starts a node with the functions of this file or module, from the current folder."""
-    command = start_command(source)
     if source is None or server_of(out) is not None:
-        return command
-    if source.endswith(".py"):
-        command = f"horae up {shlex.quote(_shown_path(source))}"
-    return command if _is_file(out) else command.replace("horae up", "horae worker", 1)
+        return start_command(source)
+    path = _shown_path(source) if source.endswith(".py") else None
+    return start_command(source, "up" if _is_file(out) else "worker", path)
 
 
 def advisory_text(out: Out, warning: ScheduleWarning | Advisory, language: Language) -> str:

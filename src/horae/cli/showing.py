@@ -23,6 +23,7 @@ from .frame import command
 from .out import Out
 from .pieces import Cell, Piece
 from .receipt import (
+    fires_if_resumed,
     fires_json,
     fires_to_come,
     more_policies_line,
@@ -80,9 +81,11 @@ def _json(out: Out, shown: Shown) -> dict[str, Any]:
     facts, task = shown.facts, shown.facts.task
     zone = task.schedule.zone
     last = shown.runs[0] if shown.runs else None
+    would = [] if facts.standing.pause is None else fires_if_resumed(facts, shown.now, _FIRES)
     return {
         "task": task_json(facts, out.language, last),
         "fires": fires_json(fires_to_come(facts, shown.now, _FIRES)),
+        "fires_if_resumed": fires_json(would),
         "runs": [run_json(run, task.name, zone, out.language) for run in shown.runs],
     }
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import PurePath
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from ..choices import Language
 from ..clock import Clock
@@ -381,10 +381,11 @@ def _problem(name: str, refusal: Refusal, language: Language) -> dict[str, objec
     return {"name": name, "problem": refusal.in_language(language).message.rstrip(".。")}
 
 
-def start_command(source: str | None) -> str:
-    """Starts a node that has the functions of a file or module. Of a file only the name: it may be on another machine."""
+def start_command(source: str | None, verb: Literal["up", "worker"] = "up", path: str | None = None) -> str:
+    """Starts a node that has the functions of a file or module. Without `path`, of a file only the name: it may be on
+    another machine."""
     place = "FILE.py" if source is None else PurePath(source).name if source.endswith(".py") else source
-    return f"horae up {shlex.quote(place)}"
+    return f"horae {verb} {shlex.quote(place if path is None else path)}"
 
 
 def nearest_function(name: str, known: Sequence[str]) -> str | None:

@@ -85,13 +85,20 @@ def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
     task, told = found.facts.task, found.explanation
     at = full_time(found.at, zone, out.language)
     out.line((_sign(found), " ", Piece(out.told(words.AT, name=task.name, at=at), "bold")))
-    out.line(f"  {told.in_language(out.language)}")
+    out.line(f"  {_without_commands(told.in_language(out.language), fixes)}")
     if found.outage is not None:
         out.line(f"  {outage_line(out, found.outage)}")
     for run in told.runs:
         out.line(("  ", *run_line(run, zone, out)))
         show_whole(out, "", "\n".join((run.error or "").strip().splitlines()[1:]), "bad")
     _show_fixes(out, [(_shortened(out, fix.command, told.runs), fix.does.told(out.language)) for fix in fixes])
+
+
+def _without_commands(sentence: str, fixes: Sequence[Fix]) -> str:
+    """A command that a fix shows is not repeated in the sentence."""
+    for fix in fixes:
+        sentence = sentence.replace(f": {fix.command}", ".").replace(f"：{fix.command}", "。")
+    return sentence
 
 
 def _shortened(out: Out, text: str, runs: Sequence[Run]) -> str:

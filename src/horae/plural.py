@@ -12,7 +12,7 @@ NOUNS: Final = frozenset(
     {
         "agents", "arguments", "bytes", "changes", "characters", "dates", "days", "entries", "errors", "functions",
         "groups", "hours", "instants", "jobs", "keys", "lanes", "letters", "levels", "lines", "minutes", "nodes",
-        "numbers", "occurrences", "pairs", "periods", "requests", "rows", "runs", "seats", "seconds", "secrets",
+        "numbers", "occurrences", "owners", "pairs", "periods", "requests", "rows", "runs", "seats", "seconds", "secrets",
         "starts", "streams", "tasks", "texts", "things", "times", "tokens", "values", "warnings", "webhooks",
         "weeks",
     }
@@ -27,7 +27,7 @@ PRONOUNS: Final = {"them": "it", "their": "its"}
 _COUNTED: Final = re.compile(
     r"(?P<count>\{(?P<place>\w+)(?::[^{}]*)?\})"
     rf"(?P<noun>(?: (?!(?:{'|'.join((*VERBS, *NOUNS))})\b)[a-z-]+){{0,2}}? (?:{'|'.join(NOUNS)})\b)?"
-    r"(?P<of> of \{\w+\})?"
+    rf"(?P<of> of \{{(?P<whole>\w+)\}}(?P<of_noun>(?: [a-z-]+){{0,2}}? (?:{'|'.join(NOUNS)})\b)?)?"
     rf"(?P<verb> (?:{'|'.join(VERBS)})\b)?"
     r"(?P<rest>[^{}]*)"
 )
@@ -42,14 +42,30 @@ def agree(template: str, facts: Mapping[str, object]) -> str:
 
 @lru_cache(maxsize=1_024)
 def _agreed(template: str, ones: frozenset[str]) -> str:
-    return _COUNTED.sub(lambda found: _singular(found) if found["place"] in ones else found.group(), template)
+    return _COUNTED.sub(lambda found: _of_one(found, ones), template)
 
 
-def _singular(found: re.Match[str]) -> str:
-    before, _, noun = (found["noun"] or "").rpartition(" ")
-    counted = f"{before} {_IRREGULAR.get(noun, noun.removesuffix('s'))}" if noun else ""
+def _of_one(found: re.Match[str], ones: frozenset[str]) -> str:
+    """`{done} of {total} tasks`: the noun agrees with the number that it stands behind."""
+    of_noun = found["of_noun"]
+    of = found["of"] or ""
+    if of_noun and found["whole"] in ones:
+        of = of.removesuffix(of_noun) + _singular_noun(of_noun)
+    if found["place"] in ones:
+        return _singular(found, of)
+    return found.group().replace(found["of"], of, 1) if of else found.group()
+
+
+def _singular_noun(text: str) -> str:
+    before, _, noun = text.rpartition(" ")
+    return f"{before} {_IRREGULAR.get(noun, noun.removesuffix('s'))}"
+
+
+def _singular(found: re.Match[str], of: str) -> str:
+    noun = found["noun"]
+    counted = _singular_noun(noun) if noun else ""
     verb = (found["verb"] or "").strip()
     rest = found["rest"]
     if noun or verb:
         rest = _PRONOUN.sub(lambda each: PRONOUNS[each.group()], rest)
-    return f"{found['count']}{counted}{found['of'] or ''}{f' {VERBS[verb]}' if verb else ''}{rest}"
+    return f"{found['count']}{counted}{of}{f' {VERBS[verb]}' if verb else ''}{rest}"

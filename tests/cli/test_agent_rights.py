@@ -41,6 +41,27 @@ def test_function_of_an_agent_waits_for_approval_unless_the_operator_allows_it(c
     assert cli("show", "report", "--json").json["task"]["state"] == "active"
 
 
+def test_approving_again_says_that_it_is_approved_and_asks_nothing(cli: Cli) -> None:
+    import_task(cli, "report", function="report")
+    assert "may run as it is" in cli("approve", "report", "--yes").out
+    again = cli("approve", "report")
+    assert (again.code, again.err) == (Exit.OK, "")
+    assert "report is approved already as it is" in again.out
+    cli("edit", "report", "--when", "every 2h")
+    assert cli("approve", "report", "--json", "--yes").json["state"] == "active"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_why_says_each_command_once(cli: Cli, language: str) -> None:
+    import_task(cli, "report", function="report")
+    waiting = cli("why", "report", "--lang", language).out
+    assert waiting.count("horae approve") == 1
+    cli("approve", "report", "--yes")
+    cli("agent", "stop", "helper")
+    stopped = cli("why", "report", "--lang", language).out
+    assert stopped.count("horae agent restart helper --owner local") == 1
+
+
 def test_revoking_the_last_token_of_an_agent_pauses_its_tasks_and_why_says_so(cli: Cli) -> None:
     cli("owner", "set", "local", "--role", "admin")
     first = cli("token", "make", "one", "--owner", "local", "--agent", "helper", "--json").json["id"]

@@ -18,6 +18,7 @@ from horae.mcp_server.catalogue import TOOLS
 from horae.model.principal import Role
 from horae.wire.problems import Exit
 from tests.cli.driving import Cli
+from tests.cli.terminal import Terminal
 from tests.mcp.process import desk_of
 from tests.mcp.stage import ERAS, ZONE
 
@@ -25,6 +26,17 @@ from tests.mcp.stage import ERAS, ZONE
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"), [("en", "Waiting for an assistant"), ("zh", "正在标准输入上等待助手")]
+)
+def test_on_a_terminal_it_says_that_it_waits_and_how_to_configure_it(cli: Cli, language: str, sentence: str) -> None:
+    with Terminal(cli, "mcp", "--lang", language, columns=80) as terminal:
+        terminal.wait_for(sentence)
+        terminal.wait_for('{"mcpServers": {"horae": {"command": "horae", "args": ["mcp"]}}}')
+        terminal.interrupt()
+        terminal.ended()
 
 
 @pytest.mark.parametrize("mode", ERAS)

@@ -24,7 +24,7 @@ NO_NOUNS = frozenset(
     "answers as belongs comes contains counts describes does ends ends exists gives goes has holds is its lets looks names "
     "needs says stands stays takes tells this was redirects jumps ms finds ours sees leaves reads shows makes means "
     "sends misses allows fires opens across always less unless refers begins seems keeps asks equals fails loses status "
-    "address claims works applies wants https".split()
+    "address claims works applies wants https requires".split()
 )
 
 
@@ -45,6 +45,16 @@ NO_NOUNS = frozenset(
 )
 def test_noun_and_verb_agree_with_the_count(template: str, facts: dict[str, object], expected: str) -> None:
     assert agree(template, facts).format(**facts) == expected
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "expected"),
+    [(1, 1, "1 of 1 task left"), (0, 1, "0 of 1 task left"), (1, 2, "1 of 2 tasks left"), (2, 3, "2 of 3 tasks left")],
+)
+def test_noun_behind_a_total_agrees_with_the_total(done: int, total: int, expected: str) -> None:
+    assert (
+        agree("{done} of {total} tasks left", {"done": done, "total": total}).format(done=done, total=total) == expected
+    )
 
 
 def test_sentences_of_the_command_line_agree_with_one() -> None:

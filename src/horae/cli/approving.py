@@ -8,6 +8,8 @@ import typer
 
 from ..model.account import ALL_AGENTS, Agent
 from ..model.change import Facts
+from ..model.task import PauseCause
+from ..service.gate import APPROVED_LABEL
 from ..wire.accounts import agent_json
 from ..wire.review import review_of
 from ..wire.tasks import task_json
@@ -26,6 +28,9 @@ from .workplace import Workplace, at_work
 _APPROVE: Final = Words("Let {name} run as it is", "允许 {name} 按现状运行")
 _APPROVED: Final = Words(
     "✓ {name} may run as it is; any change closes it again", "✓ {name} 可按现状运行;任何修改都会重新锁定"
+)
+_APPROVED_BEFORE: Final = Words(
+    "✓ {name} is approved already as it is; nothing was changed", "✓ {name} 此前已按现状批准;没有更改"
 )
 _STOPPED: Final = Words(
     "✓ {agent}: {tasks} tasks paused, and it can make no more", "✓ {agent}:已暂停 {tasks} 个任务,且不能再新建"
@@ -48,17 +53,29 @@ def register(app: typer.Typer) -> None:
 def approve(out: Out, *, task: str = ONE) -> None:
     """Let a task run that an agent made and that waits for a person."""
     found, digest = at_work(out, lambda app: _looked_at(app, task))
+    if dict(found.task.labels).get(APPROVED_LABEL) == digest and not awaits_approval(found):
+        _tell_approved(out, found, _APPROVED_BEFORE)
+        return
     if not out.yes:
         _show(out, found)
     out.confirm(_APPROVE, name=found.task.name)
     # Exactly what was shown: whatever was changed meanwhile has another digest, and is refused.
     facts = at_work(out, lambda app: app.service.approvals.approve(app.who, found.task.id, digest))
+    _tell_approved(out, facts, _APPROVED)
+
+
+def awaits_approval(facts: Facts) -> bool:
+    pause = facts.standing.pause
+    return pause is not None and pause.cause is PauseCause.AWAITING_APPROVAL
+
+
+def _tell_approved(out: Out, facts: Facts, said: Words) -> None:
     if out.json:
         out.data(task_json(facts, out.language))
     elif out.quiet:
         out.ids([facts.task.id])
     else:
-        out.line(out.told(_APPROVED, name=facts.task.name))
+        out.line(out.told(said, name=facts.task.name))
 
 
 async def _looked_at(app: Workplace, name: str) -> tuple[Facts, str]:

@@ -98,7 +98,7 @@ def _tell(out: Out, found: Why, fixes: tuple[Fix, ...], zone: str) -> None:
     task, told = found.facts.task, found.explanation
     at = full_time(found.at, zone, out.language)
     out.line((_sign(found), " ", Piece(out.told(words.AT, name=task.name, at=at), "bold")))
-    out.line(f"  {_sentence(out, found)}")
+    out.line(f"  {_without_commands(_sentence(out, found), fixes)}")
     if found.outage is not None:
         out.line(f"  {outage_line(out, found.outage)}")
     for run in told.runs:
@@ -113,6 +113,13 @@ def _sentence(out: Out, found: Why) -> str:
         source = found.missing.source
         text = text.replace(start_command(source), start_here(out, source))
     return complete_commands(out, text)
+
+
+def _without_commands(sentence: str, fixes: Sequence[Fix]) -> str:
+    """A command that a fix shows is not repeated in the sentence."""
+    for fix in fixes:
+        sentence = sentence.replace(f": {fix.command}", ".").replace(f"：{fix.command}", "。")
+    return sentence
 
 
 def _shortened(out: Out, text: str, runs: Sequence[Run]) -> str:

@@ -207,7 +207,7 @@ NO_TASKS_YET: Final = Words(
 )
 NONE_FIT: Final = Words("no task fits; horae ls shows all", "没有符合条件的任务;horae ls 显示全部")
 FINISHED_HIDDEN: Final = Words(
-    "finished and hidden: {number}; horae ls --all shows them",
+    "{number} finished tasks are hidden; horae ls --all shows them",
     "{number} 个已结束的任务未显示;horae ls --all 显示全部",
 )
 ONLY_FINISHED: Final = Words(

@@ -333,9 +333,9 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "ambiguous_name": Entry(
         Conflict,
         "'{name}' could be several tasks: {found}.",
-        "Give more of the id.",
+        "Give the id of one of them, or enough of it.",
         "“{name}”可能指多个任务:{found}。",
-        "请给出更完整的标识。",
+        "请给出其中一个的标识,或足够长的一部分。",
     ),
     "ambiguous_id": Entry(
         Conflict,

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..choices import Fold, Gap
+from ..errors import InvalidSchedule
 from .gregorian import new_year
 from .instants import FIRST_INSTANT, LAST_INSTANT, SECOND
 from .refusals import refuse
@@ -31,6 +32,8 @@ CYCLE: Final = 146_097 * 86_400
 _NEAR_YEAR: Final = 2100
 _FAR_YEAR: Final = _NEAR_YEAR + 401
 _CYCLE_BEGIN: Final = new_year(_NEAR_YEAR) * 86_400
+_NEAR: Final = 0.75
+"""How alike two names are at least, for one to be suggested for the other."""
 _LAST_CHANGE: Final = new_year(10_002) * 86_400
 
 
@@ -233,12 +236,19 @@ def _clear(segment: Segment, begin: int, end: int) -> tuple[int, int, int]:
 def find_zone(name: str) -> Zone:
     """The zone of an exact IANA name; refused when the `tzdata` package does not know it."""
     if name not in zone_names():
-        raise refuse("unknown_zone", zone=name, nearest=nearest_zone(name))
+        raise unknown_zone(name)
     return Zone(name, read_history(name))
 
 
-def nearest_zone(name: str) -> str:
-    """The known name that a person most likely meant."""
+def unknown_zone(name: str, position: int | None = None) -> InvalidSchedule:
+    """The refusal of a name; it suggests another one only where that is near."""
+    near = nearest_zone(name)
+    suggestion = ("", "") if near is None else (f"Did you mean {near}? ", f"是不是 {near}？")
+    return refuse("unknown_zone", position, zone=name, suggestion=suggestion)
+
+
+def nearest_zone(name: str) -> str | None:
+    """The known name that a person most likely meant; None where no name is near."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a refusal needs it
 
     by_folded = {known.casefold(): known for known in zone_names()}
@@ -246,5 +256,5 @@ def nearest_zone(name: str) -> str:
     if folded in by_folded:
         return by_folded[folded]
     cities = {known.rsplit("/", 1)[-1].casefold(): known for known in sorted(zone_names(), reverse=True)}
-    close = get_close_matches(folded, [*by_folded, *cities], n=1, cutoff=0.5)
-    return (by_folded | cities)[close[0]] if close else "Europe/Berlin"
+    close = get_close_matches(folded, [*by_folded, *cities], n=1, cutoff=_NEAR)
+    return (by_folded | cities)[close[0]] if close else None

@@ -88,7 +88,7 @@ def test_finished_tasks_are_hidden_until_asked_for(deployment: Deployment) -> No
     assert stopped(up) == 0
     listed = deployment.horae("ls")
     assert re.findall(r"^(\w+)", listed.stdout, re.MULTILINE) == ["NAME", "hourly", "broken"]
-    assert "finished and hidden: 1; horae ls --all shows them" in listed.stderr
+    assert "1 finished task is hidden; horae ls --all shows it" in listed.stderr
     assert "2 of 2 tasks · 1 failed · times in" in listed.stderr, "what has given up is not failing any more"
     assert [task["name"] for task in deployment.answer("ls")] == ["hourly", "broken"]
     everything = deployment.horae("ls", "--all")

@@ -37,20 +37,20 @@ def test_a_warning_is_used(code: str) -> None:
 
 
 def test_a_long_or_strange_fact_is_cut_and_made_printable() -> None:
-    refusal = refuse("unknown_zone", zone="x\x1b[2J" + "y" * 10_000, nearest="UTC")
+    refusal = refuse("unknown_zone", zone="x\x1b[2J" + "y" * 10_000, suggestion="Did you mean UTC?")
     assert len(refusal.message) < 200
     assert "\x1b" not in refusal.message
 
 
 def test_a_refusal_can_be_copied_and_keeps_its_facts() -> None:
-    refusal = refuse("unknown_zone", 3, zone="Mars", nearest="UTC").located("at Mars")
+    refusal = refuse("unknown_zone", 3, zone="Mars", suggestion="Did you mean UTC?").located("at Mars")
     for twin in (copy.copy(refusal), copy.deepcopy(refusal)):
         assert (twin.code, twin.position, twin.source, twin.facts) == ("unknown_zone", 3, "at Mars", refusal.facts)
         assert twin.message == refusal.message
 
 
 def test_a_refusal_speaks_both_languages() -> None:
-    refusal = refuse("unknown_zone", 3, zone="Mars", nearest="UTC")
+    refusal = refuse("unknown_zone", 3, zone="Mars", suggestion="Did you mean UTC?")
     assert refusal.position == 3
     assert refusal.message == 'There is no zone called "Mars".'
     assert refusal.in_language("zh").message == "没有名为“Mars”的时区。"

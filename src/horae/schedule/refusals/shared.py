@@ -51,9 +51,9 @@ SHARED: Final[dict[str, Entry]] = {
     ),
     "unknown_zone": (
         'There is no zone called "{zone}".',
-        "Did you mean {nearest}?",
+        "{suggestion}Zones have IANA names such as Europe/Berlin.",
         "没有名为“{zone}”的时区。",
-        "是不是 {nearest}？",
+        "{suggestion}时区使用 IANA 名称，例如 Asia/Shanghai。",
     ),
     "unknown_zone_setting": (
         '{variable} is set to "{value}", which is no zone.',

@@ -16,6 +16,7 @@ from .chinese_words import DAY_PARTS, FOLDS, GAPS, NUMBER, PERIODS, SECONDS, USU
 from .clock_words import DayPart
 from .dates import DaysAhead, exact_moment
 from .draft import Draft, NamedMoment, Period
+from .zone_words import CHINESE_CITIES
 
 _EACH: Final = re.compile(r"每个?|天天")
 _COUNTED_PERIOD: Final = re.compile(rf"({NUMBER})\s*个?\s*(天|日|周(?!末)|星期|礼拜|月|年)(?!半)")
@@ -71,6 +72,9 @@ class _Grammar(Days):
 
     def _unknown(self) -> InvalidSchedule:
         word = re.split(r"[\s,、。;]", self._text[self._index :], maxsplit=1)[0][:8]
+        city = next((each for each in CHINESE_CITIES if word.startswith(each)), None)
+        if city is not None:
+            return refuse("unknown_word", self.place, word=word, nearest=f"{city}时间")
         close = get_close_matches(word, VOCABULARY, n=1, cutoff=0.75)
         if close and close[0] != word:
             return refuse("unknown_word", self.place, word=word, nearest=close[0])

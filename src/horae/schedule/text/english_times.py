@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import time, timedelta
 
+from ...errors import InvalidSchedule
 from ..durations import exact
 from ..refusals import refuse
 from .clock_words import DayPart, a_time, bare_hour, in_day_part, twelve_hour
@@ -33,8 +34,17 @@ class Times(Cursor):
             if self.peek_word() == "and" and (self.peek(1).kind == "duration" or self.peek_word(2) in SECONDS):
                 self._index += 1
         if total is None:
-            raise self.unknown() if self.peek_word() else refuse("duration_expected", place, value=self.shown)
+            raise self.unknown() if self.peek_word() else self._no_duration(place)
         return total
+
+    def _no_duration(self, place: int) -> InvalidSchedule:
+        """Behind a number, a word that is nearly a unit is what went wrong."""
+        refusal = refuse("duration_expected", place, value=self.shown)
+        if self.peek().kind == "number" and self.peek_word(1):
+            self._index += 1
+            mistyped = self.unknown()
+            return mistyped if mistyped.code == "unknown_word" else refusal
+        return refusal
 
     def _duration_part(self) -> timedelta | None:
         token = self.peek()

@@ -8,7 +8,7 @@ from typing import Final
 from ..cron_fields import ALIASES
 from ..refusals import refuse
 from ..tzif import zone_names
-from ..zones import nearest_zone
+from ..zones import unknown_zone
 
 CHINESE_CITIES: Final = {
     "北京": "Asia/Shanghai",
@@ -179,7 +179,7 @@ def zone_named(word: str, place: int | None) -> str:
     if found is None and folded in ("reboot", "fortnightly", "every_minute", "startup"):
         raise refuse("unknown_alias", place, alias=f"@{word}", known=", ".join(ALIASES))
     if found is None:
-        raise refuse("unknown_zone", place, zone=word, nearest=nearest_zone(word))
+        raise unknown_zone(word, place)
     return found
 
 

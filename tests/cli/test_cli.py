@@ -187,7 +187,10 @@ def test_a_zone_in_the_text_needs_no_warning() -> None:
         ),
         (
             ["next", "0 9 * * *", "--zone", "Berln"],
-            ['✕ There is no zone called "Berln".', "  Did you mean Europe/Berlin?"],
+            [
+                '✕ There is no zone called "Berln".',
+                "  Did you mean Europe/Berlin? Zones have IANA names such as Europe/Berlin.",
+            ],
         ),
     ],
 )

@@ -15,7 +15,7 @@ wait "$up" 2>/dev/null || true
 sleep 7
 
 horae up >"$folder/second.log" 2>&1 & up=$!
-while kill -0 "$up" && ! grep -q Outage "$folder/second.log"; do sleep 0.2; done
+while kill -0 "$up" && ! grep -qs Outage "$folder/second.log"; do sleep 0.2; done
 sleep 4
 echo '$ horae up'
 grep -E "Outage" "$folder/second.log"

@@ -37,7 +37,7 @@ async def test_every_link_leads_somewhere() -> None:
 
 @pytest.mark.parametrize(
     ("spoken", "expected"),
-    [("en-GB", "This is its HTTP API"), ("zh-CN,zh;q=0.9", "状态:")],
+    [("en-GB", "This is its HTTP API"), ("zh-CN,zh;q=0.9", "状态：")],
     ids=["en", "zh"],
 )
 async def test_a_browser_gets_a_page(spoken: str, expected: str) -> None:

@@ -53,7 +53,7 @@ async def called_with_too_many() -> None:
 async def test_too_many_arguments_are_counted() -> None:
     with pytest.raises(InvalidTask) as refused:
         await called_with_too_many()
-    assert refused.value.message == "greet takes 1 arguments, and 2 were given."
+    assert refused.value.message == "greet takes 1 argument, and 2 were given."
 
 
 async def scheduled_many(items: list[Any]) -> None:

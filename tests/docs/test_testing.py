@@ -15,7 +15,19 @@ def test_every_test_on_the_page_passes(tmp_path: Path) -> None:
     for name, text in shown.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", str(tmp_path)],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-W",
+            "error",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:asyncio",
+            str(tmp_path),
+        ],
         cwd=tmp_path,
         env=clean_environment(),
         capture_output=True,

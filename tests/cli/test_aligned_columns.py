@@ -15,6 +15,7 @@ from horae.cli.signs import next_times
 from horae.cli.table import Fit, is_table, laid_out
 from horae.cli.width import columns
 from tests.cli.driving import Cli
+from tests.cli.histories import failures
 from tests.cli.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
@@ -97,8 +98,8 @@ def test_page_of_a_node_is_aligned_and_names_its_zone(cli: Cli, language: str) -
 
 
 def test_choices_of_resume_are_aligned(cli: Cli) -> None:
-    assert cli("add", "every 1s", "--say", "x", "--name", "tick", "--pause").code == 0
-    with Terminal(cli, "resume", "tick", columns=80) as terminal:
+    failures(cli.path)
+    with Terminal(cli, "resume", "weekly-digest", columns=80) as terminal:
         terminal.wait_for("Which?")
         lines = [line for line in terminal.shown.splitlines() if re.match(r"(❯|\s) \d  ", line)]
     starts = {columns(re.match(r"(?:❯|\s) \d  \S+ +", line).group()) for line in lines}  # type: ignore[union-attr]

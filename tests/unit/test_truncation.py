@@ -49,7 +49,7 @@ def test_every_front_end_cuts_between_words() -> None:
     long = WORDS * 20
     refusals = (
         refuse("bad_choice", name="x", value=long, allowed="a"),
-        refuse_schedule("unknown_zone", zone=long, nearest="UTC"),
+        refuse_schedule("unknown_zone", zone=long, suggestion="UTC"),
     )
     texts = [each.message for each in refusals]
     texts += [note("nanoclaw_status", status=long).english, brief(long), shortened(long, 100)]

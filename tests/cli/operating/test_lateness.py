@@ -111,7 +111,7 @@ def test_run_taken_over_from_a_killed_worker_is_late_since_its_planned_instant(d
 @pytest.mark.parametrize("command", ["overview", "status"])
 def test_settlement_delay_is_shown_beside_lateness(deployment: Deployment, command: str) -> None:
     deployment.ok("add", "every 1s", "--say", "tick")
-    assert "  Saved  nothing" in deployment.horae(command).stdout
+    assert "  Saved  no delay measured in the last 5 min" in deployment.horae(command).stdout
     up = deployment.up("--verbose").ready()
     up.expect("succeeded")
     while not (found := deployment.answer("overview"))["settlement_delay"]["counted"]:

@@ -42,14 +42,16 @@ def waiting_task(cli: Cli, name: str) -> Done:
 
 @contextmanager
 def plain_node(cli: Cli) -> Iterator[str]:
-    """A running node without the function; its id."""
-    process = subprocess.Popen(
-        [sys.executable, str(NODE), cli.url],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=cli.environment(),
-    )
+    """A running node without the function; its id. Its log is in `node.log`."""
+    with (cli.directory / "node.log").open("w", encoding="utf-8") as log:
+        process = subprocess.Popen(
+            [sys.executable, str(NODE), cli.url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=cli.environment(),
+        )
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -137,6 +139,7 @@ def test_commands_name_the_only_node_as_draining(cli: Cli) -> None:
         cli("add", "now", "--function", "endless", "--name", "long")
         wait_until_running(cli)
         cli("nodes", "drain", node)
+        wait_until_draining(cli)
         undo = f"horae nodes drain {node} --undo"
         added = cli("add", "now", "--function", "embed", "--name", "second")
         assert "only on a node that is draining" in added.err
@@ -158,6 +161,15 @@ def test_commands_name_the_only_node_as_draining(cli: Cli) -> None:
         cli("nodes", "drain", node, "--undo")
         assert "a node is up" in cli("status").out
         cli("stop", "long")
+
+
+def wait_until_draining(cli: Cli) -> None:
+    """Until the node has noticed: what comes due before is still claimed."""
+    for _ in range(200):
+        if "drain" in (cli.directory / "node.log").read_text(encoding="utf-8"):
+            return
+        cli("nodes", "-q")
+    pytest.fail("the node did not notice that it drains")
 
 
 def wait_until_running(cli: Cli) -> None:

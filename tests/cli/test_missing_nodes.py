@@ -177,3 +177,23 @@ def wait_until_running(cli: Cli) -> None:
         if cli("show", "long", "--json").json["task"]["running"]:
             return
     pytest.fail("the run did not start")
+
+
+def test_notice_of_a_waiting_entry_names_the_store_of_the_app(cli: Cli) -> None:
+    """The app of the file names another store than the default one."""
+    (cli.directory / "shop.py").write_text(SHOP, encoding="utf-8")
+    cli("add", "now", "--function", "absent", "--store", "sqlite:///shop.db")
+    up = cli.process("up", "shop.py", "--seconds", "3")
+    (notice,) = [line for line in up.out.splitlines() if "waits for a node that can run it" in line]
+    assert "horae --store sqlite:///shop.db ls" in notice
+    assert "horae --store sqlite:///shop.db why TASK" in notice
+
+
+SHOP = """
+from horae import Horae
+
+app = Horae("sqlite:///shop.db")
+
+@app.task
+def sell() -> None: ...
+"""

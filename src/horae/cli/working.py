@@ -48,6 +48,7 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
     out = order.out
     begin_node_log(out, settings, order.zone)
     app = _made(order)
+    out = _on_store_of(app, out)
     begin_node_log(out, settings, order.zone, failures=out.json)
     observer = make_observer("engine" if order.door is None else "both", app.clock)
     sight = looking_of(observer, settings)
@@ -87,6 +88,11 @@ async def work(order: WorkOrder, ready: Callable[[], None] = lambda: None, line:
     if file.lost:
         return STORE_LOST
     return DRAINED if was_drained else 0
+
+
+def _on_store_of(app: Horae, out: Out) -> Out:
+    """Printed commands name the store of the app, which may be another than the default one."""
+    return out if out.store or app.url.startswith("memory:") else replace(out, store=app.url)
 
 
 async def _shown_zone(order: WorkOrder, app: Horae) -> str:

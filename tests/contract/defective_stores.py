@@ -17,11 +17,11 @@ from horae.ports.journal import Line
 from horae.ports.records import Record, Writing
 from horae.ports.store import Claim, Extension, RunFilter, TaskFilter, Trimmed, Waiting
 from horae.stores.memory import MemoryStore
+from horae.stores.memory.counts import Tallies
 from horae.stores.memory.data import Data
 from horae.stores.memory.entries import Entries, key_of
 from horae.stores.memory.events import Events
 from horae.stores.memory.runs import Runs
-from horae.stores.memory.tallies import Tallies
 from horae.testing.factories import DAY, MICROSECOND
 
 

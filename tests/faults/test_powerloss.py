@@ -29,7 +29,7 @@ from horae.model.task import Target
 from horae.ports.store import Node, TaskFilter
 from horae.schedule import Every
 from horae.stores.sqlite import SQLiteStore, checkpoints
-from horae.stores.sqlite.link import Link
+from horae.stores.sqlite.connection import Link
 from tests.faults.powerloss import LossyVFS, Power, PowerLost
 
 LOSSES: Final = 30

@@ -19,7 +19,7 @@ from horae.runtime.stores import make_store
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.failure import translated
+from horae.stores.sqlite.errors import translated
 from horae.testing.factories import NOON
 from tests.api.served import Api, served
 from tests.observe.stage import TEST_SECONDS

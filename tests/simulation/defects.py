@@ -24,10 +24,10 @@ from horae.model.task import Standing, Task
 from horae.ports.store import Claim, Claimed
 from horae.simulation.history import History
 from horae.stores.memory.agenda import MemoryAgenda
-from horae.stores.memory.book import MemoryBook
 from horae.stores.memory.data import Data
+from horae.stores.memory.event_reader import MemoryFeed
 from horae.stores.memory.events import Events
-from horae.stores.memory.feed import MemoryFeed
+from horae.stores.memory.queries import MemoryBook
 
 SECOND: Final = timedelta(seconds=1)
 

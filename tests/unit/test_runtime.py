@@ -19,7 +19,7 @@ from horae.runtime import NoRing, choosing, make_store, make_wakeup, sqlite_path
 from horae.runtime.house import callback_key
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
-from horae.stores.sqlite.ring import SocketRing
+from horae.stores.sqlite.wakeup import SocketRing
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from ..service.lanes import MOST_IN_LANE
 from ..service.moments import asked_stretch
 from ..service.runs import answered
 from ..service.wishes import Duration, Options, When, Wish, read_duration, read_interval, read_when, wish_of
-from ..stores.sharing_refusals import refuse as refuse_to_share
+from ..stores.shared_transaction_refusals import refuse as refuse_to_share
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec
 from .blocking import BlockingHorae

@@ -17,13 +17,13 @@ from ...model.tally import added
 from ...model.task import FRESH, Standing, Task
 from ...ports.journal import Line
 from ...ports.store import Node
-from ..births import only_new
+from ..run_deduplication import only_new
+from .counts import Tallies
 from .entries import Entries, key_of
 from .events import Events
 from .record_rows import RecordRows
 from .runs import Runs
 from .table import Table, Transaction
-from .tallies import Tallies
 from .tasks import Numbers, Tasks
 
 

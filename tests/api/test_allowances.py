@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from horae.model.principal import LOCAL
+from horae.model.accounts.principal import LOCAL
 from horae.web.allowances import Buckets
 from tests.api.served import served
 

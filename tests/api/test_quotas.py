@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from horae.model.principal import LOCAL, MEMBER_QUOTAS, Quotas
+from horae.model.accounts.principal import LOCAL, MEMBER_QUOTAS, Quotas
 from horae.service import key_budget, seats
 from horae.web.house import WebSettings
 from tests.api.served import TASK, Api, Reply, served

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from horae.choices import Language
 from horae.model.change import Facts
 from horae.model.entry import Entry, EntryKind, Stand, slot_for
-from horae.model.event import EventKind, Numbered
+from horae.model.events.event import EventKind, Numbered
 from horae.model.lane import LaneUse
 from horae.model.outcome import Failed
 from horae.model.policy import Missed, Retry

@@ -22,10 +22,10 @@ from horae.api.documents import document
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
+from horae.model.accounts.principal import LOCAL, Role
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.outcome import Outcome, Settlement, Succeeded
-from horae.model.principal import LOCAL, Role
 from horae.model.run import Run
 from horae.ports.store import STANDARD_TERMS
 from horae.runtime.house import make_service

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from horae import Horae
 from horae.api.app import make_app
-from horae.model.principal import Role
+from horae.model.accounts.principal import Role
 from horae.web.house import WebSettings
 
 from .stage import Client, served, users

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from horae.lifecycle.fire import fire
 from horae.lifecycle.start import Claimant
+from horae.model.accounts.principal import Principal
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
-from horae.model.principal import Principal
 from horae.model.task import Target
 from horae.ports.store import STANDARD_TERMS
 from horae.service.wishes import Wish

@@ -15,9 +15,9 @@ from aiohttp import web
 from horae.api.app import make_app
 from horae.clock import Clock, SystemClock
 from horae.model.change import Change
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.task import Task
-from horae.ports.keeping import Keeping
+from horae.ports.full_store import Keeping
 from horae.runtime.house import make_service
 from horae.runtime.kinds import Kinds
 from horae.runtime.serving import listening, serving

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from horae.model.event import EventKind
-from horae.model.principal import LOCAL
-from horae.model.webhook import DeliveryState, Webhook
+from horae.model.accounts.principal import LOCAL
+from horae.model.events.event import EventKind
+from horae.model.events.webhook import DeliveryState, Webhook
 from horae.service.courier import Courier
 from horae.service.postman import Postman
 from horae.service.service import Service

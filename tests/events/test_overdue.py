@@ -14,7 +14,7 @@ from horae.clock import SystemClock
 from horae.errors import Refusal, StoreUnavailable
 from horae.model.change import Change
 from horae.model.entry import EntryKind, Stand
-from horae.model.event import EventKind, Numbered
+from horae.model.events.event import EventKind, Numbered
 from horae.model.route import route_of
 from horae.outgoing.addresses import read_networks
 from horae.service.overdue import MOST_AT_ONCE, Overdue

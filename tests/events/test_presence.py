@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import aiohttp
 
 from horae import Horae
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.service.presence import Announcer, Audience, Presence
 from horae.stores.memory import MemoryStore
 from tests.api.served import Api, served

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from horae.api import hearing
-from horae.model.event import EventKind
-from horae.model.principal import LOCAL
+from horae.model.accounts.principal import LOCAL
+from horae.model.events.event import EventKind
 from horae.model.task import Task
-from horae.ports.keeping import Keeping
+from horae.ports.full_store import Keeping
 from horae.service import tail as tails
 from horae.service.tokens import CACHED_SECONDS
 from tests.api.served import Api

@@ -8,8 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from horae import Horae
-from horae.model.event import EventKind
-from horae.model.principal import LOCAL
+from horae.model.accounts.principal import LOCAL
+from horae.model.events.event import EventKind
 from horae.model.task import Target
 from horae.service.owner_sequence import OwnerEvents
 from horae.service.telling import Telling

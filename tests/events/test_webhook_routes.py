@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from horae.clock import SystemClock
-from horae.model.principal import LOCAL, Scope
+from horae.model.accounts.principal import LOCAL, Scope
 from horae.outgoing.signing import verify
 from horae.service.watching import Watches, watch
 from tests.api.served import Api

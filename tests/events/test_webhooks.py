@@ -13,9 +13,9 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import Refusal, StoreError
-from horae.model.event import EventKind
-from horae.model.principal import LOCAL, Principal
-from horae.model.webhook import RETRIES, Delivery, DeliveryState, Disabled, Webhook
+from horae.model.accounts.principal import LOCAL, Principal
+from horae.model.events.event import EventKind
+from horae.model.events.webhook import RETRIES, Delivery, DeliveryState, Disabled, Webhook
 from horae.outgoing.signing import verify
 from horae.service.courier import LEASE, Courier
 from horae.service.service import Service

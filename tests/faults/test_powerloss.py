@@ -21,7 +21,7 @@ from horae.lifecycle.recover import recover
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
 from horae.model.change import Change
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.outcome import Settlement, Succeeded
 from horae.model.policy import ORDINARY
 from horae.model.run import RunState

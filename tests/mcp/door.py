@@ -17,7 +17,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from horae.api.app import make_app
 from horae.clock import SystemClock
 from horae.mcp_server.http import PATH, mount
-from horae.model.principal import LOCAL, Role
+from horae.model.accounts.principal import LOCAL, Role
 from horae.runtime.serving import serving
 from horae.sealing import Key
 from horae.service.secrets import SecretBox

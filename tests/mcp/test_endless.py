@@ -11,7 +11,7 @@ import pytest
 
 from horae.choices import Language
 from horae.errors import Refusal
-from horae.model.principal import AGENT_QUOTAS, Principal, Quotas
+from horae.model.accounts.principal import AGENT_QUOTAS, Principal, Quotas
 from horae.schedule.durations import parse_duration
 from horae.schedule.text import read
 from horae.service.quotas import check_schedule

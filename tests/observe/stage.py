@@ -13,7 +13,7 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from horae import Context, Horae
-from horae.model.principal import LOCAL
+from horae.model.accounts.principal import LOCAL
 from horae.observe.access import Policy
 from horae.observe.looking import Looking
 from horae.observe.observer import Observer

@@ -11,8 +11,8 @@ from starlette.requests import Request
 
 from ..choices import Language
 from ..errors import NotFound
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
-from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Task, TaskState

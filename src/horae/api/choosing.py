@@ -9,8 +9,8 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
-from ..model.principal import Principal
 from ..web.conditions import entity, written_entity
 from ..web.language import language
 from ..wire.fields import check_fields

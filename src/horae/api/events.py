@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import NotFound
-from ..model.event import EventKind, Sequenced
+from ..model.accounts.principal import Principal
+from ..model.events.event import EventKind, Sequenced
 from ..model.ids import is_shortened
 from ..model.page import LARGEST_PAGE
-from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..service.event_refusals import refuse as refuse_events
 from ..service.id_prefix import TASK

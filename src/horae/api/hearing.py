@@ -11,8 +11,8 @@ from typing import Final
 
 from ..clock import Clock
 from ..errors import HoraeError, NotAuthenticated
-from ..model.event import EventKind
-from ..model.principal import Principal
+from ..model.accounts.principal import Principal
+from ..model.events.event import EventKind
 from ..service.presence import Audience
 from ..service.refusals import refuse
 from ..service.service import Service

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from ..model.change import Facts
-from ..model.tracing import first_traceparent
+from ..model.events.trace_context import first_traceparent
 from ..observe.traces import LINKS
 from ..web.house import house_of
 

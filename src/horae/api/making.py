@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import Refusal
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
-from ..model.principal import Principal
 from ..model.record import Writing
 from ..schedule import Schedule
 from ..schedule.lint import lint

@@ -9,9 +9,9 @@ from starlette.requests import Request
 
 from ..errors import NotAuthenticated
 from ..lifecycle.control import MOST_SKIPS
-from ..model.checks import check_number
+from ..model.accounts.principal import Principal
+from ..model.field_checks import check_number
 from ..model.policy import MISSED_MODES
-from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..schedule.zones import find_zone

@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from ..choices import Language
 from ..errors import NotFound, Refusal
+from ..model.accounts.principal import Principal, Scope
 from ..model.change import Facts
 from ..model.limits import BULK_TASKS
-from ..model.principal import Principal, Scope
 from ..model.record import Writing
 from ..model.refusals import refuse
 from ..model.task import Task

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..model.principal import Principal
+from ..model.accounts.principal import Principal
 from ..observe.access import admit
 from ..observe.exposition import CONTENT_TYPE
 from ..observe.looking import Looking

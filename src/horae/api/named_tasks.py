@@ -8,8 +8,8 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
-from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..web.caller import Who
 from ..web.conditions import expected_version, only_if_new

@@ -8,7 +8,7 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..model.principal import Principal
+from ..model.accounts.principal import Principal
 from ..service.operations import scope_for
 from ..web.answers import answer
 from ..web.caller import Who

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import NotFound
+from ..model.accounts.principal import Principal, Scope
 from ..model.page import Page
-from ..model.principal import Principal, Scope
 from ..model.run import Run
 from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import RunFilter

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..model.ids import EPOCH
 from ..model.page import LARGEST_PAGE
-from ..model.principal import Principal
 from ..ports.store import TaskFilter
 from ..service.tasks import Tasks
 from ..wire.tasks import next_due

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ..errors import StoreError
-from ..model.principal import Principal
+from ..model.accounts.principal import Principal
 from ..service.owner_sequence import Gap
 from ..service.tail import Batch, CutOff, Listener, Wanted
 from ..service.telling import Told

@@ -9,15 +9,15 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..lifecycle.pile import MICROSECOND, without_repeat
+from ..lifecycle.due_backlog import MICROSECOND, without_repeat
+from ..model.accounts.principal import Principal, Scope
 from ..model.change import Facts
+from ..model.events.trace_context import first_traceparent
 from ..model.ids import run_id
 from ..model.policy import MISSED_MODES
-from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..model.run import Origin
 from ..model.task import past_of
-from ..model.tracing import first_traceparent
 from ..schedule import count
 from ..service.moments import coming_moment
 from ..service.previews import preview_of

@@ -9,9 +9,9 @@ from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..model.accounts.principal import Principal, Scope
 from ..model.change import Facts
 from ..model.page import Page
-from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..schedule.lint import lint
 from ..service.edits import Edited, Edits

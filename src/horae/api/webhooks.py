@@ -8,7 +8,7 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..model.principal import Principal, Scope
+from ..model.accounts.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..web.answers import answer, nothing
 from ..web.bodies import json_body

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..clock import Clock, SystemClock
 from ..engine.engine import Engine
-from ..engine.home import is_gone
+from ..engine.process_identity import is_gone
 from ..engine.settings import EngineSettings
 from ..errors import Conflict, Refusal
-from ..model.principal import LOCAL_OWNER, Principal
+from ..model.accounts.principal import LOCAL_OWNER, Principal
 from ..model.refusals import refuse
 from ..model.route import function_route, kind_route
 from ..ports.target import Target

@@ -6,7 +6,7 @@ from typing import Final
 
 import typer
 
-from ..model.account import ALL_AGENTS, Agent
+from ..model.accounts.account import ALL_AGENTS, Agent
 from ..model.change import Facts
 from ..model.task import PauseCause
 from ..service.gate import APPROVED_LABEL

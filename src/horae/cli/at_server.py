@@ -13,9 +13,9 @@ from ..client.service import RemoteService, Self
 from ..clock import Clock, SystemClock
 from ..errors import NotFound
 from ..lifecycle.explain import RunningNodes
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
-from ..model.event import Sequenced
-from ..model.principal import Principal
+from ..model.events.event import Sequenced
 from ..model.run import Run
 from ..model.task import Target, Task
 from ..service.advisories import Advisory

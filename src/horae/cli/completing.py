@@ -215,7 +215,7 @@ def _contexts(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
 
 
 def _scopes(_begun: str, _out: Out) -> Iterator[tuple[str, str]]:
-    from ..model.principal import Scope  # noqa: PLC0415
+    from ..model.accounts.principal import Scope  # noqa: PLC0415
 
     yield from ((scope.value, "") for scope in Scope)
 

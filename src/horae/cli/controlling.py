@@ -7,7 +7,7 @@ from datetime import datetime
 
 import typer
 
-from ..lifecycle.pile import MICROSECOND
+from ..lifecycle.due_backlog import MICROSECOND
 from ..model.change import Facts
 from ..model.entry import EntryKind
 from ..model.policy import MISSED_MODES, MissedMode

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from ..model.invisible import without_ignorable
+from ..model.invisible_characters import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shortened
 from ..model.policy import Guarantee, Overlap
 from ..schedule.text.zone_words import zone_named

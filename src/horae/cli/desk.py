@@ -16,17 +16,17 @@ from typing import Any, Final, TypeVar
 from ..clock import Clock, SystemClock
 from ..errors import NotFound, Refusal
 from ..lifecycle.explain import RunningNodes
+from ..model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
 from ..model.change import Facts
-from ..model.event import Sequenced
+from ..model.events.event import Sequenced
 from ..model.page import LARGEST_PAGE
-from ..model.principal import LOCAL, LOCAL_OWNER, Principal
 from ..model.record import Writing
 from ..model.run import Run
 from ..model.task import Target, Task
 from ..outgoing.addresses import read_networks
 from ..outgoing.guard import check_url
 from ..outgoing.refusals import refused_networks
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from ..ports.records import Record
 from ..runtime.choosing import chosen_wake
 from ..runtime.node_policy import node_networks, with_policy
@@ -85,12 +85,12 @@ class Desk:
 
     async def anybody(self) -> bool:
         """Whether somebody is there to run what is due; who has died without a word does not count."""
-        from ..engine.home import is_gone  # noqa: PLC0415 - few commands ask
+        from ..engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
 
         return not all(is_gone(node.home) for node in await self.store.nodes())
 
     async def readiness(self, target: Target) -> Readiness:
-        from ..engine.home import is_gone  # noqa: PLC0415 - few commands ask
+        from ..engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
 
         nodes = [node for node in await self.store.nodes() if not is_gone(node.home)]
         running = RunningNodes(

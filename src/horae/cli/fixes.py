@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from ..lifecycle.explain import Explanation, RunningNodes, Verdict
+from ..model.accounts.agent_label import agent_of
 from ..model.change import Facts
-from ..model.made_by import agent_of
 from ..model.reason import Reason
 from ..model.run import Run, RunState
 from ..model.task import PauseCause, TaskState

@@ -12,7 +12,7 @@ from ..app import Horae
 from ..app.listeners import Happening
 from ..errors import StoreError
 from ..model.entry import EntryKind
-from ..model.event import EventKind
+from ..model.events.event import EventKind
 from ..model.ids import SHORT_TASK_DIGITS, short_ids
 from ..model.reason import Reason, sentence
 from ..model.run import Run

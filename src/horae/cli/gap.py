@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from ..app import Horae
-from ..engine.home import is_gone
+from ..engine.process_identity import is_gone
 from ..model.page import LARGEST_PAGE
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState

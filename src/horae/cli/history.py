@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import typer
 
-from ..model.event import Numbered, Sequenced
+from ..model.events.event import Numbered, Sequenced
 from ..model.ids import EPOCH, SHORT_DIGITS, SHORT_TASK_DIGITS
 from ..model.page import LARGEST_PAGE, Page
 from ..model.refusals import refuse as refuse_task

@@ -11,8 +11,8 @@ from ..client.connection import is_loopback
 from ..client.service import RemoteService, Self
 from ..clock import SystemClock
 from ..errors import HoraeError, Refusal
-from ..model.principal import LOCAL
-from ..model.webhook import Webhook
+from ..model.accounts.principal import LOCAL
+from ..model.events.webhook import Webhook
 from ..version import __version__
 from . import account_words as words
 from .checks import Check, check, plain_words

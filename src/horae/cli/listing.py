@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import typer
 
 from ..model.change import Facts
-from ..model.delivery import reached_no_listener
+from ..model.events.delivery_count import reached_no_listener
 from ..model.ids import EPOCH, SHORT_TASK_DIGITS
 from ..model.page import LARGEST_PAGE
 from ..model.run import Run, RunState

@@ -107,7 +107,7 @@ def _show(out: Out, name: str) -> None:
 
 
 async def _seen(app: Workplace) -> tuple[tuple[NodeSeen, ...], datetime | None, str]:
-    from ..engine.home import is_gone  # noqa: PLC0415 - few commands ask
+    from ..engine.process_identity import is_gone  # noqa: PLC0415 - few commands ask
 
     return await app.service.nodes.all(app.who, is_gone), app.clock.now(), app.zone
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
 
 from ..choices import Language
 from ..model.ids import MOMENT_DIGITS, short_ids
-from ..model.invisible import escape_hidden
+from ..model.invisible_characters import escape_hidden
 from ..plural import agree
 from . import words
 from .line_breaks import NARROW_HANG, broken, indent_of, is_narrow

@@ -9,10 +9,10 @@ from typing import Any, Final
 import typer
 
 from ..errors import NotFound
-from ..model.account import Limit, Owner
+from ..model.accounts.account import Limit, Owner
+from ..model.accounts.principal import Quotas, Role
 from ..model.ids import EPOCH
 from ..model.page import Page
-from ..model.principal import Quotas, Role
 from ..model.refusals import refuse as refuse_task
 from ..wire.accounts import owner_json
 from . import account_words as words

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from ..choices import Language
-from ..lifecycle.pile import MICROSECOND
+from ..lifecycle.due_backlog import MICROSECOND
 from ..model.change import Facts
 from ..model.policy import Missed, Policies
 from ..model.task import GOING, Standing, Target, Task, past_of

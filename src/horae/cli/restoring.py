@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
 
-from ..engine.home import is_gone
+from ..engine.process_identity import is_gone
 from ..errors import StoreError
 from ..ports.store import Node
 from ..runtime import make_store

@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import typer
 
-from ..lifecycle.editing import backfill as plan_backfill
-from ..lifecycle.pile import MICROSECOND, without_repeat
+from ..lifecycle.due_backlog import MICROSECOND, without_repeat
+from ..lifecycle.edit import backfill as plan_backfill
 from ..model.change import Facts
 from ..model.entry import Entry, EntryKind
 from ..model.ids import run_id
 from ..model.page import Page
 from ..model.reason import sentence
 from ..model.run import Origin, Run, RunState
-from ..model.states import state_word
+from ..model.state_names import state_word
 from ..model.task import Task, past_of
 from ..ports.store import RunFilter
 from ..schedule import count

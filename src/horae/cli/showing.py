@@ -10,7 +10,7 @@ import typer
 from ..choices import Language
 from ..model.change import Facts
 from ..model.ids import SHORT_DIGITS
-from ..model.invisible import escape_hidden
+from ..model.invisible_characters import escape_hidden
 from ..model.run import Run
 from ..model.task import Standing, Task
 from ..ports.store import RunFilter

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..choices import Language
-from ..lifecycle.pile import MICROSECOND
+from ..lifecycle.due_backlog import MICROSECOND
 from ..model.change import Facts
 from ..model.reason import Reason, reason_phrase
 from ..model.run import Run, RunState
-from ..model.states import state_word
+from ..model.state_names import state_word
 from ..model.task import TaskState, past_of
 from ..schedule import iterate
 from ..schedule.describe import core_sentence

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..app import Horae
-from ..engine.home import is_gone
 from ..engine.janitor import ZONE_DATA
+from ..engine.process_identity import is_gone
 from ..errors import Refusal
-from ..model.account import loses_right_to_run
+from ..model.accounts.account import loses_right_to_run
+from ..model.accounts.principal import LOCAL_OWNER
+from ..model.events.webhook import NO_KEY, Webhook
 from ..model.page import LARGEST_PAGE
-from ..model.principal import LOCAL_OWNER
 from ..model.reason import Reason
 from ..model.run import RunState
 from ..model.task import PauseCause, TaskState
-from ..model.webhook import NO_KEY, Webhook
 from ..outgoing.refusals import refuse_address
-from ..ports.agreed import agreed_lease
 from ..ports.clock_steps import clock_steps
+from ..ports.lease_terms import agreed_lease
 from ..ports.store import RunFilter, TaskFilter
 from ..runtime.condition import ServerCondition, store_condition
 from ..schedule import TZDATA_VERSION

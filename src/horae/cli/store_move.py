@@ -16,9 +16,9 @@ from .frame import command
 from .out import Out
 
 if TYPE_CHECKING:
-    from ..moving import Begun, Carried, Side
-    from ..moving.copying import Tell
-    from ..ports.moving import Part
+    from ..ports.transfer import Part
+    from ..transfer import Begun, Carried, Side
+    from ..transfer.copy import Tell
 
 _MANY: Final = 1_000
 """Fewer are moved before a bar could be read."""
@@ -69,9 +69,9 @@ def _refuse_memory(*urls: str) -> None:
 
 async def _move(out: Out, here: str, there: str | None, asked_for: str, *, dry_run: bool) -> _Told:
     from ..clock import SystemClock  # noqa: PLC0415
-    from ..moving import Carried, move, survey  # noqa: PLC0415
-    from ..moving.stillness import Watching, refuse_who_lives_here  # noqa: PLC0415
     from ..service.secrets import KIND as SECRET  # noqa: PLC0415
+    from ..transfer import Carried, move, survey  # noqa: PLC0415
+    from ..transfer.idle_check import Watching, refuse_who_lives_here  # noqa: PLC0415
 
     watching = Watching(SystemClock())
     async with _opened(here) as source:
@@ -94,8 +94,8 @@ async def _move(out: Out, here: str, there: str | None, asked_for: str, *, dry_r
 
 @asynccontextmanager
 async def _opened(url: str) -> AsyncIterator[Side]:
-    from ..moving import Side  # noqa: PLC0415
     from ..runtime import make_store  # noqa: PLC0415
+    from ..transfer import Side  # noqa: PLC0415
 
     store = make_store(url)
     try:
@@ -123,7 +123,7 @@ def _name_of(url: str) -> str:
 @contextmanager
 def _bars(out: Out, *, shown: bool) -> Iterator[Tell]:
     """One bar for each stage, as it comes."""
-    from ..moving import Stage  # noqa: PLC0415
+    from ..transfer import Stage  # noqa: PLC0415
 
     titles = {Stage.WATCHING: words.WATCHING, Stage.COPYING: words.COPYING, Stage.COMPARING: words.COMPARING}
     with ExitStack() as going:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from ..errors import Refusal
 from ..interchange.files import as_text, read_bytes
 from ..interchange.json_text import read_json
-from ..model.checks import check_number
+from ..model.field_checks import check_number
 from ..model.refusals import refuse as refuse_task
 from ..service.wishes import Duration, Wish
 from ..wire.fields import check_fields, text_or_none

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import typer
 
-from ..model.account import Token
+from ..model.accounts.account import Token
+from ..model.accounts.principal import Scope
 from ..model.page import Page
-from ..model.principal import Scope
 from ..model.refusals import refuse as refuse_task
 from ..service.moments import coming_moment
 from ..service.refusals import refuse as refuse_account

@@ -7,8 +7,8 @@ from typing import Final
 
 import typer
 
+from ..model.events.webhook import NO_KEY, Delivery, Disabled, Webhook
 from ..model.page import Page
-from ..model.webhook import NO_KEY, Delivery, Disabled, Webhook
 from ..service.advisories import Advisory
 from ..wire.webhooks import blocked_refusal, delivery_json, webhook_json
 from . import account_words as words

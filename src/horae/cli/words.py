@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, Self
 
 from ..choices import Language
-from ..model.states import CHINESE
+from ..model.state_names import CHINESE
 from ..plural import agree
 from ..typography import full_width
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from ..clock import Clock
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
-from ..model.event import Sequenced
-from ..model.principal import Principal
+from ..model.events.event import Sequenced
 from ..model.run import Run
 from ..model.task import Target, Task
 from ..service.advisories import Advisory

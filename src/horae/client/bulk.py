@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import HoraeError, Refusal, Sentence
-from ..model.operation import Operation, OperationState
+from ..model.accounts.operation import Operation, OperationState
 from ..ports.store import TaskFilter
 from ..service.bulk import BulkReport, Refused
 from ..service.finding import Counted

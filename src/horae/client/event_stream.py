@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..errors import ServerUnreachable
-from ..model.event import Event, EventKind, Sequenced
+from ..model.events.event import Event, EventKind, Sequenced
 from ..wire.moments import instant
 from .connection import Connection
 from .reading import understood

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..model.page import Page
-from ..model.principal import Principal
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import NumberedLine

@@ -7,10 +7,10 @@ from typing import Any, Final, TypeVar
 
 from ..clock import Clock
 from ..errors import NotFound
-from ..model.event import Sequenced
+from ..model.accounts.principal import Principal
+from ..model.events.event import Sequenced
 from ..model.lane import LaneUse
 from ..model.page import Page
-from ..model.principal import Principal
 from ..ports.store import Node
 from ..service.nodes import NodeSeen
 from ..service.overview import Overview

@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import NotFound
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..model.page import Page
 from ..model.policy import MissedMode
-from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..model.run import Run
 from ..model.task import Task

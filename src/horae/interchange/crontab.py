@@ -10,8 +10,8 @@ from hashlib import blake2b
 from shlex import quote
 from typing import Final, NamedTuple
 
+from ..model.accounts.protected_variables import is_reserved
 from ..model.policy import LONGEST_TIMEOUT
-from ..model.variables import is_reserved
 from ..schedule import Cron
 from ..schedule.compat import Note
 from ..schedule.zones import find_zone

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..errors import Refusal
 from ..lifecycle.plan import Draft, drafted
 from ..model.ids import EPOCH
-from ..model.invisible import without_ignorable
+from ..model.invisible_characters import without_ignorable
 from ..model.limits import PAYLOAD_BYTES, shortened
 from ..model.run import RunState
 from ..model.task import Target

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from ..errors import Refusal
-from ..model.invisible import first_ignorable
+from ..model.invisible_characters import first_ignorable
 from ..model.limits import ERROR_CHARACTERS, LABEL_CHARACTERS, shortened
 from ..model.run import RunState
 from ..schedule import Once

@@ -6,9 +6,9 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
+from ..model.accounts.protected_variables import is_reserved
 from ..model.policy import LONGEST_TIMEOUT
 from ..model.task import Target
-from ..model.variables import is_reserved
 from ..schedule.compat import Note
 from ..service.wishes import Options
 from .fields import Fields, bad_field, needed_text, optional_mapping, optional_text

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..choices import Language
 from ..clock import Clock
-from ..model.principal import Principal
+from ..model.accounts.principal import Principal
 from ..service.assumed_zone import AssumedZone
 from ..service.service import Service
 from .words import Words

@@ -23,7 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ..clock import Clock
 from ..errors import HoraeError, NotAuthenticated
-from ..model.principal import LOCAL, LOCAL_OWNER, Principal
+from ..model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
 from ..service.assumed_zone import zone_of_deployment
 from ..service.nodes import NodeState
 from ..service.service import Service

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ..model.accounts.principal import Quotas
 from ..model.change import Facts
-from ..model.principal import Quotas
 from ..model.run import Run
-from ..model.states import state_word
+from ..model.state_names import state_word
 from ..model.task import GOING, PauseCause, TaskState
 from ..ports.store import TaskFilter
 from ..schedule.durations import iso_duration

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ..model.change import Facts
-from ..model.states import state_word
+from ..model.state_names import state_word
 from ..model.task import GOING, PauseCause, Task, TaskState, past_of
 from ..schedule import Past, Schedule, iterate
 from ..schedule.compat import Note

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ..errors import NotFound
 from ..model.limits import shortened
 from ..model.run import Run, RunState
-from ..model.states import state_word
+from ..model.state_names import state_word
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
 from ..service.query_refusals import refuse

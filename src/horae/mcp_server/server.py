@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from ..choices import Language
 from ..errors import HoraeError, Refusal, StoreError
-from ..model.principal import Principal
+from ..model.accounts.principal import Principal
 from ..service.assumed_zone import AssumedZone
 from ..version import __version__
 from ..wire.problems import problem_json

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..model.invisible import without_ignorable
+from ..model.invisible_characters import without_ignorable
 from ..model.limits import NAME_CHARACTERS, shortened
 from ..schedule import to_json
 from ..schedule.compat import Note, nanoclaw

@@ -8,7 +8,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from ..model.principal import Principal, Scope
+from ..model.accounts.principal import Principal, Scope
 from ..model.refusals import refuse as refuse_choice
 from .refusals import refuse
 

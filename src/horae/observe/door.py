@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import HoraeError, NotAllowed, NotAuthenticated, NotFound, StoreError
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from ..wire.problems import told_of
 from .access import Authenticate, Policy, admit, knows_key
 from .exposition import CONTENT_TYPE

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..errors import HoraeError, StoreUnavailable
-from ..ports.agreed import agreed_lease
 from ..ports.clock_steps import ClockStep, clock_steps
+from ..ports.lease_terms import agreed_lease
 from ..ports.records import Records
 from ..ports.store import Agenda, Book, Node
 from ..wire.moments import milliseconds, utc

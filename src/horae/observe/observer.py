@@ -6,7 +6,7 @@ import platform
 from typing import Final
 
 from ..clock import Clock
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from ..ports.store import STANDARD_TERMS, Terms
 from ..ports.target import Target
 from ..version import __version__

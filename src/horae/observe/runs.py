@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..model.events.trace_context import trace_id
 from ..model.outcome import Outcome
-from ..model.tracing import trace_id
 from ..ports.target import Invocation, Target
 from .ids import bind
 from .traces import Tracing, end_run

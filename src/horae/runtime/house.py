@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..clock import Clock
 from ..outgoing.addresses import read_networks
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
 from ..service.gate import Gate

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from typing import Any, Final
 
 from ..errors import Refusal
-from ..model.checks import check_text
+from ..model.field_checks import check_text
 from ..model.limits import NAME_CHARACTERS
 from ..model.refusals import NOT_CARRIED, refuse
 from ..model.task import Target

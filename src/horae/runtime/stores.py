@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from ..model.refusals import refuse
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from ..ports.wakeup import Wakeup
 from ..stores.masked_url import has_secret as has_secret  # noqa: PLC0414 - shown here too
 from ..stores.masked_url import masked as masked  # noqa: PLC0414

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from ..errors import InvalidSchedule
-from ..model.principal import MEMBER_QUOTAS, Quotas
+from ..model.accounts.principal import MEMBER_QUOTAS, Quotas
 from ..model.refusals import refuse
 from ..schedule.durations import parse_duration
 from ..settings import Settings

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Protocol
 
 from ..clock import Clock
-from ..model.account import (
+from ..model.accounts.account import (
     OWNER_CHARACTERS,
     OWNER_KIND,
     Limit,
@@ -20,12 +20,12 @@ from ..model.account import (
     owner_record,
     quotas_of,
 )
-from ..model.checks import check_choice, check_number
+from ..model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Role, Scope
+from ..model.field_checks import check_choice, check_number
 from ..model.lane import agent_lane, owner_lane
 from ..model.limits import NOTE_CHARACTERS, PAYLOAD_BYTES
 from ..model.page import Page
 from ..model.policy import LONGEST
-from ..model.principal import MEMBER_QUOTAS, Principal, Quotas, Role, Scope
 from ..model.reason import Reason
 from ..model.record import Record, Writing
 from ..model.refusals import refuse as refuse_task

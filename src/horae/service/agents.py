@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from ..model.account import (
+from ..model.accounts.account import (
     AGENT_CHARACTERS,
     AGENT_KIND,
     ALL_AGENTS,
@@ -21,8 +21,8 @@ from ..model.account import (
     is_agent_name,
     is_owner_name,
 )
+from ..model.accounts.principal import NO_QUOTAS, Principal, Quotas, Scope
 from ..model.lane import agent_in, agent_lane
-from ..model.principal import NO_QUOTAS, Principal, Quotas, Scope
 from ..model.record import Writing
 from ..model.refusals import refuse as refuse_task
 from .accounts import Accounts, Keeping, nothing_to_do, read_limits

@@ -9,11 +9,11 @@ from hmac import compare_digest
 
 from ..clock import Clock
 from ..errors import Refusal
-from ..lifecycle import control, editing
-from ..model.account import AGENT_CHARACTERS, is_agent_name
+from ..lifecycle import control, edit
+from ..model.accounts.account import AGENT_CHARACTERS, is_agent_name
+from ..model.accounts.principal import AGENT_LABEL, Principal, Scope
 from ..model.change import Change, ControlDecision, Facts
 from ..model.page import LARGEST_PAGE
-from ..model.principal import AGENT_LABEL, Principal, Scope
 from ..model.task import GOING, PauseCause, TaskState
 from ..ports.store import TaskFilter
 from .audit import Audit
@@ -147,7 +147,7 @@ class Approvals:
             raise refuse("digest_changed", digest=digest_of(task))
         if not self._gate.is_closed(task):
             return Change()
-        change = editing.edit(facts, with_approval(task), now)
+        change = edit.edit(facts, with_approval(task), now)
         pause = facts.standing.pause
         if pause is None or pause.cause is not PauseCause.AWAITING_APPROVAL:
             return change

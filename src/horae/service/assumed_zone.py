@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..errors import Refusal
-from ..model.principal import Principal
+from ..model.accounts.principal import Principal
 from ..schedule import Past, iterate
 from ..schedule.text import read
 from ..schedule.warnings import ScheduleWarning, warn_each

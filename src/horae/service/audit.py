@@ -11,12 +11,12 @@ from hashlib import sha256
 from itertools import count
 from typing import Any, Final, NamedTuple
 
-from ..chance import entropy
 from ..clock import Clock
+from ..entropy import entropy
 from ..errors import StoreFull
+from ..model.accounts.principal import Principal, Scope
 from ..model.ids import EPOCH, microseconds
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import Principal, Scope
 from ..model.record import Record, Writing
 from ..model.refusals import refuse as refuse_task
 from ..ports.records import Records

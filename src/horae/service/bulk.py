@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from ..errors import Refusal
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import Principal
 from ..model.task import Task
 from ..ports.store import TaskFilter
 

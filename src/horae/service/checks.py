@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from ..model.checks import check_number
+from ..model.field_checks import check_number
 from ..model.limits import KEY_CHARACTERS
 from ..model.page import LARGEST_PAGE
 from ..model.refusals import refuse

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from ..errors import Refusal
-from ..model.principal import Principal, Scope
+from ..model.accounts.principal import Principal, Scope
 from ..model.task import PauseCause, Task, TaskState
 from ..ports.records import Record, Records
 from ..ports.store import Book

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..lifecycle.conclude import facts_after
+from ..model.accounts.principal import Principal
 from ..model.change import Change, ControlDecision, Facts
-from ..model.principal import Principal
 from ..model.record import Writing
 from ..model.refusals import refuse
 from ..model.task import FRESH, Standing, Task, TaskState

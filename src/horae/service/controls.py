@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any, Self
 
 from ..clock import Clock
-from ..lifecycle import control, editing
+from ..lifecycle import control, edit
+from ..model.accounts.agent_label import agent_of
+from ..model.accounts.principal import Principal, Scope
 from ..model.change import Change, ControlDecision, Facts
 from ..model.ids import run_id
 from ..model.lane import agent_lane
-from ..model.made_by import agent_of
 from ..model.page import LARGEST_PAGE
 from ..model.policy import MissedMode
-from ..model.principal import Principal, Scope
 from ..model.reason import Reason
 from ..model.refusals import refuse as refuse_task
 from ..model.run import Origin
@@ -104,7 +104,7 @@ class Controls(Finding):
             if facts.standing.state is TaskState.CANCELLED:
                 # It stays cancelled under its new key: otherwise the declaration would make it anew.
                 return Change(task=wanted._replace(version=task.version + 1))
-            return editing.edit(facts, wanted, now)
+            return edit.edit(facts, wanted, now)
 
         await self._change(who, task_id, decide, Deed("task.edit", changed_fields))
 
@@ -206,7 +206,7 @@ class Controls(Finding):
         def decide(facts: Facts) -> Change:
             self._refuse_to_wake(who, facts)
             self.drafting.check_carried(facts.task)
-            return editing.backfill(facts, first, last, now, before)
+            return edit.backfill(facts, first, last, now, before)
 
         span = {"first": first.isoformat(), "last": last.isoformat()}
         return await self._change(who, task_id, decide, Deed("task.backfill", lambda _facts, _change: span))

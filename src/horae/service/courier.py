@@ -16,11 +16,11 @@ from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..errors import StoreError
-from ..model.account import OWNER_KIND, owner_from
+from ..model.accounts.account import OWNER_KIND, owner_from
+from ..model.events.webhook import Delivery, Webhook, delivery_id
+from ..model.events.webhook_records import WEBHOOK, made, webhook_from
 from ..model.page import LARGEST_PAGE
 from ..model.record import Record, Writing
-from ..model.webhook import Delivery, Webhook, delivery_id
-from ..model.webhook_records import WEBHOOK, made, webhook_from
 from ..ports.records import Records
 from ..ports.store import Book, Feed
 from ..store_retry import StoreRetry

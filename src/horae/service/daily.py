@@ -7,10 +7,19 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
-from ..model.account import AGENT_KIND, ALL_AGENTS, OWNER_KIND, Limit, Owner, agent_key, agent_limits, agent_quotas
+from ..model.accounts.account import (
+    AGENT_KIND,
+    ALL_AGENTS,
+    OWNER_KIND,
+    Limit,
+    Owner,
+    agent_key,
+    agent_limits,
+    agent_quotas,
+)
+from ..model.accounts.principal import AGENT_QUOTAS
+from ..model.counts import AGENT, Counts, hour_of, lateness_in
 from ..model.page import LARGEST_PAGE
-from ..model.principal import AGENT_QUOTAS
-from ..model.tally import AGENT, Counts, hour_of, lateness_in
 from .accounts import Accounts, Keeping
 from .quota_sweep import QuotaSweep
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final
 
-from ..chance import entropy
 from ..clock import Clock
+from ..entropy import entropy
 from ..errors import Refusal
-from ..lifecycle import control, editing
+from ..lifecycle import control, edit
 from ..lifecycle.plan import Draft, drafted, plan
+from ..model.accounts.principal import NO_QUOTAS, Principal
 from ..model.change import Change, Facts
-from ..model.checks import check_text
+from ..model.field_checks import check_text
 from ..model.ids import ENTROPY, named, rising
 from ..model.limits import KEY_CHARACTERS
-from ..model.principal import NO_QUOTAS, Principal
 from ..model.refusals import NOT_CARRIED, refuse
 from ..model.task import Target, Task, TaskState
 from ..schedule import Schedule
@@ -167,7 +167,7 @@ class Drafting:
         if wanted == facts.task:
             return Change()
         check_task(who, wanted, facts.task, now)
-        return self.gate.gated(editing.edit(facts, wanted, now), now, facts)
+        return self.gate.gated(edit.edit(facts, wanted, now), now, facts)
 
     def _checked(self, target: Target, payload: str, *, may_wait: bool) -> Target:
         """`may_wait`: a target that nothing here runs is kept, because the task is paused, or has had it before."""

@@ -12,10 +12,8 @@ from typing import Final, Protocol
 from ..clock import Clock
 from ..errors import Conflict, StoreError
 from ..model.change import Change, Facts
-from ..model.event import Event, EventKind
-from ..model.page import LARGEST_PAGE
-from ..model.record import Record, Writing
-from ..model.webhook import (
+from ..model.events.event import Event, EventKind
+from ..model.events.webhook import (
     GIVES_UP_AFTER,
     MOST_ATTEMPTS_KEPT,
     Attempt,
@@ -25,7 +23,7 @@ from ..model.webhook import (
     Webhook,
     retry_at,
 )
-from ..model.webhook_records import (
+from ..model.events.webhook_records import (
     DELIVERY,
     DUE,
     WEBHOOK,
@@ -36,6 +34,8 @@ from ..model.webhook_records import (
     webhook_from,
     webhook_record,
 )
+from ..model.page import LARGEST_PAGE
+from ..model.record import Record, Writing
 from ..ports.records import Records
 from ..ports.store import Book
 from ..store_retry import StoreRetry

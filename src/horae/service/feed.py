@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..model.event import Sequenced
-from ..model.principal import Principal, Scope
+from ..model.accounts.principal import Principal, Scope
+from ..model.events.event import Sequenced
 from ..ports.store import Feed
 from .checks import check_page, check_position
 from .owner_sequence import Gap, OwnerEvents

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from ..model.accounts.principal import Principal, Scope
 from ..model.change import Facts
+from ..model.counts import EVERYBODY, NO_HOUR, STATE
 from ..model.entry import CLAIMABLE
 from ..model.ids import is_shortened
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..model.run import Run
-from ..model.tally import EVERYBODY, NO_HOUR, STATE
 from ..model.task import FINISHED, TaskState
 from ..ports.store import TaskFilter
 from .checks import check_id, check_page, check_wanted

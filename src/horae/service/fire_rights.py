@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from ..model.account import OWNER_KIND, is_owner_name, loses_right_to_run, owner_from
-from ..model.made_by import agent_of
+from ..model.accounts.account import OWNER_KIND, is_owner_name, loses_right_to_run, owner_from
+from ..model.accounts.agent_label import agent_of
 from ..model.outcome import Failed, Outcome, Skipped
 from ..model.reason import Reason, sentence
 from ..model.task import Task

@@ -14,11 +14,11 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 from ..choices import Language
 from ..clock import Clock
 from ..errors import Refusal
+from ..model.accounts.principal import Principal, Scope
 from ..model.page import LARGEST_PAGE
-from ..model.principal import Principal, Scope
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Target
-from ..ports.agreed import agreed_lease
+from ..ports.lease_terms import agreed_lease
 from ..ports.records import Record, Records
 from ..ports.store import Book
 from ..schedule import Schedule

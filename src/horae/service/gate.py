@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from ..lifecycle import control
 from ..lifecycle.conclude import facts_after
+from ..model.accounts.agent_label import agent_of
 from ..model.change import Change, Facts
-from ..model.made_by import agent_of
 from ..model.policy import to_json as policies_to_json
 from ..model.task import FRESH, GOING, PauseCause, Target, Task
 from ..schedule import to_json

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-from ..model.made_by import agent_of
-from ..model.secret_reference import secret_names
+from ..model.accounts.agent_label import agent_of
+from ..model.accounts.secret_reference import secret_names
 from ..model.task import Target, Task
 from ..ports.records import Record, Records
 from .refusals import refuse

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from ..model.accounts.principal import Principal
 from ..model.change import Facts
 from ..model.ids import LEAST_DIGITS, SHORT_TASK_DIGITS, is_shortened, short_ids
 from ..model.page import LARGEST_PAGE
-from ..model.principal import Principal
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..ports.records import Records

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, NamedTuple
 
 from ..clock import Clock
-from ..model.principal import Principal
+from ..model.accounts.principal import Principal
 from ..model.record import Record
 from ..ports.records import Records
 from .refusals import refuse

@@ -7,10 +7,10 @@ from difflib import get_close_matches
 from typing import Final, NamedTuple, Protocol
 
 from ..errors import Refusal
-from ..model.account import AGENT_KIND, ALL_AGENTS, agent_key
+from ..model.accounts.account import AGENT_KIND, ALL_AGENTS, agent_key
+from ..model.accounts.principal import AGENT_LABEL, Principal
 from ..model.lane import agent_lane
 from ..model.page import LARGEST_PAGE
-from ..model.principal import AGENT_LABEL, Principal
 from ..ports.records import Records
 from ..ports.store import Book, TaskFilter
 from .refusals import refuse

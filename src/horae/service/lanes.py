@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from ..clock import Clock
-from ..model.checks import check_number
+from ..model.accounts.principal import Principal, Scope
+from ..model.field_checks import check_number
 from ..model.lane import LaneUse, check_lane, own_lanes
-from ..model.principal import Principal, Scope
 from ..ports.records import Records
 from ..ports.store import Book
 from .audit import Audit

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
+from ..lifecycle.due_backlog import MICROSECOND
 from ..lifecycle.explain import (
     Explanation,
     RunningNodes,
@@ -17,17 +18,16 @@ from ..lifecycle.explain import (
     skipped_in_pause,
     with_pause,
 )
-from ..lifecycle.pile import MICROSECOND
+from ..model.accounts.principal import Principal, Scope
 from ..model.change import Facts
 from ..model.entry import EntryKind, Stand
 from ..model.paused_stretch import PAUSED_STRETCH, PausedStretch, read_pause
-from ..model.principal import Principal, Scope
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.route import is_route
 from ..model.run import Run
 from ..model.task import past_of
-from ..ports.agreed import agreed_lease
+from ..ports.lease_terms import agreed_lease
 from ..ports.records import Records
 from ..ports.store import Book, RunFilter
 from ..schedule import iterate

@@ -8,10 +8,10 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
-from ..model.principal import Principal, Scope
+from ..model.accounts.principal import Principal, Scope
 from ..model.refusals import refuse
-from ..ports.agreed import agreed_lease
 from ..ports.clock_steps import ClockStep, clock_steps
+from ..ports.lease_terms import agreed_lease
 from ..ports.records import Records
 from ..ports.store import Book, Node
 from .audit import Audit

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..clock import Clock
 from ..errors import HoraeError, Refusal
-from ..model.operation import (
+from ..model.accounts.operation import (
     MOST_REFUSALS,
     OPERATION,
     SILENCE,
@@ -21,8 +21,8 @@ from ..model.operation import (
     operation_from,
     operation_record,
 )
+from ..model.accounts.principal import Principal
 from ..model.page import LARGEST_PAGE
-from ..model.principal import Principal
 from ..ports.records import Records
 from ..ports.store import TaskFilter
 from .bulk import Action, Listing, Refused, in_turn

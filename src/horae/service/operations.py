@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from ..clock import Clock
-from ..model.ids import ENTROPY, named
-from ..model.limits import NOTE_CHARACTERS, shortened
-from ..model.operation import (
+from ..model.accounts.operation import (
     KEPT,
     OPERATION,
     SEAT,
@@ -21,8 +19,10 @@ from ..model.operation import (
     seat_of,
     sitting,
 )
+from ..model.accounts.principal import Principal, Scope
+from ..model.ids import ENTROPY, named
+from ..model.limits import NOTE_CHARACTERS, shortened
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import Principal, Scope
 from ..model.record import Record, Writing
 from ..model.refusals import refuse as refuse_task
 from ..ports.records import Records

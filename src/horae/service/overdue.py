@@ -10,10 +10,10 @@ from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
 from ..errors import Conflict
-from ..lifecycle.telling import task_event
+from ..lifecycle.event_rows import task_event
 from ..model.change import NOTHING, Change, Facts
 from ..model.entry import CLAIMABLE, Entry, EntryKind, Stand
-from ..model.event import EventKind
+from ..model.events.event import EventKind
 from ..model.ids import occurrence_key
 from ..model.page import LARGEST_PAGE
 from ..model.record import Record, Writing

@@ -8,17 +8,17 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
+from ..model.accounts.principal import Principal, Scope
 from ..model.change import Facts
+from ..model.counts import NO_HOUR, OUTCOME, STATE, Counts, Lateness, hour_of, lateness_in
 from ..model.entry import CLAIMABLE, Stand
 from ..model.lane import LaneUse
-from ..model.principal import Principal, Scope
 from ..model.reason import Reason
 from ..model.route import is_route
 from ..model.run import LIVE, Run
-from ..model.tally import NO_HOUR, OUTCOME, STATE, Counts, Lateness, hour_of, lateness_in
 from ..model.task import PauseCause, TaskState
-from ..ports.agreed import agreed_lease
 from ..ports.clock_steps import ClockStep, clock_steps
+from ..ports.lease_terms import agreed_lease
 from ..ports.records import Records
 from ..ports.settlement_delays import SettlementDelay, settlement_delay
 from ..ports.store import Book, Node, RunFilter, TaskFilter, Waiting

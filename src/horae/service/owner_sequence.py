@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from ..model.event import Event, Numbered, Sequenced
+from ..model.events.event import Event, Numbered, Sequenced
 from ..ports.store import Feed
 
 _MOST_OWNERS: Final = 10_000

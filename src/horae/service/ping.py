@@ -13,7 +13,7 @@ from ..outgoing.addresses import Networks
 from ..outgoing.client import Client
 from ..outgoing.exchange import Reply, Request, Unreachable
 from ..outgoing.guard import CheckedUrl, check_url
-from ..ports.agreed import agreed_lease
+from ..ports.lease_terms import agreed_lease
 from ..ports.records import Records
 from ..ports.store import Book
 

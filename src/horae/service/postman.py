@@ -6,9 +6,9 @@ from typing import Final
 
 from ..clock import Clock
 from ..errors import Refusal
+from ..model.accounts.principal import Principal
+from ..model.events.webhook import NO_KEY, Attempt, Delivery, Webhook
 from ..model.limits import shortened
-from ..model.principal import Principal
-from ..model.webhook import NO_KEY, Attempt, Delivery, Webhook
 from ..outgoing.addresses import Networks, is_reachable, read_networks
 from ..outgoing.client import Client
 from ..outgoing.exchange import Request, Unreachable

@@ -15,13 +15,13 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from ..chance import entropy
 from ..clock import Clock
+from ..entropy import entropy
 from ..errors import StoreError
-from ..model.event import Event, EventKind
+from ..model.events.event import Event, EventKind
+from ..model.events.webhook_records import WEBHOOK, webhook_from
 from ..model.page import LARGEST_PAGE
 from ..model.task import Target
-from ..model.webhook_records import WEBHOOK, webhook_from
 from ..ports.records import Record, Records
 
 Via: TypeAlias = Literal["process", "terminal", "stream", "redis", "webhook"]

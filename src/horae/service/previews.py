@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from ..choices import Fold, Gap
 from ..errors import InvalidSchedule
-from ..model.checks import check_number
+from ..model.field_checks import check_number
 from ..model.refusals import refuse
 from ..model.task import Standing, Task, past_of
 from ..schedule import Schedule, from_wish, iterate

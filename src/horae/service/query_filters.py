@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ..errors import InvalidSchedule, InvalidTask, Refusal
-from ..model.principal import AGENT_LABEL, VIA_LABEL
+from ..model.accounts.principal import AGENT_LABEL, VIA_LABEL
 from ..model.run import RunState
 from ..model.task import TaskState
 from ..ports.store import RunFilter, TaskFilter

@@ -9,10 +9,10 @@ from datetime import datetime
 from ..clock import Clock
 from ..errors import Refusal
 from ..lifecycle import control
+from ..model.accounts.agent_label import agent_of
+from ..model.accounts.principal import NO_QUOTAS, Principal, Quotas
 from ..model.change import Change, Facts
-from ..model.made_by import agent_of
 from ..model.page import LARGEST_PAGE
-from ..model.principal import NO_QUOTAS, Principal, Quotas
 from ..model.record import Writing
 from ..model.task import GOING, PauseCause, TaskState
 from ..ports.store import TaskFilter

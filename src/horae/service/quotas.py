@@ -8,8 +8,8 @@ from itertools import chain, islice, pairwise
 from typing import Final
 
 from ..errors import Refusal
+from ..model.accounts.principal import NO_QUOTAS, Principal, Quotas
 from ..model.policy import Policies, Retry
-from ..model.principal import NO_QUOTAS, Principal, Quotas
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task
 from ..schedule import Cron, Every, Now, Once, Past, Schedule, iterate, to_json

@@ -10,7 +10,7 @@ from ..model.change import Change, ControlDecision, Facts
 from ..model.reason import Reason
 from ..model.refusals import refuse
 from ..model.task import FRESH
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from ..ports.records import Record, Writing
 
 

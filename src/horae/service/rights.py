@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from ..model.accounts.principal import AGENT_LABEL, RESERVED_LABELS, TOKEN_LABEL, VIA_LABEL, Principal
 from ..model.lane import OWNER_LANE, agent_lane, own_lanes
-from ..model.principal import AGENT_LABEL, RESERVED_LABELS, TOKEN_LABEL, VIA_LABEL, Principal
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task
 from ..ports.store import TaskFilter

@@ -9,14 +9,14 @@ from typing import Final, Protocol
 from ..clock import Clock
 from ..errors import NotFound, Refusal
 from ..lifecycle import control
-from ..lifecycle.again import try_again
+from ..lifecycle.retry_request import try_again
 from ..lifecycle.settle import settle
+from ..model.accounts.principal import Principal, Scope
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind
 from ..model.limits import ERROR_CHARACTERS, LOG_LINES, RESULT_BYTES, shortened
 from ..model.outcome import Failed, Outcome, Settlement, Succeeded, Waiting
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..model.run import LIVE, Run
 from ..ports.journal import Journal, NumberedLine

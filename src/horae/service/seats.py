@@ -12,11 +12,11 @@ from weakref import WeakValueDictionary
 
 from ..clock import Clock
 from ..errors import Conflict, Refusal
-from ..model.account import OWNER_KIND, owner_from
+from ..model.accounts.account import OWNER_KIND, owner_from
+from ..model.accounts.principal import AGENT_LABEL, MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas
+from ..model.counts import NO_HOUR, STATE
 from ..model.page import LARGEST_PAGE
-from ..model.principal import AGENT_LABEL, MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas
 from ..model.record import Record, Writing
-from ..model.tally import NO_HOUR, STATE
 from ..model.task import GOING, Standing, TaskState
 from ..ports.records import Records
 from ..ports.store import Book, TaskFilter

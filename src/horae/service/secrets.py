@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 from ..clock import Clock
 from ..errors import Refusal
-from ..model.account import AGENT_CHARACTERS, RESERVED_OWNERS, is_agent_name
-from ..model.checks import check_text
+from ..model.accounts.account import AGENT_CHARACTERS, RESERVED_OWNERS, is_agent_name
+from ..model.accounts.principal import Principal, Scope
+from ..model.field_checks import check_text
 from ..model.limits import KEY_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import Principal, Scope
 from ..model.refusals import refuse as refuse_task
 from ..ports.records import Record, Records, Writing
 from ..sealing import KeyFile, Sealing

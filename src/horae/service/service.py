@@ -7,10 +7,10 @@ from datetime import datetime
 from functools import cached_property
 
 from ..clock import Clock
-from ..model.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
+from ..model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas, Scope
 from ..model.task import Target
 from ..outgoing.addresses import Networks
-from ..ports.keeping import Keeping
+from ..ports.full_store import Keeping
 from .accounts import Accounts
 from .advisories import Advisory, advise
 from .agents import Agents

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..clock import Clock
 from ..errors import StoreError
-from ..model.event import Event, EventKind, Numbered, Sequenced
-from ..model.principal import Principal, Scope
+from ..model.accounts.principal import Principal, Scope
+from ..model.events.event import Event, EventKind, Numbered, Sequenced
 from ..ports.store import Feed
 from ..store_retry import StoreRetry
 from .checks import check_position

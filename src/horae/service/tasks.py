@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence, Sized
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from ..chance import entropy
 from ..clock import Clock
+from ..entropy import entropy
+from ..model.accounts.principal import Principal, Scope
 from ..model.change import Change, Facts
 from ..model.ids import EPOCH, run_id
 from ..model.limits import BULK_TASKS
-from ..model.principal import Principal, Scope
 from ..model.refusals import refuse
 from ..model.run import Run
 from ..model.task import Target, Task

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..model.cloud_event import cloud_event, encoded
-from ..model.event import Event, EventKind, Numbered, Sequenced
-from ..model.triggered import triggered_json
+from ..model.events.cloud_event import cloud_event, encoded
+from ..model.events.event import Event, EventKind, Numbered, Sequenced
+from ..model.events.trigger_fields import triggered_json
 from ..ports.store import Book
 
 

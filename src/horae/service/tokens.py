@@ -12,7 +12,7 @@ from hmac import compare_digest
 from typing import Final, NamedTuple, Protocol
 
 from ..clock import Clock
-from ..model.account import (
+from ..model.accounts.account import (
     AGENT_CHARACTERS,
     OWNER_KIND,
     TOKEN_KIND,
@@ -24,12 +24,12 @@ from ..model.account import (
     token_from,
     token_record,
 )
-from ..model.checks import check_choice, check_text
+from ..model.accounts.principal import LOCAL_OWNER, SCOPES_OF, Principal, Quotas, Role, Scope
+from ..model.field_checks import check_choice, check_text
 from ..model.ids import ENTROPY, named
 from ..model.lane import agent_lane
 from ..model.limits import NAME_CHARACTERS
 from ..model.page import LARGEST_PAGE, Page
-from ..model.principal import LOCAL_OWNER, SCOPES_OF, Principal, Quotas, Role, Scope
 from ..model.reason import Reason
 from ..model.record import Record, Writing
 from ..model.refusals import refuse as refuse_task

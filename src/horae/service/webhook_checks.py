@@ -6,10 +6,10 @@ from collections.abc import Collection
 from fnmatch import fnmatchcase
 from typing import Final
 
-from ..model.checks import check_text
-from ..model.event import EventKind
+from ..model.accounts.principal import Principal, Scope
+from ..model.events.event import EventKind
+from ..model.field_checks import check_text
 from ..model.limits import KEY_CHARACTERS, NOTE_CHARACTERS
-from ..model.principal import Principal, Scope
 from ..model.refusals import refuse as refuse_task
 from .rights import refuse_agent
 

@@ -8,13 +8,10 @@ from datetime import datetime
 from typing import Any, Final, Protocol
 
 from ..clock import Clock
-from ..model.cloud_event import encoded, envelope, type_of
-from ..model.event import Event, EventKind
-from ..model.ids import ENTROPY, microseconds, named
-from ..model.page import Page
-from ..model.principal import Principal, Scope
-from ..model.record import Record, Writing
-from ..model.webhook import (
+from ..model.accounts.principal import Principal, Scope
+from ..model.events.cloud_event import encoded, envelope, type_of
+from ..model.events.event import Event, EventKind
+from ..model.events.webhook import (
     KEPT,
     MOST_ATTEMPTS_KEPT,
     ROTATION,
@@ -24,7 +21,7 @@ from ..model.webhook import (
     Disabled,
     Webhook,
 )
-from ..model.webhook_records import (
+from ..model.events.webhook_records import (
     DELIVERY,
     WEBHOOK,
     delivery_from,
@@ -34,6 +31,9 @@ from ..model.webhook_records import (
     webhook_from,
     webhook_record,
 )
+from ..model.ids import ENTROPY, microseconds, named
+from ..model.page import Page
+from ..model.record import Record, Writing
 from ..outgoing.signing import new_secret
 from ..ports.records import Records
 from ..ports.store import Feed

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..errors import InvalidSchedule
-from ..model.checks import check_number
+from ..model.field_checks import check_number
 from ..model.policy import (
     LONGEST,
     MOST_ATTEMPTS,

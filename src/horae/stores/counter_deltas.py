@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Final
 
 from ..model.change import Change
-from ..model.tally import LATE, NO_HOUR, STATE, SUCCEEDED, added, bucket_of_microseconds
+from ..model.counts import LATE, NO_HOUR, STATE, SUCCEEDED, added, bucket_of_microseconds
 from ..model.task import Standing, TaskState
 from .codec.rows import Row
 

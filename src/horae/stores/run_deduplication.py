@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from ..model.change import Change
-from ..model.event import OF_BIRTH, Event
+from ..model.events.event import OF_BIRTH, Event
 from ..model.run import Run
 
 

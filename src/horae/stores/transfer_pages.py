@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar, cast
 from ..model.change import Facts
 from ..model.entry import Entry, Stand
 from ..model.page import Page
-from ..ports.moving import ENDED, EVENT_MARK, TOKEN_MARK, Mark, Parcel, Part
 from ..ports.store import Book, Feed, RunFilter, TaskFilter
+from ..ports.transfer import ENDED, EVENT_MARK, TOKEN_MARK, Mark, Parcel, Part
 from .codec.json_codecs import decode, encode
 
 _P = TypeVar("_P", bound=Parcel)

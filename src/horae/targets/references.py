@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
+from ..model.accounts.secret_reference import REFERENCE as REFERENCE  # noqa: PLC0414 - targets spell references with it
+from ..model.accounts.secret_reference import secret_name as secret_name  # noqa: PLC0414 - targets recognise references by it
+from ..model.accounts.secret_reference import secret_names as secret_names  # noqa: PLC0414 - see above
 from ..model.outcome import Failed
 from ..model.reason import Reason
-from ..model.secret_reference import REFERENCE as REFERENCE  # noqa: PLC0414 - targets spell references with it
-from ..model.secret_reference import secret_name as secret_name  # noqa: PLC0414 - targets recognise references by it
-from ..model.secret_reference import secret_names as secret_names  # noqa: PLC0414 - see above
 from ..ports.secrets import Secrets
 
 MASK: Final = "•••"

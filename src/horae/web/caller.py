@@ -8,7 +8,7 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from ..errors import NotAuthenticated
-from ..model.principal import Principal
+from ..model.accounts.principal import Principal
 from .allowances import Allowances
 from .house import house_of, request_id
 from .refusals import refuse

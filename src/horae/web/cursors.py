@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..model.accounts.principal import Principal
 from ..model.page import Page
-from ..model.principal import Principal
 from .answers import JSON, answer, encoded
 from .house import house_of
 from .refusals import refuse

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import Conflict, NotFound, StoreError
-from ..model.principal import Principal, Scope
+from ..model.accounts.principal import Principal, Scope
 from ..model.record import Record, Writing
 from ..ports.records import Records
 from .bodies import raw_body

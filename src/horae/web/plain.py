@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from ..model.principal import Principal
+from ..model.accounts.principal import Principal
 from .caller import caller
 
 _LONGEST: Final = 200

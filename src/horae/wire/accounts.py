@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any, Final
 
-from ..model.account import Agent, Limit, Owner, Token
-from ..model.principal import Quotas, Role, Scope
+from ..model.accounts.account import Agent, Limit, Owner, Token
+from ..model.accounts.principal import Quotas, Role, Scope
 from ..schedule.durations import iso_duration, parse_duration
 from ..service.audit import AuditRow, Verdict
 from .moments import instant, read_instant, utc

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..choices import Language
-from ..model.operation import Operation, OperationState, TurnedDown
+from ..model.accounts.operation import Operation, OperationState, TurnedDown
 from .moments import instant, read_instant, utc
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from ..choices import Language
 from ..model.change import Facts
+from ..model.counts import Lateness
 from ..model.entry import NEXT_SLOT, Entry, EntryKind
-from ..model.event import Event, EventKind, Numbered
+from ..model.events.event import Event, EventKind, Numbered
 from ..model.ids import EPOCH
 from ..model.lane import LaneUse
 from ..model.policy import policies_for
-from ..model.tally import Lateness
 from ..model.task import Standing, Target, Task, TaskState
 from ..ports.clock_steps import ClockStep
 from ..ports.settlement_delays import WINDOW, SettlementDelay

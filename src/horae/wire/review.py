@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ..choices import Language
+from ..model.accounts.agent_label import agent_of
+from ..model.accounts.secret_reference import secret_name, secret_places
 from ..model.change import Facts
-from ..model.invisible import escape_hidden
-from ..model.made_by import agent_of
-from ..model.secret_reference import secret_name, secret_places
+from ..model.invisible_characters import escape_hidden
 from ..model.task import PauseCause, Task
 from ..schedule.describe import sentence
 from ..service.gate import digest_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import Refusal
-from ..model.webhook import NO_KEY, Attempt, Delivery, DeliveryState, Disabled, Webhook
+from ..model.events.webhook import NO_KEY, Attempt, Delivery, DeliveryState, Disabled, Webhook
 from ..outgoing.guard import parse_url
 from ..outgoing.refusals import refuse_address
 from ..service.event_refusals import refuse

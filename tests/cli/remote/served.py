@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from horae.api.app import make_app
 from horae.clock import SystemClock
-from horae.model.principal import LOCAL, Role
+from horae.model.accounts.principal import LOCAL, Role
 from horae.runtime.house import make_service
 from horae.runtime.kinds import Kinds
 from horae.runtime.serving import listening, serving

@@ -6,7 +6,7 @@ from functools import partial
 
 from horae.engine.engine import Engine
 from horae.lifecycle.recover import release
-from horae.model.principal import LOCAL
+from horae.model.accounts.principal import LOCAL
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.model.task import Task

@@ -11,8 +11,8 @@ import pytest
 
 from horae.engine.keeper import BREATH_SECONDS
 from horae.lifecycle.recover import recover
+from horae.model.accounts.principal import LOCAL
 from horae.model.outcome import Outcome, Succeeded
-from horae.model.principal import LOCAL
 from horae.model.reason import Reason
 from horae.model.run import RunState
 from horae.ports.store import RunFilter

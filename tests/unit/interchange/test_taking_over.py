@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from horae.interchange import Found, crontab, nanoclaw, openclaw
-from horae.model.principal import Principal
+from horae.model.accounts.principal import Principal
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
 from horae.service.tasks import Tasks

@@ -8,7 +8,7 @@ from string import Formatter
 import horae
 from horae.cli import store_move_words
 from horae.cli.words import Words
-from horae.moving.refusals import CATALOGUE
+from horae.transfer.refusals import CATALOGUE
 
 ROOM = Path(horae.__file__).parent
 

@@ -14,13 +14,13 @@ from horae.errors import Refusal
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
+from horae.model.accounts.principal import Principal, Role
 from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.outcome import Outcome, Settlement, Succeeded
-from horae.model.principal import Principal, Role
 from horae.model.run import Run
 from horae.model.task import Target, Task
-from horae.ports.keeping import Keeping
+from horae.ports.full_store import Keeping
 from horae.ports.store import STANDARD_TERMS
 from horae.runtime.stores import make_store
 from horae.sealing import Key

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from horae.model.accounts.principal import AGENT_QUOTAS, LOCAL, Principal
 from horae.model.change import Facts
 from horae.model.outcome import Failed
-from horae.model.principal import AGENT_QUOTAS, LOCAL, Principal
 from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter
 from horae.service.approvals import digest_of

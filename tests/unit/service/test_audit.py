@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from horae.errors import StoreFull
+from horae.model.accounts.principal import Principal
 from horae.model.change import Change, Facts
 from horae.model.outcome import Failed
-from horae.model.principal import Principal
 from horae.model.record import Record, Writing
-from horae.ports.keeping import Keeping
+from horae.ports.full_store import Keeping
 from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
 from horae.sealing import Key

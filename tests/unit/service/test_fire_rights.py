@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from horae.model.account import Agent
+from horae.model.accounts.account import Agent
+from horae.model.accounts.principal import AGENT_QUOTAS, LOCAL, Principal, Role
 from horae.model.lane import agent_lane
 from horae.model.outcome import Failed, Skipped
-from horae.model.principal import AGENT_QUOTAS, LOCAL, Principal, Role
 from horae.model.reason import Reason
 from horae.model.task import PauseCause, Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
+from horae.model.accounts.principal import Principal
 from horae.model.outcome import Succeeded
-from horae.model.principal import Principal
 from horae.model.task import Target
 from horae.ports.store import RunFilter, TaskFilter
 from horae.runtime.stores import make_store

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from horae.errors import Conflict, NotFound
-from horae.ports.agreed import agreeing
+from horae.ports.lease_terms import agreeing
 from horae.ports.store import STANDARD_TERMS
 from horae.service.nodes import NodeState
 from horae.testing.factories import MICROSECOND, NODE, NOON, SECOND, a_node

@@ -9,7 +9,7 @@ import pytest
 from horae.errors import Conflict
 from horae.model.change import Facts
 from horae.model.entry import Stand
-from horae.model.event import EventKind
+from horae.model.events.event import EventKind
 from horae.model.outcome import Failed
 from horae.model.task import FRESH, Pause, PauseCause, Standing, Task, TaskState
 from horae.ports.store import TaskFilter, Waiting

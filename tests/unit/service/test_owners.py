@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from horae.errors import Refusal
+from horae.model.accounts.principal import Principal, Quotas
 from horae.model.change import Facts
 from horae.model.outcome import Failed, Succeeded
-from horae.model.principal import Principal, Quotas
 from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.journal import Line

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from horae.errors import Refusal
+from horae.model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas
 from horae.model.change import Facts
 from horae.model.policy import Retry
-from horae.model.principal import MEMBER_QUOTAS, Principal, Quotas
 from horae.model.record import Record, Writing
 from horae.model.task import Target, TaskState
 from horae.ports.store import TaskFilter

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from horae.errors import NotAllowed, NotFound, Refusal
+from horae.model.accounts.principal import LOCAL, SCOPES_OF, Principal, Role, Scope
 from horae.model.outcome import Failed
-from horae.model.principal import LOCAL, SCOPES_OF, Principal, Role, Scope
 from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.store import RunFilter, TaskFilter

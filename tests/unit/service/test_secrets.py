@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from horae.errors import Conflict, InvalidTask, NotFound, Refusal
-from horae.model.principal import Principal
+from horae.model.accounts.principal import Principal
 from horae.model.refusals import CATALOGUE as MODEL_CATALOGUE
 from horae.ports.records import Record, Records, Writing
 from horae.sealing import Key, KeyFile, sealing_for

@@ -11,9 +11,9 @@ import pytest
 from horae.errors import Conflict, InvalidSchedule, InvalidTask, NotFound, StoreError
 from horae.lifecycle.explain import Verdict
 from horae.lifecycle.settle import settle
+from horae.model.accounts.principal import Principal
 from horae.model.ids import run_id
 from horae.model.limits import BULK_TASKS
-from horae.model.principal import Principal
 from horae.model.run import Origin, RunState
 from horae.model.task import Target, Task, TaskState
 from horae.ports.store import RunFilter, TaskFilter

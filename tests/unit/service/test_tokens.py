@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from horae.model.principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Role, Scope
+from horae.model.accounts.principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Role, Scope
 from horae.ports.store import RunFilter
 from horae.runtime.stores import make_store
 from horae.sealing import Key

@@ -8,7 +8,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from horae.lifecycle.plan import Draft, drafted
-from horae.model.invisible import first_ignorable
+from horae.model.invisible_characters import first_ignorable
 from horae.model.policy import (
     GUARANTEES,
     LONGEST,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from horae.lifecycle.explain import Explanation, Verdict
-from horae.model.event import Numbered
+from horae.model.events.event import Numbered
 from horae.model.outcome import Failed
 from horae.model.reason import Reason
 from horae.model.run import Run, RunState, Span

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...model.accounts.principal import Principal
 from ...model.change import Facts
-from ...model.principal import Principal
 from ...model.task import PauseCause, TaskState
 from ...service.edits import Edits, Keep
 from ...service.service import Service

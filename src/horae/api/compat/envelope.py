@@ -7,8 +7,8 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...model.accounts.principal import Principal
 from ...model.change import Facts
-from ...model.principal import Principal
 from ...schedule.compat import Note
 from ...web.answers import answer
 from ...web.house import house_of

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import HoraeError
-from ...model.principal import LOCAL, Principal
+from ...model.accounts.principal import LOCAL, Principal
 from ...model.task import TaskState
 from ...service.nodes import NodeState
 from ...service.service import Service

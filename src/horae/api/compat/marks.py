@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+from ...model.accounts.principal import RESERVED_LABELS
 from ...model.change import Facts
-from ...model.principal import RESERVED_LABELS
 from ...model.run import Run
 from ...model.task import Task
 

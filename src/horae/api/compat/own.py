@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from ...errors import Conflict
+from ...model.accounts.principal import Principal
 from ...model.change import Facts
 from ...model.page import LARGEST_PAGE
-from ...model.principal import Principal
 from ...model.run import Run
 from ...model.task import TaskState
 from ...ports.store import TaskFilter

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from ...choices import Language
 from ...errors import Refusal
-from ...model.principal import Principal, Scope
+from ...model.accounts.principal import Principal, Scope
 from ...model.task import TaskState
 from ...schedule import Once
 from ...service.edits import Edits

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import Refusal
+from ...model.accounts.principal import Principal, Scope
 from ...model.change import Facts
-from ...model.principal import Principal, Scope
 from ...model.refusals import refuse
 from ...model.task import TaskState
 from ...ports.store import RunFilter

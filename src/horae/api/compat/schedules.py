@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import Refusal
-from ...model.principal import Principal, Scope
+from ...model.accounts.principal import Principal, Scope
 from ...model.run import Run
 from ...model.task import Task
 from ...ports.store import RunFilter, TaskFilter

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from ...model.checks import check_duration, check_number
+from ...model.field_checks import check_duration, check_number
 from ...model.refusals import refuse
 from ...schedule.zones import find_zone
 from ...service.wishes import Duration, Wish, read_duration

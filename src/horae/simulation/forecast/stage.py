@@ -15,9 +15,9 @@ from typing import Final
 from ...engine.engine import Engine
 from ...engine.settings import EngineSettings
 from ...errors import Refusal
+from ...model.accounts.principal import LOCAL
 from ...model.change import Facts
 from ...model.page import LARGEST_PAGE
-from ...model.principal import LOCAL
 from ...model.task import Task
 from ...ports.store import TaskFilter, Terms
 from ...service.tasks import Tasks

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from ...model.entry import Entry, EntryKind, Stand
-from ...model.event import Event, EventKind, Numbered
+from ...model.events.event import Event, EventKind, Numbered
 from ...model.ids import microseconds
 from ...model.reason import Reason
 from ...model.run import LIVE, Origin, Run, RunState, Span

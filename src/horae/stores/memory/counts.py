@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...model.tally import EVERYBODY, KEPT_HOURS, NO_HOUR, Counts
+from ...model.counts import EVERYBODY, KEPT_HOURS, NO_HOUR, Counts
 from .table import Table, Transaction
 
 

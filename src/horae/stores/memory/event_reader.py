@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...model.event import REMOVED_EVENTS, Numbered
+from ...model.events.event import REMOVED_EVENTS, Numbered
 from .data import Data
 
 

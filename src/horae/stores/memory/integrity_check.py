@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ...model.tally import EVERYBODY, STATE
+from ...model.counts import EVERYBODY, STATE
 from ...model.task import TaskState
 from .data import Data
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ...errors import StoreError
 from ...model.change import Change, ControlDecision, Facts
+from ...model.counts import EVERYBODY, Counts
 from ...model.entry import CLAIMABLE, Stand
 from ...model.ids import instant, microseconds
 from ...model.lane import LaneUse
@@ -17,7 +18,6 @@ from ...model.reason import Reason
 from ...model.record import Writing
 from ...model.route import is_route
 from ...model.run import Run
-from ...model.tally import EVERYBODY, Counts
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from ..run_id_prefix import instants_of_prefix
 from .data import Data

@@ -7,13 +7,13 @@ from typing import Any, Final, cast
 
 from ...errors import StoreError
 from ...model.change import Facts
-from ...model.event import Numbered
+from ...model.events.event import Numbered
 from ...model.page import Page
 from ...model.run import Run
 from ...ports.journal import NumberedLine
-from ...ports.moving import EVENT_MARK, TOKEN_MARK, Barred, LaneLimit, Mark, Parcel, Part, Remembered, Tally, only
 from ...ports.records import Record
 from ...ports.store import Node
+from ...ports.transfer import EVENT_MARK, TOKEN_MARK, Barred, LaneLimit, Mark, Parcel, Part, Remembered, Tally, only
 from ..transfer_pages import Readable, page_of, place, place_in, read_parcels
 from .data import Data
 from .entries import key_of

@@ -8,8 +8,8 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any, Final
 
+from ...model.counts import bucket_of_microseconds
 from ...model.ids import microseconds
-from ...model.tally import bucket_of_microseconds
 from ...model.task import TaskState
 from ..codec.json_codecs import numbers, printable
 from ..codec.rows import tells

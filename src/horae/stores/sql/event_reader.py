@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...model.event import Numbered
+from ...model.events.event import Numbered
 from ..codec.rows import event_from
 from .transactions import Session
 

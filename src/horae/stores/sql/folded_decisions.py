@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from ...model.change import NOTHING, Change
 from ...model.entry import Entry, Stand
-from ...model.event import EventKind
+from ...model.events.event import EventKind
 from ...model.run import LIVE, RunState
 from ...model.task import TaskState
 from ..codec.rows import PLAIN_RUN, new

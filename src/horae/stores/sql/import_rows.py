@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from ...errors import StoreError
 from ...model.change import Facts
-from ...model.event import Numbered
+from ...model.events.event import Numbered
 from ...model.ids import microseconds
 from ...model.run import Run
 from ...ports.journal import NumberedLine
-from ...ports.moving import EVENT_MARK, TOKEN_MARK, Barred, LaneLimit, Mark, Parcel, Part, Remembered, Tally, only
 from ...ports.records import Record
 from ...ports.store import Node
+from ...ports.transfer import EVENT_MARK, TOKEN_MARK, Barred, LaneLimit, Mark, Parcel, Part, Remembered, Tally, only
 from ..codec.json_codecs import printable
 from ..codec.rows import (
     entry_values,

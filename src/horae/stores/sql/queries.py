@@ -8,13 +8,13 @@ from datetime import datetime
 from ...clock import SystemClock
 from ...errors import Conflict, StoreError
 from ...model.change import Change, ControlDecision, Facts
+from ...model.counts import EVERYBODY, KEPT_HOURS, Counts, hour_of
 from ...model.ids import microseconds
 from ...model.lane import DEFAULT_LIMIT, LaneUse
 from ...model.page import Page
 from ...model.reason import Reason
 from ...model.record import Writing
 from ...model.run import Run
-from ...model.tally import EVERYBODY, KEPT_HOURS, Counts, hour_of
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from ..codec.rows import Row, node_from
 from ..run_id_prefix import instants_of_prefix

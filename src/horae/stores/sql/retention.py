@@ -13,8 +13,8 @@ from collections import Counter
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from ...model.counts import NO_HOUR, STATE
 from ...model.ids import microseconds
-from ...model.tally import NO_HOUR, STATE
 from ...ports.store import Trimmed
 from ..codec.json_codecs import decode
 from ..retention_cursor import Place

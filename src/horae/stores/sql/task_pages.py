@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ...model.counts import STATE
 from ...model.page import LARGEST_PAGE
-from ...model.tally import STATE
 from ...model.task import TaskState
 from ...ports.store import TaskFilter
 from ..codec.json_codecs import encode

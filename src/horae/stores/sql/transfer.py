@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, cast
 from ...model.page import Page
 from ...model.reason import Reason
 from ...ports.journal import Line, NumberedLine
-from ...ports.moving import Barred, LaneLimit, Parcel, Part, Remembered, Tally
+from ...ports.transfer import Barred, LaneLimit, Parcel, Part, Remembered, Tally
 from ..codec.json_codecs import instants
 from ..codec.rows import RUN_WIDTH, Row, record_from, run_from
 from ..transfer_pages import Readable, marks_page, place, place_in, read_parcels

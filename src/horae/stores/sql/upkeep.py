@@ -7,7 +7,7 @@ from datetime import datetime
 
 from ...clock import SystemClock
 from ...errors import StoreError
-from ...model.tally import KEPT_HOURS, hour_of
+from ...model.counts import KEPT_HOURS, hour_of
 from ...ports.store import Trimmed
 from .connection import Link
 from .event_reader import ServedFeed

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from typing import Final
 
-from ...model.event import Numbered
+from ...model.events.event import Numbered
 from ..codec.rows import event_from
 from .connection import Link
 from .readers import Readers

@@ -8,13 +8,13 @@ from typing import Final
 
 from ...errors import StoreError
 from ...model.change import Change, ControlDecision, Facts
+from ...model.counts import EVERYBODY, Counts
 from ...model.ids import microseconds
 from ...model.lane import DEFAULT_LIMIT, LaneUse
 from ...model.page import Page
 from ...model.reason import Reason
 from ...model.record import Writing
 from ...model.run import Run
-from ...model.tally import EVERYBODY, Counts
 from ...ports.store import COUNTED_UP_TO, Node, RunFilter, TaskFilter, Waiting
 from ..codec.rows import node_from
 from ..run_id_prefix import instants_of_prefix

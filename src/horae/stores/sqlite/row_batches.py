@@ -11,9 +11,9 @@ import apsw
 from ...clock import SystemClock
 from ...errors import HoraeError, StoreError
 from ...model.change import Change
+from ...model.counts import EVERYBODY, KEPT_HOURS, hour_of
 from ...model.record import Writing
 from ...model.refusals import refuse
-from ...model.tally import EVERYBODY, KEPT_HOURS, hour_of
 from ...model.task import FRESH
 from ..codec.rows import entry_values, event_values, standing_values, task_values
 from ..counter_deltas import Counting

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from ...model.variables import is_own
+from ...model.accounts.protected_variables import is_own
 from ..keys import COMMAND
 from .refusals import refuse
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from .journal import Journal
-from .moving import Moving
 from .records import Records
 from .store import Store
+from .transfer import Moving
 
 
 class Keeping(Store, Records, Journal, Moving, Protocol):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from hashlib import blake2b
 
-from .ids import occurrence_key, run_id
-from .run import Origin, Run
+from ..ids import occurrence_key, run_id
+from ..run import Origin, Run
 
 
 def trace_id(run: Run) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from .ids import instant, microseconds
-from .record import Record, Writing
+from ..ids import instant, microseconds
+from ..record import Record, Writing
 from .webhook import KEPT, Attempt, Delivery, DeliveryState, Disabled, Webhook
 
 WEBHOOK: Final = "webhook"

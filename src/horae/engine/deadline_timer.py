@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..clock import Clock
 from ..model.reason import Reason
-from .carried import Carried
+from .active_run import Carried
 
 
 class Watch:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from .refusals import refuse
+from ..refusals import refuse
 
 
 class Scope(StrEnum):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from ..model.change import Facts
-from ..model.event import Event, EventKind
+from ..model.events.event import Event, EventKind
 from ..model.reason import Reason
 from ..model.task import Standing, Task
-from .telling import task_event
+from .event_rows import task_event
 
 
 def is_failing(task: Task, standing: Standing) -> bool:

@@ -11,13 +11,13 @@ from typing import Final
 
 from ..model.change import Change, Facts
 from ..model.entry import NEXT_SLOT, Entry, EntryKind, Stand
-from ..model.event import Event, EventKind
+from ..model.events.event import Event, EventKind
 from ..model.limits import SUMMARY_CHARACTERS, shortened
 from ..model.outcome import Settlement, Succeeded
 from ..model.run import Origin, Run, RunState
 from ..model.task import Standing, Task, TaskState, past_of
 from ..schedule import Every, Now, Once, next  # noqa: A004 - the product's own question
-from .noticing import is_failing
+from .failure_notices import is_failing
 from .start import Claimant, born, started
 
 # Values are made field by field from here on: a third of the time of a call with that many arguments.

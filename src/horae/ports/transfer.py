@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..model.change import Facts
-from ..model.event import Numbered
+from ..model.events.event import Numbered
 from ..model.page import Page
 from ..model.reason import Reason
 from ..model.run import LIVE, Run, RunState

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ..model.change import Change, Facts
-from ..model.event import OF_BIRTH
+from ..model.events.event import OF_BIRTH
 from .conclude import conclude
 
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
+from ..ids import microseconds, share_of
 from .event import Event
-from .ids import microseconds, share_of
 
 KEPT: Final = timedelta(days=7)
 """How long a delivery can be looked at, and sent again."""

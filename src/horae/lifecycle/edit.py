@@ -8,7 +8,7 @@ from typing import Final
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, Stand
-from ..model.event import EventKind
+from ..model.events.event import EventKind
 from ..model.limits import BACKFILL_OCCURRENCES
 from ..model.reason import Reason
 from ..model.refusals import refuse
@@ -18,10 +18,10 @@ from ..model.task import Standing, Task, TaskState, past_of
 from ..schedule import Now, Once, count, next  # noqa: A004 - the product's own question
 from .agenda import next_entry, resting, waiting_entry
 from .conclude import conclude, occurrence_goes_on
-from .leaving import account_for
-from .noticing import noticed
-from .pile import MICROSECOND, Pile, counts_from_end, without_repeat
-from .telling import task_event, told
+from .due_backlog import MICROSECOND, Pile, counts_from_end, without_repeat
+from .entry_removal import account_for
+from .event_rows import task_event, told
+from .failure_notices import noticed
 
 _NOT_BEGUN: Final = (EntryKind.NEXT, EntryKind.WAITING)
 

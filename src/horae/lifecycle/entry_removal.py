@@ -12,8 +12,8 @@ from ..model.reason import Reason
 from ..model.run import Run, Span
 from ..model.task import past_of
 from ..schedule import count
-from .pile import Pile, planned_pile, without_repeat
-from .telling import given_up, skipped
+from .due_backlog import Pile, planned_pile, without_repeat
+from .event_rows import given_up, skipped
 
 
 def account_for(facts: Facts, entries: Iterable[Entry], reason: Reason, now: datetime) -> tuple[Run, ...]:

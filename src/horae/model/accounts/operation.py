@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from .ids import instant, microseconds
-from .record import Record, Writing
+from ..ids import instant, microseconds
+from ..record import Record, Writing
 
 OPERATION: Final = "operation"
 SEAT: Final = "operation.seat"

@@ -6,8 +6,8 @@ begun       how far a move has come, kept in its target      copying     the mov
 
 from __future__ import annotations
 
-from .begun import Begun, Side
-from .copying import Moved, Plan, Stage, move, survey
+from .copy import Moved, Plan, Stage, move, survey
 from .digest import Carried, weigh
+from .progress import Begun, Side
 
 __all__ = ["Begun", "Carried", "Moved", "Plan", "Side", "Stage", "move", "survey", "weigh"]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from ..clock import Clock
-from ..engine.home import is_gone, own_home
+from ..engine.process_identity import is_gone, own_home
 from ..ports.store import STANDARD_TERMS, Node, Terms
-from .begun import Side
+from .progress import Side
 from .refusals import refuse
 
 _LOOK_EVERY_SECONDS: Final = 0.25

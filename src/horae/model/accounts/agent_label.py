@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..task import Task
 from .principal import AGENT_LABEL
-from .task import Task
 
 
 def agent_of(task: Task) -> str | None:

@@ -7,9 +7,9 @@ from datetime import datetime
 from ..model.change import Change, Facts
 from ..model.reason import Reason
 from ..model.run import Origin, RunState
-from .ending import deadline_slots, unheld
+from .event_rows import told
+from .occurrence_end import deadline_slots, unheld
 from .overlap import replaced_runs
-from .telling import told
 
 
 def replacing(facts: Facts, change: Change, now: datetime) -> Change:

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from ..model.events.trace_context import traceparent
 from ..model.ids import occurrence_key
 from ..model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
 from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Task
-from ..model.tracing import traceparent
 from ..ports.journal import Line
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from ..model.reason import Reason
 from ..model.run import Run
 from ..model.task import Standing
 from .agenda import waiting_entry
+from .due_backlog import Pile
+from .event_rows import skipped
 from .missed import MakeUp, Occurrence, Skips
-from .pile import Pile
-from .telling import skipped
 
 
 class Reckoning(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ..model.entry import Entry
-from ..model.event import Event, EventKind
+from ..model.events.event import Event, EventKind
 from ..model.ids import run_id
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState, Span

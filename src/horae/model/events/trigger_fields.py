@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from .ids import occurrence_key
-from .run import Run
-from .task import Task
+from ..ids import occurrence_key
+from ..run import Run
+from ..task import Task
 
 _EVENTS: Final = UUID("6a3f3c39-8f3c-5d57-9a57-5b1d3c4f7a10")
 """The space in which idempotency keys become event ids."""

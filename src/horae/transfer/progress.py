@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final, NamedTuple
 
-from ..ports.keeping import Keeping
-from ..ports.moving import Part
+from ..ports.full_store import Keeping
+from ..ports.transfer import Part
 from .refusals import refuse
 
 MARK: Final = "move"

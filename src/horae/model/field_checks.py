@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from .invisible import code_point, first_ignorable
+from .invisible_characters import code_point, first_ignorable
 from .refusals import refuse
 
 

@@ -8,15 +8,15 @@ from typing import Final
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind
-from ..model.event import EventKind
+from ..model.events.event import EventKind
 from ..model.limits import SUMMARY_CHARACTERS, shortened
 from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
 from ..model.task import GOING, Standing, TaskState
 from ..schedule import Now, Once
-from .leaving import account_for, occurrences_in
-from .noticing import noticed
-from .telling import task_event, told
+from .entry_removal import account_for, occurrences_in
+from .event_rows import task_event, told
+from .failure_notices import noticed
 
 _FAILURES: Final = frozenset({RunState.FAILED, RunState.TIMED_OUT, RunState.LOST})
 

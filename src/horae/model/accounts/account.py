@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ..record import Record
 from .principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, Quotas, Role, Scope
-from .record import Record
 
 OWNER_KIND: Final = "owner"
 TOKEN_KIND: Final = "token"  # noqa: S105 - the kind of a record

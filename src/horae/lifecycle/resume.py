@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..model.change import Change, Facts
 from ..model.entry import Entry, EntryKind, Stand
-from ..model.event import EventKind
+from ..model.events.event import EventKind
 from ..model.paused_stretch import PausedStretch, pause_writing
 from ..model.policy import Missed, MissedMode
 from ..model.reason import Reason
@@ -16,12 +16,12 @@ from ..model.refusals import refuse
 from ..model.run import Origin, Run
 from ..model.task import Standing, TaskState
 from .agenda import next_entry
+from .backlog_accounting import reckon
 from .conclude import conclude
-from .leaving import account_for
+from .due_backlog import MICROSECOND, Pile, counts_from_end, pile_of
+from .entry_removal import account_for
+from .event_rows import task_event, told
 from .missed import MakeUp, make_up
-from .pile import MICROSECOND, Pile, counts_from_end, pile_of
-from .reckoning import reckon
-from .telling import task_event, told
 
 
 class _Stretch(NamedTuple):

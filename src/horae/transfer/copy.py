@@ -7,11 +7,11 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from ..ports.moving import Part
-from .begun import Begun, Side, look_at, note
+from ..ports.transfer import Part
 from .digest import Carried, pages, weigh
+from .idle_check import Still, Watching, see_still
+from .progress import Begun, Side, look_at, note
 from .refusals import refuse
-from .stillness import Still, Watching, see_still
 
 
 class Stage(StrEnum):

@@ -13,10 +13,10 @@ from ..model.ids import microseconds
 from ..model.policy import Policies
 from ..model.policy import to_json as policies_to_json
 from ..model.run import Span
-from ..ports.moving import Moving, Parcel, Part, Remembered
+from ..ports.transfer import Moving, Parcel, Part, Remembered
 from ..schedule import Schedule
 from ..schedule import to_json as schedule_to_json
-from .begun import MARK
+from .progress import MARK
 
 PAGE: Final = 500
 _BYTES: Final = 16

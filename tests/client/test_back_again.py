@@ -20,8 +20,8 @@ from horae.model.reason import Reason
 from horae.model.run import LIVE, Origin, Run, RunState, Span
 from horae.model.task import Pause, PauseCause, Standing, Task, TaskState
 from horae.ports.journal import Line, NumberedLine
-from horae.service.edits import KEEP, Edits, edited_task
-from horae.service.wishes import NEVER, MissedWish, Options, RetryWish, Wish, wish_of
+from horae.service.tasks.edits import KEEP, Edits, edited_task
+from horae.service.tasks.task_request import NEVER, MissedWish, Options, RetryWish, Wish, wish_of
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_node, a_run, a_task, an_event
 from horae.wire.agenda import agenda_json
 from horae.wire.facts import read_definition, read_facts

@@ -13,7 +13,7 @@ import pytest
 from horae.model.accounts.principal import Principal
 from horae.model.outcome import Failed, Succeeded
 from horae.model.task import Target
-from horae.service.wishes import Wish
+from horae.service.tasks.task_request import Wish
 from horae.settings import read_settings
 from tests.compat.stage import stage
 

@@ -11,7 +11,7 @@ from horae.model.change import Change, Facts
 from horae.model.entry import Entry
 from horae.model.task import Target
 from horae.ports.store import STANDARD_TERMS
-from horae.service.wishes import Wish
+from horae.service.tasks.task_request import Wish
 from horae.testing.factories import NODE
 from tests.compat.stage import stage
 

@@ -26,7 +26,7 @@ def test_catalogues_warnings_fixes_help_and_tool_words_are_collected() -> None:
     assert {
         "schedule/refusals/language.py",
         "schedule/warnings.py",
-        "service/refusals.py",
+        "service/accounts/refusals.py",
         "cli/refusals.py",
         "cli/operating_words.py",
         "cli/fixes.py",

@@ -9,7 +9,7 @@ import aiohttp
 
 from horae import Horae
 from horae.model.events.event import EventKind
-from horae.service.presence import Announcer, Audience, Presence
+from horae.service.events.listeners import Announcer, Audience, Presence
 from horae.stores.memory import MemoryStore
 from tests.api.served import Api, served
 

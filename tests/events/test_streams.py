@@ -13,8 +13,8 @@ from horae.model.accounts.principal import LOCAL
 from horae.model.events.event import EventKind
 from horae.model.task import Task
 from horae.ports.full_store import Keeping
-from horae.service import tail as tails
-from horae.service.tokens import CACHED_SECONDS
+from horae.service.accounts.tokens import CACHED_SECONDS
+from horae.service.events import event_tail as tails
 from tests.api.served import Api
 
 from .stage import SECONDS, Frame, Reader, added, happens, many_happen, reading, served, slow_session

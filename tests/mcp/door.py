@@ -20,7 +20,7 @@ from horae.mcp_server.http import PATH, mount
 from horae.model.accounts.principal import LOCAL, Role
 from horae.runtime.serving import serving
 from horae.sealing import Key
-from horae.service.secrets import SecretBox
+from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service
 from horae.stores.memory import MemoryStore
 from horae.web.house import WebSettings

@@ -20,7 +20,7 @@ from horae.mcp_server.hints import HINTS
 from horae.mcp_server.server import PROBLEM
 from horae.mcp_server.words import Words
 from horae.model.refusals import Entry
-from horae.service.drafting import another_key
+from horae.service.tasks.drafts import another_key
 from tests.cli.driving import Cli
 from tests.docs.hint_commands import commands_in, mistake_in
 from tests.mcp.process import desk_of

@@ -14,7 +14,7 @@ from horae.cli import operating_words, words
 from horae.cli.out import Out
 from horae.cli.words import Words
 from horae.plural import NOUNS, agree
-from horae.service.refusals import refuse
+from horae.service.accounts.refusals import refuse
 
 SOURCE = Path(horae.__file__).parent
 COUNTED = re.compile(r"\{(\w+)(?::[^{}]*)?\}(?: [a-z-]+){0,2}? ([a-z]+s)\b")

@@ -17,9 +17,9 @@ from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import Task, TaskState
 from ..ports.store import TaskFilter
-from ..service.moments import asked_stretch
-from ..service.query import LONGEST
-from ..service.query_filters import narrowed_tasks
+from ..service.query.filters import narrowed_tasks
+from ..service.query.instants import asked_stretch
+from ..service.query.parser import LONGEST
 from ..service.service import Service
 from ..web.cursors import LARGEST_LIMIT
 from ..web.house import house_of

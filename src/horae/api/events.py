@@ -15,9 +15,9 @@ from ..model.events.event import EventKind, Sequenced
 from ..model.ids import is_shortened
 from ..model.page import LARGEST_PAGE
 from ..model.refusals import refuse
-from ..service.event_refusals import refuse as refuse_events
-from ..service.id_prefix import TASK
-from ..service.tail import Wanted
+from ..service.events.event_tail import Wanted
+from ..service.events.refusals import refuse as refuse_events
+from ..service.query.id_prefix import TASK
 from ..web.answers import JSON
 from ..web.caller import Who, bearer
 from ..web.guarded import resource

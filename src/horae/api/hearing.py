@@ -13,10 +13,10 @@ from ..clock import Clock
 from ..errors import HoraeError, NotAuthenticated
 from ..model.accounts.principal import Principal
 from ..model.events.event import EventKind
-from ..service.presence import Audience
-from ..service.refusals import refuse
+from ..service.accounts.refusals import refuse
+from ..service.events.event_tail import Listener, Tail, Wanted
+from ..service.events.listeners import Audience
 from ..service.service import Service
-from ..service.tail import Listener, Tail, Wanted
 
 LOOK_SECONDS: Final = 0.4
 """With the half second for which a token is remembered, a stream ends within a second of its token."""

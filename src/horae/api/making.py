@@ -16,10 +16,10 @@ from ..model.record import Writing
 from ..schedule import Schedule
 from ..schedule.lint import lint
 from ..schedule.warnings import ScheduleWarning
-from ..service.advisories import Advisory
-from ..service.assumed_zone import assumed_zone
-from ..service.previews import understand
-from ..service.wishes import Wish
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.default_zone import assumed_zone
+from ..service.tasks.previews import understand
+from ..service.tasks.task_request import Wish
 from ..web.answers import encoded, written
 from ..web.bodies import json_body
 from ..web.conditions import as_expected, tag_of

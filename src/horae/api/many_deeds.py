@@ -15,10 +15,10 @@ from ..model.policy import MISSED_MODES
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..schedule.zones import find_zone
-from ..service.bulk import Action
-from ..service.moments import coming_moment
-from ..service.operation_work import Permission
-from ..service.tasks import Tasks
+from ..service.query.instants import coming_moment
+from ..service.tasks.bulk import Action
+from ..service.tasks.operation_worker import Permission
+from ..service.tasks.tasks import Tasks
 from ..web.caller import VIA, bearer
 from ..web.house import house_of
 from ..wire.fields import check_fields, text_or_none

@@ -18,12 +18,12 @@ from ..model.record import Writing
 from ..model.refusals import refuse
 from ..model.task import Task
 from ..ports.store import TaskFilter
-from ..service.functions import Resolved
-from ..service.operations import Order, scope_for
-from ..service.query import LONGEST
+from ..service.query.parser import LONGEST
 from ..service.service import Service
-from ..service.tasks import Tasks
-from ..service.wishes import Wish
+from ..service.tasks.functions import Resolved
+from ..service.tasks.operations import Order, scope_for
+from ..service.tasks.task_request import Wish
+from ..service.tasks.tasks import Tasks
 from ..web.answers import answer
 from ..web.bodies import json_body
 from ..web.caller import Who

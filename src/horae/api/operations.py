@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..model.accounts.principal import Principal
-from ..service.operations import scope_for
+from ..service.tasks.operations import scope_for
 from ..web.answers import answer
 from ..web.caller import Who
 from ..web.cursors import page_answer, read_cursor

@@ -14,9 +14,9 @@ from ..model.page import Page
 from ..model.run import Run
 from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import RunFilter
-from ..service.moments import coming_moment
-from ..service.query_filters import narrowed_runs
-from ..service.runs import answered
+from ..service.query.filters import narrowed_runs
+from ..service.query.instants import coming_moment
+from ..service.runs.runs import answered
 from ..service.service import Service
 from ..web.answers import answer, encoded, nothing
 from ..web.bodies import json_body

@@ -7,8 +7,8 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..service.assumed_zone import assumed_zone
-from ..service.previews import preview
+from ..service.tasks.default_zone import assumed_zone
+from ..service.tasks.previews import preview
 from ..web.answers import answer
 from ..web.bodies import json_body
 from ..web.caller import Who

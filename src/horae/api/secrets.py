@@ -8,7 +8,7 @@ from fastapi import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..service.secrets import SecretName
+from ..service.accounts.secrets import SecretName
 from ..web.answers import answer, nothing
 from ..web.bodies import json_body
 from ..web.caller import Who

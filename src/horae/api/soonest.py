@@ -10,7 +10,7 @@ from ..model.change import Facts
 from ..model.ids import EPOCH
 from ..model.page import LARGEST_PAGE
 from ..ports.store import TaskFilter
-from ..service.tasks import Tasks
+from ..service.tasks.tasks import Tasks
 from ..wire.tasks import next_due
 
 _MOST: Final = 10_000

@@ -13,9 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from ..errors import StoreError
 from ..model.accounts.principal import Principal
-from ..service.owner_sequence import Gap
-from ..service.tail import Batch, CutOff, Listener, Wanted
-from ..service.telling import Told
+from ..service.events.event_bodies import Told
+from ..service.events.event_tail import Batch, CutOff, Listener, Wanted
+from ..service.events.owner_sequence import Gap
 from .hearing import Hearing, Stream
 
 SSE: Final = "text/event-stream"

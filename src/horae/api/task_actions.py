@@ -19,9 +19,9 @@ from ..model.refusals import refuse
 from ..model.run import Origin
 from ..model.task import past_of
 from ..schedule import count
-from ..service.moments import coming_moment
-from ..service.previews import preview_of
-from ..service.tasks import Tasks
+from ..service.query.instants import coming_moment
+from ..service.tasks.previews import preview_of
+from ..service.tasks.tasks import Tasks
 from ..web.answers import answer
 from ..web.bodies import json_body_or_none
 from ..web.caller import Who

@@ -14,9 +14,9 @@ from ..model.change import Facts
 from ..model.page import Page
 from ..model.refusals import refuse
 from ..schedule.lint import lint
-from ..service.edits import Edited, Edits
-from ..service.rights import own_key
-from ..service.wishes import explicit, read_policies
+from ..service.accounts.rights import own_key
+from ..service.tasks.edits import Edited, Edits
+from ..service.tasks.task_request import explicit, read_policies
 from ..web.answers import nothing
 from ..web.bodies import json_body
 from ..web.caller import Who

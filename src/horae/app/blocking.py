@@ -15,8 +15,8 @@ from ..model.policy import MissedMode
 from ..model.refusals import refuse
 from ..model.run import Run, RunState
 from ..model.task import TaskState
-from ..service.edits import Edited
-from ..service.wishes import Duration, When
+from ..service.tasks.edits import Edited
+from ..service.tasks.task_request import Duration, When
 from .chosen import Chosen
 from .declared import TaskFunction
 from .handle import RunHandle, TaskHandle

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias, TypedDict
 
 from ..model.policy import Guarantee, Missed, Overlap, Retry
 from ..model.refusals import refuse
-from ..service.wishes import NO_OPTIONS, Duration, Options
+from ..service.tasks.task_request import NO_OPTIONS, Duration, Options
 from .suggestions import suggest_option
 
 Never: TypeAlias = Literal["never"]

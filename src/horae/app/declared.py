@@ -10,8 +10,8 @@ from ..errors import InvalidTask
 from ..model.refusals import refuse
 from ..schedule import Schedule
 from ..schedule.describe import sentence
-from ..service.function_records import FormerName
-from ..service.wishes import NO_OPTIONS, Delay, Options, When, read_delay
+from ..service.tasks.function_records import FormerName
+from ..service.tasks.task_request import NO_OPTIONS, Delay, Options, When, read_delay
 from .module_names import former_identities, function_name, module_identity, qualified_name
 from .suggestions import FUNCTION_NAMES, OPTIONS, refuse_attribute, suggest_call
 

@@ -17,9 +17,9 @@ from ..ports.journal import Line
 from ..ports.store import RunFilter
 from ..schedule import iterate
 from ..schedule.describe import sentence
-from ..service.edits import KEEP, Edited, Edits
-from ..service.moments import coming_moment
-from ..service.wishes import Duration, When
+from ..service.query.instants import coming_moment
+from ..service.tasks.edits import KEEP, Edited, Edits
+from ..service.tasks.task_request import Duration, When
 from ..targets.function.arguments.encode import encode_arguments
 from .chosen import Chosen, options_of
 from .suggestions import HANDLE_NAMES, RUN_NAMES, refuse_attribute

@@ -23,13 +23,22 @@ from ..outgoing.callbacks import verify_callback_token
 from ..ports.store import RunFilter, TaskFilter
 from ..runtime.house import callback_key
 from ..runtime.stores import masked
-from ..service.code import CODE_KEY
-from ..service.function_records import Defaults, FormerName, Registration
-from ..service.functions import Catalogue, complete_name, nearest_function
-from ..service.lanes import MOST_IN_LANE
-from ..service.moments import asked_stretch
-from ..service.runs import answered
-from ..service.wishes import Duration, Options, When, Wish, read_duration, read_interval, read_when, wish_of
+from ..service.query.instants import asked_stretch
+from ..service.runs.lanes import MOST_IN_LANE
+from ..service.runs.runs import answered
+from ..service.tasks.declared_tasks import CODE_KEY
+from ..service.tasks.function_records import Defaults, FormerName, Registration
+from ..service.tasks.functions import Catalogue, complete_name, nearest_function
+from ..service.tasks.task_request import (
+    Duration,
+    Options,
+    When,
+    Wish,
+    read_duration,
+    read_interval,
+    read_when,
+    wish_of,
+)
 from ..stores.shared_transaction_refusals import refuse as refuse_to_share
 from ..targets.function.arguments.encode import encode_arguments, encode_result
 from ..targets.function.registry import Isolation, check_payload, function_spec

@@ -31,9 +31,9 @@ from ..runtime.node_policy import keep_policy, with_policy
 from ..runtime.plain_connection import warn_of_plain_connection
 from ..runtime.stores import usual_look
 from ..schedule.zones import find_zone
-from ..service.function_records import Registration
-from ..service.presence import Announcer, Audience, Via
+from ..service.events.listeners import Announcer, Audience, Via
 from ..service.service import Service
+from ..service.tasks.function_records import Registration
 from ..settings import Settings, default_zone, read_settings
 from ..store_retry import TRANSIENT_ERRORS
 from ..targets.function.origin import being_loaded

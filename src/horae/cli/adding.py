@@ -11,11 +11,11 @@ from ..model.change import Facts
 from ..model.task import Task
 from ..schedule import Schedule
 from ..schedule.warnings import ScheduleWarning
-from ..service.advisories import Advisory
-from ..service.assumed_zone import AssumedZone
-from ..service.edits import Edited, fire_changes
-from ..service.functions import Resolved
-from ..service.wishes import Wish
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.default_zone import AssumedZone
+from ..service.tasks.edits import Edited, fire_changes
+from ..service.tasks.functions import Resolved
+from ..service.tasks.task_request import Wish
 from ..wire.previews import warnings_json
 from ..wire.tasks import read_task, task_json
 from . import words

@@ -9,7 +9,7 @@ import typer
 from ..model.accounts.account import ALL_AGENTS, Agent
 from ..model.change import Facts
 from ..model.task import PauseCause
-from ..service.gate import APPROVED_LABEL
+from ..service.accounts.approval_policy import APPROVED_LABEL
 from ..wire.accounts import agent_json
 from ..wire.review import review_of
 from ..wire.tasks import task_json

@@ -19,7 +19,7 @@ from ..schedule.text import read
 from ..schedule.text.zone_words import zone_named
 from ..schedule.value import Past, first_instant, is_wall, last_instant
 from ..schedule.zones import find_zone
-from ..service.assumed_zone import AssumedZone, needs_zone
+from ..service.tasks.default_zone import AssumedZone, needs_zone
 from ..settings import DefaultZone
 from .render import Answer
 from .session import home_zone, settings_of

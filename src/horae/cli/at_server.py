@@ -18,10 +18,10 @@ from ..model.change import Facts
 from ..model.events.event import Sequenced
 from ..model.run import Run
 from ..model.task import Target, Task
-from ..service.advisories import Advisory
-from ..service.edits import Edited, Edits
-from ..service.functions import Resolved, function_of
-from ..service.wishes import Wish
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.edits import Edited, Edits
+from ..service.tasks.functions import Resolved, function_of
+from ..service.tasks.task_request import Wish
 from .node_start import Readiness
 from .servers import Server, connected
 from .session import home_zone, settings_of

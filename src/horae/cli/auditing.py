@@ -10,7 +10,7 @@ import typer
 
 from ..model.ids import EPOCH, SHORT_DIGITS, SHORT_TASK_DIGITS
 from ..model.page import Page
-from ..service.audit import AuditRow
+from ..service.accounts.audit import AuditRow
 from ..wire.accounts import audit_json, verdict_json
 from . import account_words as words
 from .account_refusals import refuse

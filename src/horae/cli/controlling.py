@@ -13,7 +13,7 @@ from ..model.entry import EntryKind
 from ..model.policy import MISSED_MODES, MissedMode
 from ..model.task import Task, TaskState, past_of
 from ..schedule import count
-from ..service.moments import coming_moment
+from ..service.query.instants import coming_moment
 from ..wire.tasks import task_json
 from . import words
 from .filtering import MANY, ONE, TASK, Doing, do_to_many, is_filter

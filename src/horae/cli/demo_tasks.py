@@ -11,7 +11,7 @@ from ..app import Horae
 from ..errors import Refusal
 from ..model.policy import Retry
 from ..model.task import Target
-from ..service.wishes import Options, Wish
+from ..service.tasks.task_request import Options, Wish
 from ..targets.function.context import Context
 from ..targets.function.registry import function_spec
 

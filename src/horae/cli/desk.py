@@ -33,16 +33,16 @@ from ..runtime.node_policy import node_networks, with_policy
 from ..runtime.sealed import sealing_of
 from ..runtime.stores import make_store, make_wakeup
 from ..runtime.usual_quotas import usual_quotas
-from ..service.advisories import Advisory, advise, advise_each
-from ..service.assumed_zone import own_zone
-from ..service.edits import Edited, Edits
-from ..service.functions import Resolved
-from ..service.gate import Gate, digest_of
-from ..service.presence import Audience
-from ..service.secrets import SecretBox
+from ..service.accounts.approval_policy import Gate, digest_of
+from ..service.accounts.secrets import SecretBox
+from ..service.events.listeners import Audience
+from ..service.events.webhook_signer import is_signer_without_key
 from ..service.service import Service
-from ..service.webhook_signer import is_signer_without_key
-from ..service.wishes import Wish
+from ..service.tasks.advisories import Advisory, advise, advise_each
+from ..service.tasks.default_zone import own_zone
+from ..service.tasks.edits import Edited, Edits
+from ..service.tasks.functions import Resolved
+from ..service.tasks.task_request import Wish
 from ..settings import Settings
 from .node_start import Readiness
 from .session import home_zone, opened_url, settings_of

@@ -15,9 +15,9 @@ from ..model.task import Task, past_of
 from ..ports.store import TaskFilter
 from ..schedule import iterate
 from ..schedule.describe import sentence
-from ..service.advisories import Advisory
-from ..service.assumed_zone import AssumedZone
-from ..service.wishes import Wish
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.default_zone import AssumedZone
+from ..service.tasks.task_request import Wish
 from ..wire.tasks import definition_json
 from .operating_refusals import placed
 from .owner_zone import with_assumed_zone

@@ -10,8 +10,8 @@ import typer
 from ..model.change import Facts
 from ..schedule.describe import sentence
 from ..schedule.preview import fires_in
-from ..service.advisories import Advisory
-from ..service.edits import Edited
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.edits import Edited
 from ..wire.moments import local, utc
 from ..wire.previews import warnings_json
 from ..wire.tasks import definition_json, read_edits, task_json

@@ -13,9 +13,9 @@ import typer
 from ..lifecycle.explain import Verdict
 from ..model.ids import SHORT_DIGITS
 from ..model.run import Run
-from ..service.functions import start_command
-from ..service.ledger import Why
-from ..service.outages import Outage
+from ..service.runs.ledger import Why
+from ..service.runs.outages import Outage
+from ..service.tasks.functions import start_command
 from ..wire.moments import utc
 from ..wire.runs import why_json
 from . import words

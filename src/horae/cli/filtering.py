@@ -10,9 +10,9 @@ import typer
 from ..model.refusals import refuse as refuse_task
 from ..model.task import Task, TaskState
 from ..ports.store import TaskFilter
-from ..service.bulk import Bulk, BulkReport
-from ..service.finding import Counted
-from ..service.query_filters import narrowed_tasks
+from ..service.query.filters import narrowed_tasks
+from ..service.tasks.bulk import Bulk, BulkReport
+from ..service.tasks.lookup import Counted
 from ..wire.overview import bulk_json
 from . import words
 from .frame import OptionGroup, Said

@@ -13,8 +13,8 @@ from ..model.change import Facts
 from ..model.reason import Reason
 from ..model.run import Run, RunState
 from ..model.task import PauseCause, TaskState
-from ..service.functions import function_of, start_command
-from ..service.ledger import Why, is_waiting_for_node
+from ..service.runs.ledger import Why, is_waiting_for_node
+from ..service.tasks.functions import function_of, start_command
 from ..wire.tasks import waiting_for
 from .words import FIXES, Words
 

@@ -13,7 +13,7 @@ from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
 from ..ports.store import RunFilter
 from ..schedule.preview import fires_in
-from ..service.outages import Outage
+from ..service.runs.outages import Outage
 from ..wire.runs import outage_json
 from . import operating_words as words
 from .out import Out

@@ -15,8 +15,8 @@ from ..model.refusals import refuse as refuse_task
 from ..model.run import Run, RunState
 from ..model.task import Task
 from ..ports.store import RunFilter
-from ..service.moments import asked_stretch
-from ..service.query_filters import narrowed_runs
+from ..service.query.filters import narrowed_runs
+from ..service.query.instants import asked_stretch
 from ..wire.overview import event_json
 from ..wire.runs import line_json, run_json
 from . import words

@@ -16,7 +16,7 @@ from ..model.page import LARGEST_PAGE
 from ..model.run import Run, RunState
 from ..model.task import FINISHED, TaskState
 from ..ports.store import RunFilter, TaskFilter
-from ..service.overview import Overview
+from ..service.runs.overview import Overview
 from ..wire.tasks import next_due, task_json
 from . import words
 from .again import offer_more

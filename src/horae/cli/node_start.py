@@ -12,8 +12,8 @@ from ..lifecycle.explain import RunningNodes
 from ..runtime.choosing import chosen_settings, store_url
 from ..runtime.stores import sqlite_path
 from ..schedule.warnings import ScheduleWarning
-from ..service.advisories import FUNCTION_CODES, Advisory
-from ..service.functions import start_command
+from ..service.tasks.advisories import FUNCTION_CODES, Advisory
+from ..service.tasks.functions import start_command
 from . import words
 from .out import Out
 from .servers import server_of

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 import typer
 
 from ..ports.store import Node
-from ..service.nodes import NodeSeen, NodeState, find_node
-from ..service.wishes import read_duration
+from ..service.runs.nodes import NodeSeen, NodeState, find_node
+from ..service.tasks.task_request import read_duration
 from ..wire.overview import node_seen_json
 from . import words
 from .clock_steps import show_steps

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..errors import Refusal
-from ..service.assumed_zone import AssumedZone, needs_zone, zone_of_owner
-from ..service.wishes import Wish
+from ..service.tasks.default_zone import AssumedZone, needs_zone, zone_of_owner
+from ..service.tasks.task_request import Wish
 from .asking import zone_of_process
 from .session import home_zone, settings_of
 from .workplace import Workplace

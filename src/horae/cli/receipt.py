@@ -17,7 +17,7 @@ from ..schedule import Every, Schedule, iterate
 from ..schedule.describe import sentence
 from ..schedule.preview import Fire, fires_in
 from ..schedule.warnings import ScheduleWarning
-from ..service.advisories import Advisory
+from ..service.tasks.advisories import Advisory
 from ..wire.moments import local, utc
 from ..wire.tasks import definition_json, target_json
 from . import words

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ..model.change import Facts
 from ..model.task import Task
-from ..service.advisories import Advisory
-from ..service.wishes import Wish
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.task_request import Wish
 from .workplace import Workplace
 
 Turn: TypeAlias = Literal["new", "changed", "same"]

@@ -20,9 +20,9 @@ from ..model.state_names import state_word
 from ..model.task import Task, past_of
 from ..ports.store import RunFilter
 from ..schedule import count
-from ..service.ledger import occurrence_meant
-from ..service.moments import asked_stretch
-from ..service.wishes import read_duration
+from ..service.query.instants import asked_stretch
+from ..service.runs.ledger import occurrence_meant
+from ..service.tasks.task_request import read_duration
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
 from . import words

@@ -17,7 +17,7 @@ from .out import Out
 from .pieces import inert
 
 if TYPE_CHECKING:
-    from ..service.secrets import SecretName
+    from ..service.accounts.secrets import SecretName
     from .workplace import Workplace
 
 _NAME: Final = typer.Argument(..., metavar="NAME", help="A-Z a-z 0-9 _ . -")
@@ -114,7 +114,7 @@ def _show_grants(out: Out, secret: SecretName, line: str) -> None:
 def rotate(out: Out) -> None:
     """Make a new key and seal everything with it; engines that run go on."""
     from ..sealing import KeyFile  # noqa: PLC0415
-    from ..service.secrets import renew_key  # noqa: PLC0415
+    from ..service.accounts.secrets import renew_key  # noqa: PLC0415
     from .servers import refuse_server_for  # noqa: PLC0415
     from .session import look  # noqa: PLC0415
     from .whereabouts import existing_place  # noqa: PLC0415

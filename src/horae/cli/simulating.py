@@ -47,7 +47,7 @@ def simulate(  # noqa: PLR0917 - typer calls it by name
 ) -> None:
     """Try tasks in advance: overlaps, full lanes, clock changes, busy moments."""
     from ..clock import SystemClock  # noqa: PLC0415 - `--help` does without
-    from ..service.moments import asked_stretch  # noqa: PLC0415
+    from ..service.query.instants import asked_stretch  # noqa: PLC0415
     from ..simulation.forecast import forecast  # noqa: PLC0415
 
     candidates, lanes, home = _asked(out, file, zone)

@@ -10,7 +10,7 @@ from ..model.ids import SHORT_DIGITS, SHORT_TASK_DIGITS
 from ..model.lane import LaneUse
 from ..model.reason import Reason, reason_phrase
 from ..model.run import Run
-from ..service.overview import Need, NeedKind, Overview
+from ..service.runs.overview import Need, NeedKind, Overview
 from ..wire.overview import lane_json, overview_json
 from ..wire.tasks import next_due
 from . import words

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import typer
 
-from ..service.overview import NeedKind, Overview
+from ..service.runs.overview import NeedKind, Overview
 from ..version import __version__
 from ..wire.overview import overview_json
 from ..wire.problems import Exit

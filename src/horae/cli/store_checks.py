@@ -26,9 +26,9 @@ from ..runtime.condition import ServerCondition, store_condition
 from ..schedule import TZDATA_VERSION
 from ..schedule.preview import in_words
 from ..sealing.place import key_path, named_path
-from ..service.event_refusals import refuse as refuse_event
-from ..service.overview import Overview
-from ..service.presence import topic_of
+from ..service.events.listeners import topic_of
+from ..service.events.refusals import refuse as refuse_event
+from ..service.runs.overview import Overview
 from . import operating_words as words
 from .checks import Check, about_key, check, plain_words
 from .clock_steps import step_facts

@@ -69,7 +69,7 @@ def _refuse_memory(*urls: str) -> None:
 
 async def _move(out: Out, here: str, there: str | None, asked_for: str, *, dry_run: bool) -> _Told:
     from ..clock import SystemClock  # noqa: PLC0415
-    from ..service.secrets import KIND as SECRET  # noqa: PLC0415
+    from ..service.accounts.secrets import KIND as SECRET  # noqa: PLC0415
     from ..transfer import Carried, move, survey  # noqa: PLC0415
     from ..transfer.idle_check import Watching, refuse_who_lives_here  # noqa: PLC0415
 

@@ -19,7 +19,7 @@ from ..model.refusals import refuse as refuse_task
 from ..model.run import Run, RunState
 from ..model.task import Task
 from ..ports.store import RunFilter
-from ..service.tasks import check_past
+from ..service.tasks.tasks import check_past
 from .incoming import Incoming, OldRun
 from .operating_refusals import placed, refuse
 from .rehearsal import Planned, planned

@@ -11,7 +11,7 @@ from ..interchange.files import as_text, read_bytes
 from ..interchange.json_text import read_json
 from ..model.field_checks import check_number
 from ..model.refusals import refuse as refuse_task
-from ..service.wishes import Duration, Wish
+from ..service.tasks.task_request import Duration, Wish
 from ..wire.fields import check_fields, text_or_none
 from ..wire.tasks import DEFINITION, SHORT_TARGETS, read_task
 from .operating_refusals import placed, refuse

@@ -14,8 +14,8 @@ from ..model.accounts.account import Token
 from ..model.accounts.principal import Scope
 from ..model.page import Page
 from ..model.refusals import refuse as refuse_task
-from ..service.moments import coming_moment
-from ..service.refusals import refuse as refuse_account
+from ..service.accounts.refusals import refuse as refuse_account
+from ..service.query.instants import coming_moment
 from ..wire.accounts import token_json
 from . import account_words as words
 from .account_refusals import refuse

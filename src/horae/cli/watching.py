@@ -15,7 +15,7 @@ import typer
 from ..model.ids import SHORT_DIGITS
 from ..model.run import Run
 from ..ports.store import RunFilter
-from ..service.overview import Overview
+from ..service.runs.overview import Overview
 from ..wire.tasks import next_due
 from . import words
 from .filtering import TASK

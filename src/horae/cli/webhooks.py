@@ -9,7 +9,7 @@ import typer
 
 from ..model.events.webhook import NO_KEY, Delivery, Disabled, Webhook
 from ..model.page import Page
-from ..service.advisories import Advisory
+from ..service.tasks.advisories import Advisory
 from ..wire.webhooks import blocked_refusal, delivery_json, webhook_json
 from . import account_words as words
 from .again import offer_more

@@ -18,7 +18,7 @@ from ..engine.settings import EngineSettings
 from ..observe.looking import Looking
 from ..runtime.observing import looking_of, make_observer, node_door, tell_of_engine, watched
 from ..runtime.stores import has_secret
-from ..service.assumed_zone import own_zone
+from ..service.tasks.default_zone import own_zone
 from ..store_retry import keep_going
 from . import operating_words as words
 from .demo_tasks import know_demo, put_demo

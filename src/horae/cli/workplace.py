@@ -11,11 +11,11 @@ from ..model.change import Facts
 from ..model.events.event import Sequenced
 from ..model.run import Run
 from ..model.task import Target, Task
-from ..service.advisories import Advisory
-from ..service.edits import Edited, Edits
-from ..service.functions import Resolved
 from ..service.service import Service
-from ..service.wishes import Wish
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.edits import Edited, Edits
+from ..service.tasks.functions import Resolved
+from ..service.tasks.task_request import Wish
 from . import session
 from .desk import at_desk
 from .node_start import Readiness

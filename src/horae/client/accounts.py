@@ -10,7 +10,7 @@ from ..model.accounts.account import Agent, Owner, Token
 from ..model.accounts.principal import Principal, Role, Scope
 from ..model.page import Page
 from ..schedule.durations import iso_duration
-from ..service.audit import AuditRow, Verdict
+from ..service.accounts.audit import AuditRow, Verdict
 from ..wire.accounts import read_agent, read_audit_row, read_owner, read_token, read_verdict
 from ..wire.moments import utc
 from .connection import Connection, segment

@@ -11,8 +11,8 @@ from ..clock import Clock
 from ..errors import HoraeError, Refusal, Sentence
 from ..model.accounts.operation import Operation, OperationState
 from ..ports.store import TaskFilter
-from ..service.bulk import BulkReport, Refused
-from ..service.finding import Counted
+from ..service.tasks.bulk import BulkReport, Refused
+from ..service.tasks.lookup import Counted
 from ..wire.operations import read_operation
 from ..wire.overview import glimpse
 from .connection import Connection, segment

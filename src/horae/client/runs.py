@@ -12,7 +12,7 @@ from ..model.run import Run
 from ..model.task import Task
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
-from ..service.ledger import Why
+from ..service.runs.ledger import Why
 from ..wire.facts import read_facts
 from ..wire.moments import instant, utc
 from ..wire.overview import glimpse

@@ -12,9 +12,9 @@ from ..model.events.event import Sequenced
 from ..model.lane import LaneUse
 from ..model.page import Page
 from ..ports.store import Node
-from ..service.nodes import NodeSeen
-from ..service.overview import Overview
-from ..service.secrets import SecretName
+from ..service.accounts.secrets import SecretName
+from ..service.runs.nodes import NodeSeen
+from ..service.runs.overview import Overview
 from ..wire.moments import instant
 from ..wire.overview import read_lane, read_node, read_node_seen, read_overview
 from .connection import Asked, Connection, segment

@@ -16,10 +16,10 @@ from ..model.refusals import refuse
 from ..model.run import Run
 from ..model.task import Task
 from ..ports.store import TaskFilter
-from ..service.advisories import Advisory, advisory_codes
-from ..service.edits import Edited, Edits, fire_changes
-from ..service.finding import Counted
-from ..service.wishes import Wish
+from ..service.tasks.advisories import Advisory, advisory_codes
+from ..service.tasks.edits import Edited, Edits, fire_changes
+from ..service.tasks.lookup import Counted
+from ..service.tasks.task_request import Wish
 from ..wire.facts import read_facts
 from ..wire.moments import utc
 from ..wire.runs import read_run

@@ -15,7 +15,7 @@ from ..model.policy import LONGEST_TIMEOUT
 from ..schedule import Cron
 from ..schedule.compat import Note
 from ..schedule.zones import find_zone
-from ..service.wishes import Options, Wish
+from ..service.tasks.task_request import Options, Wish
 from .crontab_lines import Line, Variables, lines_of
 from .files import as_text
 from .harvest import Found, Harvest, Reading, Unclear, attempt, excerpt, gathered, target, title

@@ -16,7 +16,7 @@ from ..model.run import RunState
 from ..model.task import Target
 from ..schedule import Schedule
 from ..schedule.compat import Note
-from ..service.wishes import Wish, read_policies
+from ..service.tasks.task_request import Wish, read_policies
 from .notes import note, told
 from .refusals import refuse
 

@@ -17,7 +17,7 @@ from ..schedule.compat import nanoclaw as dialect
 from ..schedule.compat.fields import moment_of
 from ..schedule.instants import to_datetime, to_instant
 from ..schedule.zones import find_zone
-from ..service.wishes import Options, Wish
+from ..service.tasks.task_request import Options, Wish
 from .database import Database, Row, opened
 from .fields import bad_field, folder_of, needed_text, optional_text, span_of
 from .harvest import Found, Harvest, Past, Reading, Unclear, as_json, attempt, gathered, printable, target, title

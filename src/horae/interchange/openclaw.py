@@ -15,7 +15,7 @@ from ..model.run import RunState
 from ..schedule import Once
 from ..schedule.compat import Note
 from ..schedule.zones import find_zone
-from ..service.wishes import Wish
+from ..service.tasks.task_request import Wish
 from .fields import Fields, bad_field, flag, folder_of, instant_of, optional_mapping, optional_text, span_of
 from .harvest import Found, Harvest, Past, Reading, Unclear, as_json, attempt, excerpt, gathered, printable, title
 from .json_text import is_sound, read_json

@@ -10,7 +10,7 @@ from ..model.accounts.protected_variables import is_reserved
 from ..model.policy import LONGEST_TIMEOUT
 from ..model.task import Target
 from ..schedule.compat import Note
-from ..service.wishes import Options
+from ..service.tasks.task_request import Options
 from .fields import Fields, bad_field, needed_text, optional_mapping, optional_text
 from .harvest import target
 from .notes import note

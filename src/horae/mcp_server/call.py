@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..choices import Language
 from ..clock import Clock
 from ..model.accounts.principal import Principal
-from ..service.assumed_zone import AssumedZone
 from ..service.service import Service
+from ..service.tasks.default_zone import AssumedZone
 from .words import Words
 
 Said: TypeAlias = Mapping[str, Any]

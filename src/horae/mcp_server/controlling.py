@@ -9,8 +9,8 @@ from ..errors import NotFound
 from ..model.change import Facts
 from ..model.run import Run
 from ..model.task import TaskState
-from ..service.drafting import another_key
-from ..service.moments import coming_moment
+from ..service.query.instants import coming_moment
+from ..service.tasks.drafts import another_key
 from ..wire.runs import run_json
 from ..wire.tasks import task_json
 from .call import Call, Said, Told

@@ -24,9 +24,9 @@ from starlette.types import Message, Receive, Scope, Send
 from ..clock import Clock
 from ..errors import HoraeError, NotAuthenticated
 from ..model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
-from ..service.assumed_zone import zone_of_deployment
-from ..service.nodes import NodeState
+from ..service.runs.nodes import NodeState
 from ..service.service import Service
+from ..service.tasks.default_zone import zone_of_deployment
 from ..web.bodies import LARGEST, json_body, raw_body
 from ..web.caller import authenticated
 from ..web.house import house_of

@@ -11,8 +11,8 @@ from ..model.state_names import state_word
 from ..model.task import GOING, PauseCause, TaskState
 from ..ports.store import TaskFilter
 from ..schedule.durations import iso_duration
-from ..service.ledger import Why
-from ..service.query_filters import narrowed_tasks
+from ..service.query.filters import narrowed_tasks
+from ..service.runs.ledger import Why
 from ..wire.moments import local, utc
 from ..wire.review import review_of
 from ..wire.runs import why_json

@@ -16,10 +16,10 @@ from ..schedule.describe import sentence
 from ..schedule.lint import lint
 from ..schedule.preview import Fire, fires_in
 from ..schedule.warnings import ScheduleWarning
-from ..service.advisories import Advisory
-from ..service.assumed_zone import needs_zone
-from ..service.functions import start_command
-from ..service.gate import digest_of
+from ..service.accounts.approval_policy import digest_of
+from ..service.tasks.advisories import Advisory
+from ..service.tasks.default_zone import needs_zone
+from ..service.tasks.functions import start_command
 from ..wire.moments import local, utc
 from ..wire.review import review_of
 from .call import Call, Said

@@ -11,7 +11,7 @@ from ..model.run import Run, RunState
 from ..model.state_names import state_word
 from ..ports.journal import NumberedLine
 from ..ports.store import RunFilter
-from ..service.query_refusals import refuse
+from ..service.query.refusals import refuse
 from ..targets.run_errors import localized_error
 from ..wire.runs import line_json, result_of, run_json
 from .arguments import needed

@@ -15,9 +15,9 @@ from ..schedule import Schedule, to_json
 from ..schedule.compat import Note
 from ..schedule.describe import sentence
 from ..schedule.text import read
-from ..service.edits import Edited
-from ..service.functions import Resolved, function_of
-from ..service.wishes import Wish, read_when
+from ..service.tasks.edits import Edited
+from ..service.tasks.functions import Resolved, function_of
+from ..service.tasks.task_request import Wish, read_when
 from ..wire.moments import local, utc
 from ..wire.tasks import definition_json, read_edits, read_task, short_target, task_json
 from .arguments import needed

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from ..choices import Language
 from ..errors import HoraeError, Refusal, StoreError
 from ..model.accounts.principal import Principal
-from ..service.assumed_zone import AssumedZone
+from ..service.tasks.default_zone import AssumedZone
 from ..version import __version__
 from ..wire.problems import problem_json
 from .arguments import checked

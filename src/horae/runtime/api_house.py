@@ -16,10 +16,10 @@ from ..model.refusals import refuse
 from ..observe.looking import Looking
 from ..observe.observer import Observer
 from ..schedule.durations import parse_duration
-from ..service.courier import Courier
+from ..service.events.background_work import read_watches, watch
+from ..service.events.webhook_dispatcher import Courier
+from ..service.events.webhook_signer import report_signer
 from ..service.service import Service
-from ..service.watching import read_watches, watch
-from ..service.webhook_signer import report_signer
 from ..settings import Settings
 from ..store_retry import keep_going
 from .choosing import chosen_wake

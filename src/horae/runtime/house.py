@@ -13,8 +13,8 @@ from ..outgoing.addresses import read_networks
 from ..ports.full_store import Keeping
 from ..ports.records import Record, Records
 from ..ports.target import TargetKind, Tools
-from ..service.gate import Gate
-from ..service.secrets import SecretBox
+from ..service.accounts.approval_policy import Gate
+from ..service.accounts.secrets import SecretBox
 from ..service.service import Service
 from .kinds import Kinds, usable
 from .sealed import sealing_of

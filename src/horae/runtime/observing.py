@@ -21,8 +21,8 @@ from ..observe.logs import RUNS, begin_logging
 from ..observe.looking import Looking
 from ..observe.observer import Observer
 from ..observe.traces import tracing_of
+from ..service.events.background_work import read_watches
 from ..service.service import Service
-from ..service.watching import read_watches
 from ..settings import Settings
 from .choosing import chosen_tolerance
 

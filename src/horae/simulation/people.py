@@ -23,7 +23,7 @@ from ..model.run import LIVE
 from ..model.task import Task
 from ..ports.store import RunFilter
 from ..ports.target import Invocation
-from ..service.tasks import Tasks
+from ..service.tasks.tasks import Tasks
 from .drafts import HOUR, KINDS, LANES, MODIFIERS, OWNERS, WORKHORSES, Traits, make_draft, make_schedule
 from .faults import Link
 from .faulty_store import FaultyStore, behind

@@ -12,7 +12,7 @@ from ..model.accounts.principal import Principal
 from ..model.ids import ENTROPY, named
 from ..model.task import Task
 from ..ports.store import RunFilter, TaskFilter
-from ..service.tasks import Tasks
+from ..service.tasks.tasks import Tasks
 from .drafts import OWNERS
 from .faults import Link
 from .faulty_store import behind

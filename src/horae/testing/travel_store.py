@@ -15,7 +15,7 @@ from ..ports.records import Record
 from ..ports.transfer import Parcel, Part
 from ..runtime import Keeping, make_store, sqlite_path
 from ..runtime.stores import masked
-from ..service.secrets import KIND as SECRET
+from ..service.accounts.secrets import KIND as SECRET
 from ..transfer import Side
 from ..transfer.digest import pages
 from ..transfer.idle_check import Watching, see_still

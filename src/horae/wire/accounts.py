@@ -9,7 +9,7 @@ from typing import Any, Final
 from ..model.accounts.account import Agent, Limit, Owner, Token
 from ..model.accounts.principal import Quotas, Role, Scope
 from ..schedule.durations import iso_duration, parse_duration
-from ..service.audit import AuditRow, Verdict
+from ..service.accounts.audit import AuditRow, Verdict
 from .moments import instant, read_instant, utc
 
 _LENGTHS: Final = frozenset({"shortest_interval", "longest_life"})

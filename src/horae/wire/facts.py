@@ -12,7 +12,7 @@ from ..model.reason import Reason
 from ..model.run import Origin, Run, RunState
 from ..model.task import Pause, PauseCause, Standing, Task, TaskState
 from ..schedule import from_json
-from ..service.wishes import chosen_policies
+from ..service.tasks.task_request import chosen_policies
 from .agenda import with_agenda
 from .moments import instant, read_instant
 from .policies import read_policies

@@ -18,9 +18,9 @@ from ..ports.clock_steps import ClockStep
 from ..ports.settlement_delays import WINDOW, SettlementDelay
 from ..ports.store import Node, Waiting
 from ..schedule import Now
-from ..service.bulk import BulkReport
-from ..service.nodes import NodeSeen, NodeState
-from ..service.overview import Need, NeedKind, Overview
+from ..service.runs.nodes import NodeSeen, NodeState
+from ..service.runs.overview import Need, NeedKind, Overview
+from ..service.tasks.bulk import BulkReport
 from .moments import instant, length, local, milliseconds, utc
 from .runs import read_run, run_json
 from .tasks import next_due

@@ -17,7 +17,7 @@ from ..model.change import Facts
 from ..model.invisible_characters import escape_hidden
 from ..model.task import PauseCause, Task
 from ..schedule.describe import sentence
-from ..service.gate import digest_of
+from ..service.accounts.approval_policy import digest_of
 from .tasks import definition_json
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

@@ -12,7 +12,7 @@ from ..model.events.trace_context import trace_id
 from ..model.reason import Reason, sentence
 from ..model.run import Origin, Run, RunState, Span
 from ..ports.journal import Line, NumberedLine
-from ..service.outages import Outage
+from ..service.runs.outages import Outage
 from .moments import instant, local, milliseconds, read_instant, utc
 
 

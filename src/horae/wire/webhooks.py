@@ -9,7 +9,7 @@ from ..errors import Refusal
 from ..model.events.webhook import NO_KEY, Attempt, Delivery, DeliveryState, Disabled, Webhook
 from ..outgoing.guard import parse_url
 from ..outgoing.refusals import refuse_address
-from ..service.event_refusals import refuse
+from ..service.events.refusals import refuse
 from .moments import instant, read_instant, utc
 
 

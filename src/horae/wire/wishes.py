@@ -10,8 +10,8 @@ from typing import Any, Final
 from ..model.policy import Missed, Retry
 from ..schedule import Once, Schedule, to_json
 from ..schedule.durations import iso_duration
-from ..service.edits import Edits, Keep
-from ..service.wishes import NEVER, MissedWish, Options, RetryWish, When, Wish
+from ..service.tasks.edits import Edits, Keep
+from ..service.tasks.task_request import NEVER, MissedWish, Options, RetryWish, When, Wish
 from .tasks import target_json
 
 _UNLIMITED: Final = frozenset({"retries", "give_up_after", "max_duration", "notify_after", "within", "attempts"})

@@ -18,7 +18,7 @@ from horae.cli.refusals import CATALOGUE as DAILY
 from horae.cli.words import Words
 from horae.client.refusals import CATALOGUE as CLIENT
 from horae.model.refusals import CATALOGUE as MODEL
-from horae.service.refusals import CATALOGUE as SERVICE
+from horae.service.accounts.refusals import CATALOGUE as SERVICE
 from horae.web.refusals import CATALOGUE as WEB
 from tests.cli.test_schemas import OURS
 

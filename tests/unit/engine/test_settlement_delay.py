@@ -18,7 +18,7 @@ from horae.ports.settlement_delays import (
     summed_up,
 )
 from horae.schedule import Every
-from horae.service.overview import Overview, Overviews
+from horae.service.runs.overview import Overview, Overviews
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NOON

@@ -27,7 +27,7 @@ from horae.model.accounts.account import (
     token_record,
 )
 from horae.model.accounts.principal import MEMBER_QUOTAS, NO_QUOTAS, Principal, Quotas, Role, Scope
-from horae.service.lanes import MOST_IN_LANE
+from horae.service.runs.lanes import MOST_IN_LANE
 from horae.testing.factories import HOUR, NOON
 from tests.unit.service.stage import house_on
 
@@ -296,7 +296,7 @@ def test_a_token_comes_back_from_its_record(
 
 
 def test_every_refusal_has_both_languages() -> None:
-    from horae.service.refusals import CATALOGUE, refuse  # noqa: PLC0415 - looked at here alone
+    from horae.service.accounts.refusals import CATALOGUE, refuse  # noqa: PLC0415 - looked at here alone
 
     names = dict.fromkeys(
         (

@@ -15,8 +15,8 @@ from horae.model.accounts.operation import KEPT, MOST_REFUSALS, SILENCE, Operati
 from horae.model.accounts.principal import Principal, Scope
 from horae.model.task import Task
 from horae.ports.store import TaskFilter
-from horae.service.bulk import Action
-from horae.service.operations import Operations, Order
+from horae.service.tasks.bulk import Action
+from horae.service.tasks.operations import Operations, Order
 from horae.simulation.virtual import VirtualClock
 
 from .stage import ADA, BOB, CHIEF, ROOT, House, code_of

@@ -25,8 +25,8 @@ from horae.ports.records import Record, Records, Writing
 from horae.sealing import Key, KeyFile, sealing_for
 from horae.sealing.key_file import load_key, make_key
 from horae.sealing.refusals import CATALOGUE
-from horae.service import secrets
-from horae.service.secrets import KIND, VALUE_BYTES, SecretBox, SecretName, renew_key
+from horae.service.accounts import secrets
+from horae.service.accounts.secrets import KIND, VALUE_BYTES, SecretBox, SecretName, renew_key
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.stores.sqlite import SQLiteStore
@@ -124,7 +124,7 @@ def test_without_the_library_the_refusal_says_how_to_install_it(monkeypatch: pyt
 
 def test_the_library_is_loaded_only_when_something_is_sealed() -> None:
     script = (
-        "import sys, horae.service.secrets; from horae.sealing import Key; key = Key.random();"
+        "import sys, horae.service.accounts.secrets; from horae.sealing import Key; key = Key.random();"
         "assert not [name for name in sys.modules if name.startswith('cryptography')];"
         "key.seal(b'', b''); assert 'cryptography' in sys.modules"
     )

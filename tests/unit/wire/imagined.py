@@ -21,7 +21,7 @@ from horae.model.policy import (
     Retry,
 )
 from horae.model.task import Task
-from horae.service.wishes import Wish, read_policies, read_when
+from horae.service.tasks.task_request import Wish, read_policies, read_when
 from horae.testing.factories import NOON, a_task
 from horae.wire.tasks import read_target, read_task
 from tests.strategies import schedules

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...model.accounts.principal import Principal
 from ...model.change import Facts
 from ...model.task import PauseCause, TaskState
-from ...service.edits import Edits, Keep
 from ...service.service import Service
+from ...service.tasks.edits import Edits, Keep
 from .marks import DISABLED
 from .own import own
 

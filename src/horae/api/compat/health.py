@@ -11,7 +11,7 @@ from starlette.responses import Response
 from ...errors import HoraeError
 from ...model.accounts.principal import LOCAL, Principal
 from ...model.task import TaskState
-from ...service.nodes import NodeState
+from ...service.runs.nodes import NodeState
 from ...service.service import Service
 from ...web.answers import answer
 from ...web.caller import caller

@@ -10,7 +10,7 @@ from ...model.accounts.principal import LOCAL
 from ...model.change import Facts
 from ...model.run import Run, RunState
 from ...ports.lease_terms import agreed_lease
-from ...service.nodes import NodeState
+from ...service.runs.nodes import NodeState
 from ...service.service import Service
 
 _TARGET: Final = "target"

@@ -16,8 +16,8 @@ from ...errors import Refusal
 from ...model.accounts.principal import Principal, Scope
 from ...model.task import TaskState
 from ...schedule import Once
-from ...service.edits import Edits
 from ...service.service import Service
+from ...service.tasks.edits import Edits
 from ...web.bodies import json_body, json_body_or_none
 from ...web.caller import Who
 from ...web.house import house_of

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...model.task import Task
 from ...schedule import Now, Once
-from ...service.wishes import Wish, wish_of
+from ...service.tasks.task_request import Wish, wish_of
 from ...wire.fields import check_fields
 from .marks import SNOOZED_FROM, UPDATED, labelled
 from .payloads import about_of

@@ -12,8 +12,8 @@ from ...model.policy import Retry
 from ...model.refusals import refuse as refuse_task
 from ...model.task import Target
 from ...schedule.compat import Note, Translation, dailyuse
-from ...service.edits import KEEP, Edits, Kept
-from ...service.wishes import Options, When, Wish
+from ...service.tasks.edits import KEEP, Edits, Kept
+from ...service.tasks.task_request import Options, When, Wish
 from ...wire.fields import check_fields
 from ...wire.moments import utc
 from ...wire.policies import read_policies

@@ -13,7 +13,7 @@ from ...model.task import Task, TaskState
 from ...schedule import Now, Once, Schedule
 from ...schedule.compat import Translation, dailyuse
 from ...schedule.describe import sentence
-from ...service.moments import asked_stretch
+from ...service.query.instants import asked_stretch
 from ...wire.moments import milliseconds, utc
 from ...wire.runs import result_of
 from ...wire.tasks import next_due

@@ -11,8 +11,8 @@ from ...model.refusals import refuse as refuse_task
 from ...schedule import Cron, Once
 from ...schedule.compat import Note, Translation, fun_ai_station
 from ...schedule.compat.fields import Fields
-from ...service.edits import KEEP, Edits, Kept
-from ...service.wishes import Options, When, Wish
+from ...service.tasks.edits import KEEP, Edits, Kept
+from ...service.tasks.task_request import Options, When, Wish
 from ...wire.fields import check_fields
 from ...wire.policies import read_policies
 from .marks import SURFACE, UPDATED, labelled

@@ -20,8 +20,8 @@ from ...model.change import Facts
 from ...model.page import LARGEST_PAGE
 from ...model.task import Task
 from ...ports.store import TaskFilter, Terms
-from ...service.tasks import Tasks
-from ...service.wishes import Duration, Wish
+from ...service.tasks.task_request import Duration, Wish
+from ...service.tasks.tasks import Tasks
 from ...version import __version__
 from ..virtual import VirtualClock, VirtualLoop
 from .candidate import Candidate, Question, check_room, read_span, read_takes

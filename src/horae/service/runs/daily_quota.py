@@ -1,0 +1,152 @@
+"""Runs per day: whoever has used up theirs, an owner or an agent, waits for the next day, on record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeAlias
+
+from ...model.accounts.account import (
+    AGENT_KIND,
+    ALL_AGENTS,
+    OWNER_KIND,
+    Limit,
+    Owner,
+    agent_key,
+    agent_limits,
+    agent_quotas,
+)
+from ...model.accounts.principal import AGENT_QUOTAS
+from ...model.counts import AGENT, Counts, hour_of, lateness_in
+from ...model.page import LARGEST_PAGE
+from ..accounts.owners import Accounts, Keeping
+from ..accounts.quota_sweep import QuotaSweep
+
+Limits: TypeAlias = tuple[tuple[str, Limit], ...]
+_ANY: Final = timedelta(0)
+
+
+class Daily:
+    """`enforce` is called about once a minute, by any number of processes. `agents` is what an agent has, where its owner
+    has not less."""
+
+    def __init__(self, store: Keeping, accounts: Accounts, sweeps: QuotaSweep) -> None:
+        self._store = store
+        self._sweeps = sweeps
+        self._accounts = accounts
+        self.agents = AGENT_QUOTAS
+
+    async def enforce(self, now: datetime) -> int:
+        """Bar whoever has reached their limit of this day (UTC), and lift what another day has left. How many changed.
+
+        It costs two reads, and another one of each owner whose limit, or whose agents', all together have reached.
+        """
+        await self._sweeps.sweep_all()
+        changed, day = 0, _Day(self._store, now)
+        chosen = await self._chosen()
+        async for owner in self._owners():
+            changed += await self._enforced(owner, day, chosen)
+        return changed
+
+    async def enforce_owner(self, name: str, now: datetime) -> int:
+        """The same for one owner, whose quotas have just changed."""
+        owner = await self._accounts.find(name)
+        return 0 if owner is None else await self._enforced(owner, _Day(self._store, now), await self._chosen())
+
+    async def _enforced(self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]]) -> int:
+        after = await self._settled(owner, day)
+        return (after is not None) + await self._agents_settled(after or owner, day, chosen.get(owner.name, {}))
+
+    async def _settled(self, owner: Owner, day: _Day) -> Owner | None:
+        """As it is now, where that has changed."""
+        most = owner.quotas.runs_per_day
+        if most is not None and await day.has_reached(owner, most):
+            known = owner.exhausted == day.date or owner.revoked is not None
+            return None if known else await self._accounts.exhaust(owner, day.now)
+        return None if owner.exhausted is None else await self._accounts.refresh(owner)
+
+    async def _agents_settled(self, owner: Owner, day: _Day, chosen: Mapping[str, Limits]) -> int:
+        """`chosen` are the limits that were set for agents of this owner, by name."""
+        changed = 0
+        limits = {agent: self._runs_per_day(owner, chosen, agent) for agent in (ALL_AGENTS, *chosen)}
+        least = min((each for each in limits.values() if each is not None), default=None)
+        for agent in sorted(dict(owner.spent).keys() | await day.agents(least)):
+            most = limits.get(agent, limits[ALL_AGENTS])
+            over = most is not None and await day.has_reached(owner, most, agent)
+            spent = day.date if over else None
+            if spent == dict(owner.spent).get(agent):
+                continue
+            after = await self._accounts.settle_agent(owner, agent, spent)
+            if after is not None:
+                owner, changed = after, changed + 1
+        return changed
+
+    def _runs_per_day(self, owner: Owner, chosen: Mapping[str, Limits], agent: str) -> int | None:
+        both = {**dict(chosen.get(ALL_AGENTS, ())), **dict(chosen.get(agent, ()))}
+        return agent_quotas(owner.quotas, tuple(both.items()), self.agents).runs_per_day
+
+    async def _chosen(self) -> dict[str, dict[str, Limits]]:
+        """What was chosen for agents, by owner and agent; most deployments have none of it."""
+        found: dict[str, dict[str, Limits]] = {}
+        after: str | None = None
+        while True:
+            page = await self._store.records(AGENT_KIND, None, after, LARGEST_PAGE)
+            for record in page.items:
+                agent = record.key.removeprefix(agent_key(record.owner, ""))
+                found.setdefault(record.owner, {})[agent] = agent_limits(record)
+            after = page.after
+            if after is None:
+                return found
+
+    async def _owners(self) -> AsyncIterator[Owner]:
+        after: str | None = None
+        while True:
+            page = await self._store.records(OWNER_KIND, None, after, LARGEST_PAGE)
+            for record in page.items:
+                yield self._accounts.read(record)
+            after = page.after
+            if after is None:
+                return
+
+
+class _Day:
+    """What began and ended since midnight, read no more often than it is needed."""
+
+    def __init__(self, store: Keeping, now: datetime) -> None:
+        self.now = now
+        self.date = now.astimezone(UTC).date()
+        self._store = store
+        self._known: dict[str | None, Counts] = {}
+        self._added_up: dict[str | None, Counter[str]] = {}
+
+    async def has_reached(self, owner: Owner, most: int, agent: str | None = None) -> bool:
+        """Nobody has more than all together have."""
+        return await self._runs(None, agent) >= most and await self._runs(owner.name, agent) >= most
+
+    async def agents(self, most: int | None) -> set[str]:
+        """Those that may have reached it: of all owners together, agents of that name have."""
+        if most is None:
+            return set()
+        return {agent for agent, number in (await self._runs_of_agents(None)).items() if number >= most}
+
+    async def _runs(self, owner: str | None, agent: str | None) -> int:
+        if agent is None:
+            return lateness_in(await self._counts(owner), _ANY).counted
+        return (await self._runs_of_agents(owner))[agent]
+
+    async def _runs_of_agents(self, owner: str | None) -> Counter[str]:
+        """Added up once: there may be hundreds of agents, and hundreds of owners to look at."""
+        if owner not in self._added_up:
+            found: Counter[str] = Counter()
+            for (_, name), number in (await self._counts(owner)).items():
+                if name.startswith(AGENT):
+                    found[name.removeprefix(AGENT)] += number
+            self._added_up[owner] = found
+        return self._added_up[owner]
+
+    async def _counts(self, owner: str | None) -> Counts:
+        if owner not in self._known:
+            hour = hour_of(self.now)
+            self._known[owner] = await self._store.counts(owner, range(hour - hour % 24, hour + 1))
+        return self._known[owner]

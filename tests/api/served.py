@@ -21,7 +21,7 @@ from horae.runtime.serving import listening, serving
 from horae.runtime.stores import make_store
 from horae.service.service import Service
 from horae.settings import read_settings
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 
 TASK: Final[dict[str, Any]] = {"name": "report", "when": "every 10m", "zone": "UTC", "say": "hello"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from horae.model.accounts.principal import LOCAL
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.api.served import TASK, Api, served
 
 

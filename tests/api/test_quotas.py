@@ -12,7 +12,7 @@ import pytest
 from horae.model.accounts.principal import LOCAL, MEMBER_QUOTAS, Quotas
 from horae.service.accounts import key_budget
 from horae.service.tasks import task_quota
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.api.served import TASK, Api, Reply, served
 
 NEW_QUOTAS: Final = (

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from horae.api.app import ROUTERS
 from horae.model.accounts.principal import LOCAL, Role, Scope
-from horae.web.once import HEADER, repeatable_of
+from horae.web.idempotency import HEADER, repeatable_of
 from tests.api.served import TASK, Api, served
 
 KEY: Final = {"Idempotency-Key": "k-1"}

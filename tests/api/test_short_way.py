@@ -18,9 +18,9 @@ from horae.runtime.kinds import Kinds
 from horae.runtime.stores import make_store
 from horae.service.service import Service
 from horae.settings import read_settings
-from horae.web.guarded import Guarded
-from horae.web.house import WebSettings
-from horae.web.short_way import ShortWay
+from horae.web.fast_routes import ShortWay
+from horae.web.request_context import WebSettings
+from horae.web.routers import Guarded
 
 _PATHS: Final = (
     "/v1/tasks",

@@ -20,7 +20,7 @@ from horae.cli.out import Out
 from horae.cli.signs import fine, in_sentence, state_of_run
 from horae.cli.standing import outcome_count
 from horae.cli.words import Words
-from horae.mcp_server.words import Words as ToolWords
+from horae.mcp_server.messages import Words as ToolWords
 from horae.model.reason import Reason, reason_phrase, sentence
 from horae.model.refusals import Entry
 from horae.model.run import RunState

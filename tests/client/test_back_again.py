@@ -24,7 +24,6 @@ from horae.service.tasks.edits import KEEP, Edits, edited_task
 from horae.service.tasks.task_request import NEVER, MissedWish, Options, RetryWish, Wish, wish_of
 from horae.testing.factories import HOUR, MINUTE, NOON, SECOND, a_node, a_run, a_task, an_event
 from horae.wire.agenda import agenda_json
-from horae.wire.facts import read_definition, read_facts
 from horae.wire.overview import (
     event_json,
     lane_json,
@@ -36,8 +35,9 @@ from horae.wire.overview import (
     read_overview,
 )
 from horae.wire.runs import line_json, read_line, read_run, run_json
+from horae.wire.task_facts import read_definition, read_facts
+from horae.wire.task_requests import edits_json, options_json, wish_json
 from horae.wire.tasks import read_edits, read_task, task_json
-from horae.wire.wishes import edits_json, options_json, wish_json
 from tests.unit.service.stage import ROOT, House
 from tests.unit.wire.imagined import json_values, made, tasks, words
 

@@ -18,7 +18,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from horae.api.app import make_app
-from horae.api.documents import document
+from horae.api.resources.documentation import document
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
 from horae.lifecycle.start import Claimant
@@ -35,7 +35,7 @@ from horae.settings import read_settings
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore
 from horae.testing.factories import NODE, NOON, a_node
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 
 ORCHESTRATOR: Final = "http://127.0.0.1:9"
 """Nobody listens there: most tests end their runs by hand."""

@@ -12,7 +12,7 @@ from horae.runtime.kinds import Kinds
 from horae.runtime.serving import listening, serving
 from horae.runtime.stores import make_store
 from horae.settings import read_settings
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 
 
 async def main(url: str, port: int) -> None:

@@ -25,7 +25,7 @@ from horae.runtime.stores import make_store
 from horae.service.service import Service
 from horae.settings import read_settings
 from horae.testing.factories import a_new_task, a_task, an_event
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.api.served import Api, people
 
 LOOPBACK: Final = {"HORAE_OUTGOING_NETWORKS": "127.0.0.0/8,::1/128"}

@@ -23,7 +23,7 @@ from horae.sealing import Key
 from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service
 from horae.stores.memory import MemoryStore
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.mcp.stage import ZONE, Desk
 
 JSON_RPC = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

@@ -11,7 +11,7 @@ from horae.mcp_server.catalogue import TOOLS
 from horae.mcp_server.server import PROBLEM
 from horae.model.accounts.principal import LOCAL, LOCAL_OWNER, Principal, Role
 from horae.service.accounts.approvals import digest_of
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.mcp.door import Door, called, opened
 from tests.mcp.stage import ERAS, ZONE
 

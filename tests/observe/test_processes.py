@@ -14,7 +14,7 @@ import pytest
 
 from horae.clock import SystemClock
 from horae.errors import Refusal
-from horae.observe.door import Neighbour
+from horae.observe.metrics_server import Neighbour
 from horae.observe.observer import Observer
 from horae.runtime.look_line import chosen_line
 from horae.runtime.serving import listening

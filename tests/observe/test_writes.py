@@ -13,8 +13,8 @@ import pytest
 
 from horae.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from horae.model.record import Writing
-from horae.observe import writes as trying
-from horae.observe.writes import AGAIN_AFTER, GOOD_FOR, KIND, STUCK, Writes
+from horae.observe import write_probe as trying
+from horae.observe.write_probe import AGAIN_AFTER, GOOD_FOR, KIND, STUCK, Writes
 from horae.runtime.stores import make_store
 from horae.simulation.virtual import VirtualClock
 from horae.stores.memory import MemoryStore

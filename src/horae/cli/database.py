@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
 def backup(out: Out, path: Path = _PATH) -> None:
     """Copy the store while work goes on: of one instant, complete or not there."""
-    from ..wire.moments import utc  # noqa: PLC0415 - `--help` does without
+    from ..wire.instants import utc  # noqa: PLC0415 - `--help` does without
     from .session import look  # noqa: PLC0415
 
     address = server_address(out)

@@ -12,7 +12,7 @@ from ..schedule.describe import sentence
 from ..schedule.preview import fires_in
 from ..service.tasks.advisories import Advisory
 from ..service.tasks.edits import Edited
-from ..wire.moments import local, utc
+from ..wire.instants import local, utc
 from ..wire.previews import warnings_json
 from ..wire.tasks import definition_json, read_edits, task_json
 from . import words

@@ -16,7 +16,7 @@ from ..model.run import Run
 from ..service.runs.ledger import Why
 from ..service.runs.outages import Outage
 from ..service.tasks.functions import start_command
-from ..wire.moments import utc
+from ..wire.instants import utc
 from ..wire.runs import why_json
 from . import words
 from .filtering import ONE

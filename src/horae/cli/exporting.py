@@ -8,7 +8,7 @@ from typing import Any, Final
 from ..model.page import LARGEST_PAGE
 from ..ports.store import RunFilter, TaskFilter
 from ..version import __version__
-from ..wire.moments import utc
+from ..wire.instants import utc
 from ..wire.overview import lane_json
 from ..wire.runs import run_json
 from ..wire.tasks import task_json

@@ -19,7 +19,7 @@ from ..model.run import Run
 from ..model.task import TaskState
 from ..schedule.preview import fires_in
 from ..store_retry import StoreRetry, repeat
-from ..wire.moments import milliseconds, utc
+from ..wire.instants import milliseconds, utc
 from . import operating_words as words
 from .out import Out
 from .pieces import Cell, Piece, Style

@@ -16,7 +16,7 @@ from ..runtime import sqlite_path
 from ..runtime.condition import ServerCondition, server_condition
 from ..schedule.preview import fires_in
 from ..version import __version__
-from ..wire.moments import local, utc
+from ..wire.instants import local, utc
 from ..wire.tasks import next_due
 from . import operating_words as words
 from .fast_loop import loop_name

@@ -11,7 +11,7 @@ from ..interchange.fields import bad_field, needed_text
 from ..interchange.json_text import is_sound, read_json
 from ..model.task import TaskState
 from ..schedule.durations import parse_duration
-from ..wire.moments import utc
+from ..wire.instants import utc
 from ..wire.tasks import read_task
 from .exporting import VERSION
 from .incoming import Incoming, OldRun

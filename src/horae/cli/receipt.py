@@ -18,7 +18,7 @@ from ..schedule.describe import sentence
 from ..schedule.preview import Fire, fires_in
 from ..schedule.warnings import ScheduleWarning
 from ..service.tasks.advisories import Advisory
-from ..wire.moments import local, utc
+from ..wire.instants import local, utc
 from ..wire.tasks import definition_json, target_json
 from . import words
 from .node_start import advisory_text

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from ..clock import Clock
 from ..runtime import sqlite_path
-from ..wire.moments import utc
+from ..wire.instants import utc
 from . import operating_words as words
 from .out import Out
 from .pieces import Piece

@@ -161,7 +161,7 @@ async def _names(app: Workplace, owner: str | None) -> list[SecretName]:
 
 
 def _shape(secret: SecretName) -> dict[str, Any]:
-    from ..wire.moments import utc  # noqa: PLC0415
+    from ..wire.instants import utc  # noqa: PLC0415
 
     shape = {"name": secret.name, "owner": secret.owner, "updated": utc(secret.updated)}
     return {**shape, "agents": list(secret.agents)}

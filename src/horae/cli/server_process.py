@@ -42,7 +42,7 @@ def main() -> None:
 
 async def _serve(order: WorkOrder, line: socket.socket) -> int:
     """Until SIGTERM or SIGINT; requests that are under way may end first."""
-    from ..observe.door import Neighbour  # noqa: PLC0415 - its libraries are extras
+    from ..observe.metrics_server import Neighbour  # noqa: PLC0415 - its libraries are extras
     from ..runtime.api_house import api_of, opened_service  # noqa: PLC0415
     from ..runtime.observing import looking_of, make_observer, watched  # noqa: PLC0415
     from ..runtime.serving import serving  # noqa: PLC0415

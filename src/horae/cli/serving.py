@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..app import Horae
-    from ..observe.looking import Looking
+    from ..observe.scrape_settings import Looking
     from ..service.service import Service
     from .work_order import WorkOrder
 

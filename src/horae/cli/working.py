@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..app import Horae
 from ..engine.settings import EngineSettings
-from ..observe.looking import Looking
+from ..observe.scrape_settings import Looking
 from ..runtime.observing import looking_of, make_observer, node_door, tell_of_engine, watched
 from ..runtime.stores import has_secret
 from ..service.tasks.default_zone import own_zone

@@ -12,9 +12,9 @@ from ..model.page import Page
 from ..schedule.durations import iso_duration
 from ..service.accounts.audit import AuditRow, Verdict
 from ..wire.accounts import read_agent, read_audit_row, read_owner, read_token, read_verdict
-from ..wire.moments import utc
+from ..wire.instants import utc
 from .connection import Connection, segment
-from .reading import paged, understood
+from .decode import paged, understood
 from .refusals import refuse
 
 

@@ -16,7 +16,7 @@ from ..service.tasks.lookup import Counted
 from ..wire.operations import read_operation
 from ..wire.overview import glimpse
 from .connection import Connection, segment
-from .reading import understood
+from .decode import understood
 from .refusals import refuse
 from .tasks import asked_for
 

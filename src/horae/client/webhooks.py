@@ -10,7 +10,7 @@ from ..model.events.webhook import Delivery, Webhook
 from ..model.page import Page
 from ..wire.webhooks import read_delivery, read_webhook
 from .connection import Connection, segment
-from .reading import paged, understood
+from .decode import paged, understood
 from .refusals import refuse
 
 

@@ -11,7 +11,7 @@ from ..clock import Clock
 from ..model.accounts.principal import Principal
 from ..service.service import Service
 from ..service.tasks.default_zone import AssumedZone
-from .words import Words
+from .messages import Words
 
 Said: TypeAlias = Mapping[str, Any]
 """The arguments of a call, looked at: known names, each of the right type; what is null is not there."""

@@ -27,11 +27,11 @@ from ..model.accounts.principal import LOCAL, LOCAL_OWNER, Principal
 from ..service.runs.nodes import NodeState
 from ..service.service import Service
 from ..service.tasks.default_zone import zone_of_deployment
-from ..web.bodies import LARGEST, json_body, raw_body
-from ..web.caller import authenticated
-from ..web.house import house_of
+from ..web.authentication import authenticated
+from ..web.body import LARGEST, json_body, raw_body
 from ..web.language import language, states_language
 from ..web.problems import problem
+from ..web.request_context import house_of
 from .call import House
 from .local import VIA
 from .refusals import refuse

@@ -20,11 +20,11 @@ from ..service.accounts.approval_policy import digest_of
 from ..service.tasks.advisories import Advisory
 from ..service.tasks.default_zone import needs_zone
 from ..service.tasks.functions import start_command
-from ..wire.moments import local, utc
+from ..wire.instants import local, utc
 from ..wire.review import review_of
 from .call import Call, Said
 from .lines import brief, plain
-from .words import (
+from .messages import (
     AT_ONCE,
     IN_ZONE,
     LIST_MARK,

@@ -20,13 +20,13 @@ from ..service.tasks.default_zone import AssumedZone
 from ..version import __version__
 from ..wire.problems import problem_json
 from .arguments import checked
-from .asking import MOST_QUESTIONS, Choices, answered, asked, choices_of
 from .call import Call, House, LanguageMemory, Said, Told
 from .catalogue import TOOLS, Entry, arguments_of, listed
+from .elicitation import MOST_QUESTIONS, Choices, answered, asked, choices_of
 from .hints import followable
 from .lines import whole
+from .messages import CHOOSE
 from .refusals import refuse
-from .words import CHOOSE
 
 LOG: Final = logging.getLogger("horae.mcp")
 PROBLEM: Final = "horae/problem"

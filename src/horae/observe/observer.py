@@ -12,13 +12,13 @@ from ..ports.target import Target
 from ..version import __version__
 from . import catalogue
 from .catalogue import Process
+from .counters import Figures
 from .deployment import Reading, read_deployment
 from .exposition import rendered
-from .figures import Figures
 from .runs import ObservedTarget
 from .store import observed
 from .traces import Tracing
-from .writes import Writes
+from .write_probe import Writes
 
 ONE: Final = 1.0
 

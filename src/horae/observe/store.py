@@ -18,7 +18,7 @@ from ..model.run import Run, RunState
 from ..ports.full_store import Keeping
 from ..ports.store import Claim, Extension, Node, Terms
 from . import catalogue
-from .figures import Figures
+from .counters import Figures
 
 _T = TypeVar("_T")
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from ..clock import Clock, SystemClock
 from ..errors import InvalidSchedule
 from ..model.refusals import refuse
-from ..observe.looking import Looking
 from ..observe.observer import Observer
+from ..observe.scrape_settings import Looking
 from ..schedule.durations import parse_duration
 from ..service.events.background_work import read_watches, watch
 from ..service.events.webhook_dispatcher import Courier
@@ -71,7 +71,7 @@ async def api_of(
     """The application; while it is open, webhooks are told, what is overdue is told of, and the audit trail is sealed. At the
     end, operations that go on in the background stop in good order."""
     from ..api.app import make_app  # noqa: PLC0415 - its libraries are extras
-    from ..web.house import WebSettings  # noqa: PLC0415
+    from ..web.request_context import WebSettings  # noqa: PLC0415
 
     chosen = WebSettings(
         secret=await callback_key(service.store),

@@ -6,9 +6,9 @@ import socket
 from typing import Final
 
 from ..model.refusals import refuse
-from ..observe.access import read_policy
 from ..observe.exposition import check_parts
 from ..observe.refusals import refuse as refuse_to_look
+from ..observe.scrape_access import read_policy
 from ..settings import Settings
 from .serving import listening
 

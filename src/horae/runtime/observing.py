@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from ..clock import Clock
 from ..observe import catalogue
-from ..observe.access import read_policy
 from ..observe.catalogue import Process
-from ..observe.door import Neighbour, Room, opened
 from ..observe.health import TOLERANCE
-from ..observe.lag import watch_lag
 from ..observe.logs import RUNS, begin_logging
-from ..observe.looking import Looking
+from ..observe.loop_lag import watch_lag
+from ..observe.metrics_server import Neighbour, Room, opened
 from ..observe.observer import Observer
+from ..observe.scrape_access import read_policy
+from ..observe.scrape_settings import Looking
 from ..observe.traces import tracing_of
 from ..service.events.background_work import read_watches
 from ..service.service import Service

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ..api.streaming import STRAIGHT
+from ..api.event_format import STRAIGHT
 from .serving import LARGEST_HEAD
 
 LONGEST_HEAD: Final = 15.0

@@ -10,7 +10,7 @@ from ..model.accounts.account import Agent, Limit, Owner, Token
 from ..model.accounts.principal import Quotas, Role, Scope
 from ..schedule.durations import iso_duration, parse_duration
 from ..service.accounts.audit import AuditRow, Verdict
-from .moments import instant, read_instant, utc
+from .instants import instant, read_instant, utc
 
 _LENGTHS: Final = frozenset({"shortest_interval", "longest_life"})
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..service.tasks.function_records import defaults_json, signature_json
 from ..service.tasks.functions import KnownFunction
-from .moments import utc
+from .instants import utc
 
 
 def function_json(known: KnownFunction) -> dict[str, Any]:

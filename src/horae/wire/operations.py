@@ -7,7 +7,7 @@ from typing import Any
 
 from ..choices import Language
 from ..model.accounts.operation import Operation, OperationState, TurnedDown
-from .moments import instant, read_instant, utc
+from .instants import instant, read_instant, utc
 
 
 def operation_json(operation: Operation, language: Language = "en") -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..schedule import Now
 from ..service.runs.nodes import NodeSeen, NodeState
 from ..service.runs.overview import Need, NeedKind, Overview
 from ..service.tasks.bulk import BulkReport
-from .moments import instant, length, local, milliseconds, utc
+from .instants import instant, length, local, milliseconds, utc
 from .runs import read_run, run_json
 from .tasks import next_due
 

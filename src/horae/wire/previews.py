@@ -16,7 +16,7 @@ from ..service.tasks.advisories import Advisory
 from ..service.tasks.default_zone import AssumedZone
 from ..service.tasks.previews import Preview, Question
 from .fields import check_fields, text_or_none
-from .moments import utc
+from .instants import utc
 
 QUESTION: Final = ("when", "zone", "after", "until", "number", "gap", "fold")
 _GAPS: Final = ("next", "shift", "skip")

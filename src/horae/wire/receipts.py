@@ -17,7 +17,7 @@ from ..schedule.preview import fires_in
 from ..schedule.warnings import ScheduleWarning
 from ..service.tasks.advisories import Advisory
 from ..service.tasks.edits import Edited
-from .moments import local, utc
+from .instants import local, utc
 from .previews import fires_json, warnings_json
 from .tasks import definition_json, task_json
 

@@ -13,7 +13,7 @@ from ..model.reason import Reason, sentence
 from ..model.run import Origin, Run, RunState, Span
 from ..ports.journal import Line, NumberedLine
 from ..service.runs.outages import Outage
-from .moments import instant, local, milliseconds, read_instant, utc
+from .instants import instant, local, milliseconds, read_instant, utc
 
 
 def run_json(run: Run, task: str | None = None, zone: str | None = None, language: Language = "en") -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ..schedule.describe import sentence
 from ..service.tasks.edits import KEEP, Edits
 from ..service.tasks.task_request import NO_OPTIONS, Wish
 from .fields import check_fields, text_or_none
-from .moments import local, utc
+from .instants import local, utc
 from .policies import policies_json, read_policies
 from .runs import run_json
 

@@ -10,7 +10,7 @@ from ..model.events.webhook import NO_KEY, Attempt, Delivery, DeliveryState, Dis
 from ..outgoing.guard import parse_url
 from ..outgoing.refusals import refuse_address
 from ..service.events.refusals import refuse
-from .moments import instant, read_instant, utc
+from .instants import instant, read_instant, utc
 
 
 def webhook_json(webhook: Webhook) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from horae.runtime.serving import listening, serving
 from horae.runtime.stores import make_store, make_wakeup
 from horae.service.service import Service
 from horae.settings import Chosen, Settings
-from horae.web.house import WebSettings
+from horae.web.request_context import WebSettings
 from tests.cli.driving import Cli, Done
 
 SECRET = "0" * 64

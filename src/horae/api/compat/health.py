@@ -13,12 +13,12 @@ from ...model.accounts.principal import LOCAL, Principal
 from ...model.task import TaskState
 from ...service.runs.nodes import NodeState
 from ...service.service import Service
-from ...web.answers import answer
-from ...web.caller import caller
-from ...web.house import house_of
-from ...wire.moments import utc
+from ...web.authentication import caller
+from ...web.request_context import house_of
+from ...web.responses import answer
+from ...wire.instants import utc
 from ...wire.tasks import next_due
-from ..told import told
+from ..openapi import told
 
 router: Final = APIRouter(tags=["health"])
 MOST_LISTED: Final = 100

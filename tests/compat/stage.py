@@ -28,8 +28,8 @@ from horae.model.entry import Entry
 from horae.model.outcome import Outcome, Settlement, Succeeded
 from horae.model.run import Run
 from horae.ports.store import STANDARD_TERMS
-from horae.runtime.house import make_service
-from horae.runtime.kinds import Kinds
+from horae.runtime.service_factory import make_service
+from horae.runtime.target_kinds import Kinds
 from horae.service.service import Service
 from horae.settings import read_settings
 from horae.simulation.virtual import VirtualClock

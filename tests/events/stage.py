@@ -18,10 +18,10 @@ from horae.model.change import Change
 from horae.model.events.event import EventKind
 from horae.model.task import Task
 from horae.ports.full_store import Keeping
-from horae.runtime.house import make_service
-from horae.runtime.kinds import Kinds
-from horae.runtime.serving import listening, serving
+from horae.runtime.http_server import listening, serving
+from horae.runtime.service_factory import make_service
 from horae.runtime.stores import make_store
+from horae.runtime.target_kinds import Kinds
 from horae.service.service import Service
 from horae.settings import read_settings
 from horae.testing.factories import a_new_task, a_task, an_event

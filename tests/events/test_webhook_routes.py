@@ -6,7 +6,7 @@ import asyncio
 
 from horae.clock import SystemClock
 from horae.model.accounts.principal import LOCAL, Scope
-from horae.outgoing.signing import verify
+from horae.outgoing.signatures import verify
 from horae.service.events.background_work import Watches, watch
 from tests.api.served import Api
 

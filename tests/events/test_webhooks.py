@@ -16,7 +16,7 @@ from horae.errors import Refusal, StoreError
 from horae.model.accounts.principal import LOCAL, Principal
 from horae.model.events.event import EventKind
 from horae.model.events.webhook import RETRIES, Delivery, DeliveryState, Disabled, Webhook
-from horae.outgoing.signing import verify
+from horae.outgoing.signatures import verify
 from horae.service.events.webhook_dispatcher import LEASE, Courier
 from horae.service.events.webhooks import MOST_WEBHOOKS
 from horae.service.service import Service

@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from ..clock import Clock
 from ..errors import HoraeError, Refusal
-from ..runtime.condition import library_versions
-from ..runtime.unheard import Unheard
+from ..runtime.store_status import library_versions
+from ..runtime.unused_settings import Unheard
 from ..schedule.zones import find_zone
 from ..settings import DefaultZone, Settings
 from . import operating_words as words
@@ -143,7 +143,7 @@ def about_key(path: Path | None, secrets: int) -> Check:
         if secrets:
             return check("secrets", "error", words.KEY_MISSING, words.KEY_MISSING_FIX, number=secrets, path=path)
         return check("secrets", "ok", words.KEY_NONE)
-    from ..sealing.refusals import refuse  # noqa: PLC0415 - it has the sentence for this
+    from ..encryption.refusals import refuse  # noqa: PLC0415 - it has the sentence for this
 
     mode = stat.S_IMODE(path.stat().st_mode)
     if os.name == "posix" and mode & 0o077:

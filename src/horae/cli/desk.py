@@ -28,11 +28,11 @@ from ..outgoing.guard import check_url
 from ..outgoing.refusals import refused_networks
 from ..ports.full_store import Keeping
 from ..ports.records import Record
-from ..runtime.choosing import chosen_wake
+from ..runtime.default_quotas import usual_quotas
+from ..runtime.encryption_key import sealing_of
 from ..runtime.node_policy import node_networks, with_policy
-from ..runtime.sealed import sealing_of
+from ..runtime.process_settings import chosen_wake
 from ..runtime.stores import make_store, make_wakeup
-from ..runtime.usual_quotas import usual_quotas
 from ..service.accounts.approval_policy import Gate, digest_of
 from ..service.accounts.secrets import SecretBox
 from ..service.events.listeners import Audience
@@ -175,7 +175,7 @@ class Desk:
     async def check_key(self) -> None:
         """To set a secret may make the key. Of what is on a server, another machine may have made it already: two keys
         would be one too many."""
-        from ..runtime.sealed import key_is_elsewhere  # noqa: PLC0415 - few commands seal anything
+        from ..runtime.encryption_key import key_is_elsewhere  # noqa: PLC0415 - few commands seal anything
 
         missing = key_is_elsewhere(self._url, self._key_file)
         if missing is not None and (await self.service.secrets.names(self.who, limit=1)).items:
@@ -225,6 +225,6 @@ async def _within(url: str, settings: Settings, work: Callable[[Desk], Awaitable
 
 
 def _checked(settings: Settings, target: Target, payload: str) -> Target:
-    from ..runtime.kinds import Kinds  # noqa: PLC0415 - only what makes or edits a task looks at targets
+    from ..runtime.target_kinds import Kinds  # noqa: PLC0415 - only what makes or edits a task looks at targets
 
     return Kinds(settings).check(target, payload)

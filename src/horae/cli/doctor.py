@@ -43,10 +43,10 @@ def doctor(out: Out) -> None:
 def _examined(out: Out) -> list[Check]:
     from ..clock import SystemClock  # noqa: PLC0415 - `--help` does without
     from ..errors import HoraeError  # noqa: PLC0415
-    from ..runtime.choosing import store_url  # noqa: PLC0415
-    from ..runtime.condition import driver_of  # noqa: PLC0415
-    from ..runtime.schemes import is_on_server  # noqa: PLC0415
-    from ..runtime.unheard import unheard  # noqa: PLC0415
+    from ..runtime.process_settings import store_url  # noqa: PLC0415
+    from ..runtime.store_status import driver_of  # noqa: PLC0415
+    from ..runtime.unused_settings import unheard  # noqa: PLC0415
+    from ..runtime.url_schemes import is_on_server  # noqa: PLC0415
     from .checks import (  # noqa: PLC0415
         Reading,
         about_clock,
@@ -103,7 +103,7 @@ def _about_server(out: Out, url: str) -> list[Check]:
 
     from ..clock import SystemClock  # noqa: PLC0415
     from ..errors import StoreError  # noqa: PLC0415
-    from ..runtime.condition import server_condition  # noqa: PLC0415
+    from ..runtime.store_status import server_condition  # noqa: PLC0415
     from .server_checks import about_encryption, about_refusal, about_server  # noqa: PLC0415
     from .session import look, place_of, settings_of  # noqa: PLC0415
     from .store_checks import about_store  # noqa: PLC0415
@@ -122,7 +122,7 @@ def _about_store(out: Out) -> tuple[Path, list[Check]]:
     from pathlib import Path  # noqa: PLC0415
 
     from ..errors import StoreError  # noqa: PLC0415
-    from ..runtime.choosing import store_url  # noqa: PLC0415
+    from ..runtime.process_settings import store_url  # noqa: PLC0415
     from ..runtime.stores import sqlite_path  # noqa: PLC0415
     from .checks import check, plain_words  # noqa: PLC0415
     from .reaching import obstacle_to  # noqa: PLC0415

@@ -221,7 +221,7 @@ def _says_json_in_a_file() -> bool:
     """The settings themselves may be what is wrong; then that is told, in whatever shape."""
     if os.environ.get("HORAE_OUTPUT", "").strip():
         return False
-    from ..runtime.choosing import chosen_settings  # noqa: PLC0415 - `--help` does without
+    from ..runtime.process_settings import chosen_settings  # noqa: PLC0415 - `--help` does without
 
     try:
         return bool(chosen_settings(os.environ).value("output") == "json")

@@ -13,7 +13,7 @@ from ..engine.settings import EngineSettings
 from ..model.change import Facts
 from ..model.task import TaskState
 from ..runtime import sqlite_path
-from ..runtime.condition import ServerCondition, server_condition
+from ..runtime.store_status import ServerCondition, server_condition
 from ..schedule.preview import fires_in
 from ..version import __version__
 from ..wire.instants import local, utc

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
-from ..runtime.look_line import chosen_line
-from ..runtime.serving import DEFAULT_HOST, address_of, listening
+from ..runtime.http_server import DEFAULT_HOST, address_of, listening
+from ..runtime.metrics_socket import chosen_line
 from . import operating_words as words
 from .out import START_LABEL, Out
 from .session import MEMORY, settings_of

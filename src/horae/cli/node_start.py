@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..choices import Language
 from ..errors import HoraeError
 from ..lifecycle.explain import RunningNodes
-from ..runtime.choosing import chosen_settings, store_url
+from ..runtime.process_settings import chosen_settings, store_url
 from ..runtime.stores import sqlite_path
 from ..schedule.warnings import ScheduleWarning
 from ..service.tasks.advisories import FUNCTION_CODES, Advisory

@@ -120,7 +120,7 @@ async def _until_over(app: Workplace, out: Out, queued: Queued, seconds: float |
 
 
 async def _ended(app: Workplace, task_id: str, occurrence: tuple[Origin, datetime]) -> Run:
-    from ..app.waiting import Waiting  # noqa: PLC0415 - the library knows how to wait; most commands do not
+    from ..app.wait import Waiting  # noqa: PLC0415 - the library knows how to wait; most commands do not
 
     return await Waiting().ended(lambda: _Rows(app), task_id, app.who.scope, occurrence)
 

@@ -113,7 +113,7 @@ def _show_grants(out: Out, secret: SecretName, line: str) -> None:
 
 def rotate(out: Out) -> None:
     """Make a new key and seal everything with it; engines that run go on."""
-    from ..sealing import KeyFile  # noqa: PLC0415
+    from ..encryption import KeyFile  # noqa: PLC0415
     from ..service.accounts.secrets import renew_key  # noqa: PLC0415
     from .servers import refuse_server_for  # noqa: PLC0415
     from .session import look  # noqa: PLC0415
@@ -133,8 +133,8 @@ def rotate(out: Out) -> None:
 
 def _key_of(out: Out, here: Path | str) -> Path:
     """Beside a file, unless it is named; for a store on a server it has to be."""
-    from ..sealing.place import key_path, named_path  # noqa: PLC0415
-    from ..sealing.refusals import refuse as refuse_key  # noqa: PLC0415
+    from ..encryption.key_location import key_path, named_path  # noqa: PLC0415
+    from ..encryption.refusals import refuse as refuse_key  # noqa: PLC0415
     from .session import settings_of  # noqa: PLC0415
 
     named = settings_of(out.store).value("key_file")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final
 
-from ..runtime.condition import ServerCondition
+from ..runtime.store_status import ServerCondition
 from . import operating_words as words
 from .checks import plain_words
 from .out import Out

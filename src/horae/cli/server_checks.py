@@ -9,9 +9,9 @@ from typing import Any
 from ..engine.settings import EngineSettings
 from ..errors import Refusal, StoreError
 from ..ports.store import Node
-from ..runtime.choosing import chosen_tolerance
-from ..runtime.condition import ServerCondition
 from ..runtime.plain_connection import plain_connection
+from ..runtime.process_settings import chosen_tolerance
+from ..runtime.store_status import ServerCondition
 from ..settings import Settings
 from . import operating_words as words
 from .checks import Check, check, plain_words

@@ -43,9 +43,9 @@ def main() -> None:
 async def _serve(order: WorkOrder, line: socket.socket) -> int:
     """Until SIGTERM or SIGINT; requests that are under way may end first."""
     from ..observe.metrics_server import Neighbour  # noqa: PLC0415 - its libraries are extras
-    from ..runtime.api_house import api_of, opened_service  # noqa: PLC0415
-    from ..runtime.observing import looking_of, make_observer, watched  # noqa: PLC0415
-    from ..runtime.serving import serving  # noqa: PLC0415
+    from ..runtime.api_service import api_of, opened_service  # noqa: PLC0415
+    from ..runtime.http_server import serving  # noqa: PLC0415
+    from ..runtime.observability import looking_of, make_observer, watched  # noqa: PLC0415
     from .serving import announced  # noqa: PLC0415
     from .terminal_log import begin_node_log  # noqa: PLC0415
 

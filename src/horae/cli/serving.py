@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..runtime.http_server import DEFAULT_PORT, check_parts, listening, serving
 from ..runtime.local_servers import LocalServer, registered
-from ..runtime.serving import DEFAULT_PORT, check_parts, listening, serving
 from ..runtime.stores import has_secret, sqlite_path
 from ..runtime.tokens_file import is_temporary, keep_token, token_path
 from ..settings import Settings
@@ -97,7 +97,7 @@ async def api_within(order: WorkOrder, app: Horae, looking: Looking) -> AsyncIte
     if order.door is None:
         yield
         return
-    from ..runtime.api_house import api_of  # noqa: PLC0415 - its libraries are extras
+    from ..runtime.api_service import api_of  # noqa: PLC0415 - its libraries are extras
 
     with socket.socket(fileno=os.dup(order.door)) as line:
         async with (

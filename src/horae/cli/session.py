@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ..runtime.choosing import check_output, chosen_settings, data_file, store_url
+from ..runtime.process_settings import check_output, chosen_settings, data_file, store_url
 from ..runtime.stores import masked, sqlite_path
 from ..settings import DefaultZone, Settings, default_zone
 from .refusals import refuse

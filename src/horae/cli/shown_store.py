@@ -9,7 +9,7 @@ from shlex import join, quote
 from typing import Final
 
 from ..errors import HoraeError
-from ..runtime.choosing import chosen_settings, store_url
+from ..runtime.process_settings import chosen_settings, store_url
 from ..runtime.stores import has_secret, masked, sqlite_path
 from .commands import ALIASES, COMMANDS
 from .out import Out

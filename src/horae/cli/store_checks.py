@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..app import Horae
+from ..encryption.key_location import key_path, named_path
 from ..engine.janitor import ZONE_DATA
 from ..engine.process_identity import is_gone
 from ..errors import Refusal
@@ -22,10 +23,9 @@ from ..outgoing.refusals import refuse_address
 from ..ports.clock_steps import clock_steps
 from ..ports.lease_terms import agreed_lease
 from ..ports.store import RunFilter, TaskFilter
-from ..runtime.condition import ServerCondition, store_condition
+from ..runtime.store_status import ServerCondition, store_condition
 from ..schedule import TZDATA_VERSION
 from ..schedule.preview import in_words
-from ..sealing.place import key_path, named_path
 from ..service.events.listeners import topic_of
 from ..service.events.refusals import refuse as refuse_event
 from ..service.runs.overview import Overview

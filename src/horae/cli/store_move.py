@@ -154,8 +154,8 @@ class _Keys(NamedTuple):
 
     @classmethod
     def of(cls, source: str, target: str, *, sealed: bool) -> _Keys:
+        from ..encryption.key_location import key_path  # noqa: PLC0415
         from ..runtime.stores import sqlite_path  # noqa: PLC0415
-        from ..sealing.place import key_path  # noqa: PLC0415
         from .session import settings_of  # noqa: PLC0415
 
         named = settings_of(None).value("key_file")

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..errors import Refusal
 from ..interchange import Found, Group, Unclear
-from ..interchange.harvest import excerpt, not_carried
+from ..interchange.import_result import excerpt, not_carried
 from ..interchange.notes import told
 from ..model.ids import run_id
 from ..model.limits import ERROR_CHARACTERS, RESULT_BYTES, shortened

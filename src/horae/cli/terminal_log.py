@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from ..observe.logs import TextLines
-from ..runtime.observing import begin_log
+from ..runtime.observability import begin_log
 from ..settings import Settings
 from .line_breaks import broken
 from .out import Out

@@ -17,7 +17,7 @@ def place(out: Out) -> Path | str:
 
 def server_address(out: Out) -> str | None:
     """Without its password; None where the store is on no server."""
-    from ..runtime.schemes import is_on_server  # noqa: PLC0415 - `--help` does without
+    from ..runtime.url_schemes import is_on_server  # noqa: PLC0415 - `--help` does without
 
     url = _url(out)
     return _masked(url) if is_on_server(url) else None
@@ -38,7 +38,7 @@ def schema_of(out: Out, here: Path | str) -> int:
     import asyncio  # noqa: PLC0415
 
     from ..clock import SystemClock  # noqa: PLC0415
-    from ..runtime.condition import server_condition, store_condition  # noqa: PLC0415
+    from ..runtime.store_status import server_condition, store_condition  # noqa: PLC0415
 
     if isinstance(here, Path):
         return store_condition(str(here)).schema
@@ -47,7 +47,7 @@ def schema_of(out: Out, here: Path | str) -> int:
 
 
 def _url(out: Out) -> str:
-    from ..runtime.choosing import store_url  # noqa: PLC0415
+    from ..runtime.process_settings import store_url  # noqa: PLC0415
     from .servers import refuse_server_for  # noqa: PLC0415
     from .session import settings_of  # noqa: PLC0415
 

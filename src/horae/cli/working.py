@@ -16,7 +16,7 @@ from typing import Any, Final
 from ..app import Horae
 from ..engine.settings import EngineSettings
 from ..observe.scrape_settings import Looking
-from ..runtime.observing import looking_of, make_observer, node_door, tell_of_engine, watched
+from ..runtime.observability import looking_of, make_observer, node_door, tell_of_engine, watched
 from ..runtime.stores import has_secret
 from ..service.tasks.default_zone import own_zone
 from ..store_retry import keep_going

@@ -31,7 +31,7 @@ async def permit_all(_task: Task) -> Outcome | None:
 
 
 FAILURES: Final = logging.getLogger("horae.runs")
-"""A program that prints each failure itself turns this one down (`runtime/observing.py`)."""
+"""A program that prints each failure itself turns this one down (`runtime/observability.py`)."""
 
 
 class Runner:

@@ -18,7 +18,7 @@ from ..schedule.zones import find_zone
 from ..service.tasks.task_request import Options, Wish
 from .crontab_lines import Line, Variables, lines_of
 from .files import as_text
-from .harvest import Found, Harvest, Reading, Unclear, attempt, excerpt, gathered, target, title
+from .import_result import Found, Harvest, Reading, Unclear, attempt, excerpt, gathered, target, title
 from .notes import note
 from .shell import SHELLS, plain_words, split_comment, split_input
 

@@ -17,11 +17,23 @@ from ..schedule.compat import Note
 from ..schedule.zones import find_zone
 from ..service.tasks.task_request import Wish
 from .fields import Fields, bad_field, flag, folder_of, instant_of, optional_mapping, optional_text, span_of
-from .harvest import Found, Harvest, Past, Reading, Unclear, as_json, attempt, excerpt, gathered, printable, title
+from .import_result import (
+    Found,
+    Harvest,
+    Past,
+    Reading,
+    Unclear,
+    as_json,
+    attempt,
+    excerpt,
+    gathered,
+    printable,
+    title,
+)
 from .json_text import is_sound, read_json
 from .notes import note
+from .openclaw_payload import SCRIPT, Work, read_work
 from .openclaw_schedule import EVENT_KINDS, read_schedule
-from .openclaw_work import SCRIPT, Work, read_work
 from .refusals import refuse
 from .zone_evidence import ZoneEvidence
 

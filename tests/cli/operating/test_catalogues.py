@@ -8,9 +8,9 @@ from string import Formatter
 from horae.cli import operating_refusals, operating_words
 from horae.cli.refusals import CATALOGUE as DAILY
 from horae.cli.words import Words
+from horae.encryption.refusals import CATALOGUE as SEALING
 from horae.interchange.refusals import CATALOGUE as INTERCHANGE
 from horae.model.refusals import CATALOGUE as MODEL
-from horae.sealing.refusals import CATALOGUE as SEALING
 
 ROOM = Path(operating_words.__file__).parent
 

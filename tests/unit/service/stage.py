@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from horae.encryption import Key
 from horae.errors import Refusal
 from horae.lifecycle.fire import fire
 from horae.lifecycle.settle import settle
@@ -23,7 +24,6 @@ from horae.model.task import Target, Task
 from horae.ports.full_store import Keeping
 from horae.ports.store import STANDARD_TERMS
 from horae.runtime.stores import make_store
-from horae.sealing import Key
 from horae.service.accounts.approval_policy import Gate
 from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from horae.encryption import Key
 from horae.errors import StoreFull
 from horae.model.accounts.principal import Principal
 from horae.model.change import Change, Facts
@@ -18,7 +19,6 @@ from horae.model.record import Record, Writing
 from horae.ports.full_store import Keeping
 from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
-from horae.sealing import Key
 from horae.service.accounts.audit import AuditRow, Verdict
 from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from horae.encryption import Key
 from horae.errors import Refusal
 from horae.model.accounts.principal import Principal
 from horae.model.outcome import Succeeded
 from horae.model.task import Target
 from horae.ports.store import RunFilter, TaskFilter
 from horae.runtime.stores import make_store
-from horae.sealing import Key
 from horae.service.accounts.secrets import SecretBox
 from horae.service.service import Service
 from horae.service.tasks.edits import Edits

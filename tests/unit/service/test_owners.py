@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from horae.encryption import Key
 from horae.errors import Refusal
 from horae.model.accounts.principal import Principal, Quotas
 from horae.model.change import Facts
@@ -17,7 +18,6 @@ from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter, TaskFilter
-from horae.sealing import Key
 from horae.service.accounts.agents import Agents
 from horae.service.accounts.approvals import Approvals
 from horae.service.accounts.audit import Audit

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from horae.encryption import Key
 from horae.errors import Refusal
 from horae.model.accounts.principal import MEMBER_QUOTAS, Principal, Quotas
 from horae.model.change import Facts
@@ -19,7 +20,6 @@ from horae.model.task import Target, TaskState
 from horae.ports.store import TaskFilter
 from horae.runtime.stores import make_store
 from horae.schedule.text import read
-from horae.sealing import Key
 from horae.service.accounts.secrets import SecretBox
 from horae.service.runs.lanes import MOST_LANES
 from horae.service.service import Service

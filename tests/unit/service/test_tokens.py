@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from horae.encryption import Key
 from horae.model.accounts.principal import AGENT_QUOTAS, MEMBER_QUOTAS, NO_QUOTAS, SCOPES_OF, Role, Scope
 from horae.ports.store import RunFilter
 from horae.runtime.stores import make_store
-from horae.sealing import Key
 from horae.service.accounts.secrets import SecretBox
 from horae.service.accounts.tokens import CACHED_SECONDS, MOST_TOKENS
 from horae.service.service import Service

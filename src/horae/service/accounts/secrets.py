@@ -10,6 +10,9 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from ...clock import Clock
+from ...encryption import KeyFile, Sealing
+from ...encryption.key_location import Unnamed
+from ...encryption.refusals import refuse
 from ...errors import Refusal
 from ...model.accounts.account import AGENT_CHARACTERS, RESERVED_OWNERS, is_agent_name
 from ...model.accounts.principal import Principal, Scope
@@ -18,9 +21,6 @@ from ...model.limits import KEY_CHARACTERS
 from ...model.page import LARGEST_PAGE, Page
 from ...model.refusals import refuse as refuse_task
 from ...ports.records import Record, Records, Writing
-from ...sealing import KeyFile, Sealing
-from ...sealing.place import Unnamed
-from ...sealing.refusals import refuse
 from ..query.argument_checks import check_page
 from .audit import Audit
 from .refusals import refuse as refuse_account

@@ -15,7 +15,7 @@ from ...outgoing.exchange import Request, Unreachable
 from ...outgoing.guard import CheckedUrl, check_url
 from ...outgoing.headers import Headers
 from ...outgoing.refusals import refused_networks
-from ...outgoing.signing import signed
+from ...outgoing.signatures import signed
 from ...version import __version__
 from ..accounts.secrets import SecretBox
 

@@ -34,7 +34,7 @@ from ...model.events.webhook_records import (
 from ...model.ids import ENTROPY, microseconds, named
 from ...model.page import Page
 from ...model.record import Record, Writing
-from ...outgoing.signing import new_secret
+from ...outgoing.signatures import new_secret
 from ...ports.records import Records
 from ...ports.store import Feed
 from ..accounts.audit import Audit

@@ -9,7 +9,7 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..api.event_format import STRAIGHT
-from .serving import LARGEST_HEAD
+from .http_server import LARGEST_HEAD
 
 LONGEST_HEAD: Final = 15.0
 """Seconds from the first byte of a connection, or of the next request on it, to the end of the head."""

@@ -10,7 +10,7 @@ from ..observe.exposition import check_parts
 from ..observe.refusals import refuse as refuse_to_look
 from ..observe.scrape_access import read_policy
 from ..settings import Settings
-from .serving import listening
+from .http_server import listening
 
 _HIGHEST: Final = 65_535
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ..references import Masks
+from ..secret_references import Masks
 
 _SHORTEST: Final = 4
 """As `Masks`: shorter beginnings tell nothing."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from ..encryption import Sealing, sealing_for
+from ..encryption.key_location import SharedKeyFile, sealing_on_server
+from ..encryption.refusals import refuse
 from ..errors import Refusal
-from ..sealing import Sealing, sealing_for
-from ..sealing.place import SharedKeyFile, sealing_on_server
-from ..sealing.refusals import refuse
-from .schemes import is_on_server
 from .stores import sqlite_path
+from .url_schemes import is_on_server
 
 
 def sealing_of(url: str, key_file: str | None) -> Sealing:

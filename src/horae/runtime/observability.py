@@ -24,7 +24,7 @@ from ..observe.traces import tracing_of
 from ..service.events.background_work import read_watches
 from ..service.service import Service
 from ..settings import Settings
-from .choosing import chosen_tolerance
+from .process_settings import chosen_tolerance
 
 if TYPE_CHECKING:
     from ..engine.engine import Engine

@@ -22,14 +22,14 @@ from ..service.events.webhook_signer import report_signer
 from ..service.service import Service
 from ..settings import Settings
 from ..store_retry import keep_going
-from .choosing import chosen_wake
-from .house import callback_key, make_service
-from .kinds import Kinds
-from .observing import looking_of
+from .maintenance import Steward
+from .observability import looking_of
 from .plain_connection import warn_of_plain_connection
-from .ringing import Ringing
-from .steward import Steward
+from .process_settings import chosen_wake
+from .service_factory import callback_key, make_service
 from .stores import make_store, make_wakeup
+from .target_kinds import Kinds
+from .wakeup import Ringing
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

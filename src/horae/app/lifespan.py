@@ -24,12 +24,12 @@ from ..model.route import function_route, kind_route
 from ..ports.target import Target
 from ..ports.wakeup import Wakeup
 from ..runtime import DEFAULT_STORE, Keeping, NoRing, make_store, make_wakeup
-from ..runtime.choosing import chosen_settings, chosen_tolerance, chosen_wake
-from ..runtime.house import make_service, open_targets
-from ..runtime.kinds import FUNCTION, Kinds
 from ..runtime.node_policy import keep_policy, with_policy
 from ..runtime.plain_connection import warn_of_plain_connection
+from ..runtime.process_settings import chosen_settings, chosen_tolerance, chosen_wake
+from ..runtime.service_factory import make_service, open_targets
 from ..runtime.stores import usual_look
+from ..runtime.target_kinds import FUNCTION, Kinds
 from ..schedule.zones import find_zone
 from ..service.events.listeners import Announcer, Audience, Via
 from ..service.service import Service
@@ -40,12 +40,12 @@ from ..targets.function.origin import being_loaded
 from ..targets.function.registry import Registry
 from ..targets.function.target import FunctionTarget
 from ..version import __version__
-from .declared import TaskFunction
+from .declared_function import TaskFunction
+from .environment import Surroundings
 from .interpreter import interpreter
 from .listeners import Handler, Listeners
 from .suggestions import APP_OPTIONS, suggesting
-from .surroundings import Surroundings
-from .waiting import Waiting
+from .wait import Waiting
 
 if TYPE_CHECKING:
     from ..observe.observer import Observer

@@ -13,10 +13,10 @@ from ...model.outcome import Failed, Outcome, Succeeded, TimedOut, Waiting
 from ...model.reason import Reason
 from ...outgoing.exchange import Answer, Reply, Trouble, Unreachable
 from ...outgoing.guard import parse_url
+from .body_text import Hide, body_of, masked, result_of, shown
 from .retry_after import retry_after
 from .spec import ORCHESTRATOR, Spec
 from .statuses import are_among
-from .texts import Hide, body_of, masked, result_of, shown
 
 _ACCEPTED: Final = 202
 _RETRYABLE: Final = frozenset({408, 425, 429})

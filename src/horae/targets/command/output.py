@@ -6,7 +6,7 @@ from typing import Final
 
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES, shortened
 from ...ports.target import Invocation
-from .plain import Veil
+from .plain_text import Veil
 
 _TAIL: Final = 32 * 1024
 _LONGEST: Final = 4 * LOG_LINE_CHARACTERS + 4

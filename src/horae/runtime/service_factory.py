@@ -16,9 +16,9 @@ from ..ports.target import TargetKind, Tools
 from ..service.accounts.approval_policy import Gate
 from ..service.accounts.secrets import SecretBox
 from ..service.service import Service
-from .kinds import Kinds, usable
-from .sealed import sealing_of
-from .usual_quotas import usual_quotas
+from .default_quotas import usual_quotas
+from .encryption_key import sealing_of
+from .target_kinds import Kinds, usable
 
 _CALLBACK_KEY: Final = "callback_key"
 _KEPT: Final = ("callback", "key")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..model.run import Run
 from ..ports.store import RunFilter, TaskFilter
-from .handle import TaskHandle
+from .handles import TaskHandle
 
 if TYPE_CHECKING:
     from .horae import Horae

@@ -11,8 +11,8 @@ from importlib.metadata import entry_points
 from typing import Final, NamedTuple
 
 from ..settings import SETTINGS, Settings
-from ..targets.keys import KEYS
-from .kinds import ENTRY_POINTS, FUNCTION
+from ..targets.setting_names import KEYS
+from .target_kinds import ENTRY_POINTS, FUNCTION
 
 _OURS: Final = "HORAE_"
 _TARGETS: Final = "targets"

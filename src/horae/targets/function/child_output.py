@@ -9,8 +9,8 @@ from typing import Any, Final
 from ...model.limits import LOG_LINE_CHARACTERS, LOG_LINES
 from ...model.outcome import Outcome
 from .context import Voice
+from .storable_text import kept
 from .wire import LONGEST_LINE, read_outcome
-from .wording import kept
 
 _LONGEST_PRINTED: Final = 4 * LOG_LINE_CHARACTERS + 4
 

@@ -17,9 +17,9 @@ from ..model.run import Run, RunState
 from ..model.task import TaskState
 from ..service.tasks.edits import Edited
 from ..service.tasks.task_request import Duration, When
-from .chosen import Chosen
-from .declared import TaskFunction
-from .handle import RunHandle, TaskHandle
+from .declared_function import TaskFunction
+from .handles import RunHandle, TaskHandle
+from .policy_arguments import Chosen
 from .suggestions import OPTIONS, suggesting
 
 if TYPE_CHECKING:

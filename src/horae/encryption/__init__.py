@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from .cipher import Key, Sealing
 from .key_file import KeyFile
-from .place import sealing_for
+from .key_location import sealing_for
 
 __all__ = ["Key", "KeyFile", "Sealing", "sealing_for"]

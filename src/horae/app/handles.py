@@ -21,9 +21,9 @@ from ..service.query.instants import coming_moment
 from ..service.tasks.edits import KEEP, Edited, Edits
 from ..service.tasks.task_request import Duration, When
 from ..targets.function.arguments.encode import encode_arguments
-from .chosen import Chosen, options_of
+from .policy_arguments import Chosen, options_of
 from .suggestions import HANDLE_NAMES, RUN_NAMES, refuse_attribute
-from .waiting import Occurrence
+from .wait import Occurrence
 
 if TYPE_CHECKING:
     from .horae import Horae

@@ -16,7 +16,7 @@ from .module_names import former_identities, function_name, module_identity, qua
 from .suggestions import FUNCTION_NAMES, OPTIONS, refuse_attribute, suggest_call
 
 if TYPE_CHECKING:
-    from .handle import TaskHandle
+    from .handles import TaskHandle
     from .horae import Horae
 
 P = ParamSpec("P")

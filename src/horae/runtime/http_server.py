@@ -96,6 +96,6 @@ def _protocol() -> Any:
     """The fast one where its library is there."""
     if find_spec("httptools") is None:
         return "h11"
-    from .protocol import BoundedProtocol  # noqa: PLC0415 - it needs uvicorn
+    from .http_protocol import BoundedProtocol  # noqa: PLC0415 - it needs uvicorn
 
     return BoundedProtocol

@@ -12,7 +12,7 @@ from ..model.task import Target
 from ..schedule.compat import Note
 from ..service.tasks.task_request import Options
 from .fields import Fields, bad_field, needed_text, optional_mapping, optional_text
-from .harvest import target
+from .import_result import target
 from .notes import note
 from .shell import SHELLS
 

@@ -9,15 +9,15 @@ from ...model.policy import Policies
 from ...outgoing.callbacks import callback_path, callback_token
 from ...outgoing.exchange import Request
 from ...outgoing.headers import Headers, check_headers
-from ...outgoing.signing import signed
+from ...outgoing.signatures import signed
 from ...ports.secrets import Secrets
 from ...ports.target import Invocation
-from ..references import Masks, fill
+from ..secret_references import Masks, fill
 from . import orchestrator
+from .body_text import Hide, dumped, stored
 from .refusals import refuse
 from .settings import HttpSettings
 from .spec import ORCHESTRATOR, Spec
-from .texts import Hide, dumped, stored
 
 MOST_BODY_BYTES: Final = 1024 * 1024
 

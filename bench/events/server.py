@@ -7,7 +7,7 @@ import json
 import sys
 
 from horae.api.app import make_app
-from horae.cli.fast_loop import run_fast
+from horae.cli.node.fast_loop import run_fast
 from horae.clock import SystemClock
 from horae.runtime.http_server import listening, serving
 from horae.runtime.service_factory import make_service

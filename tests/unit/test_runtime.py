@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from horae.app import Horae
-from horae.cli.desk import Desk, at_desk
+from horae.cli.session.local import Desk, at_desk
 from horae.engine.settings import EngineSettings
 from horae.errors import Refusal, UnknownStore
 from horae.ports.records import Record

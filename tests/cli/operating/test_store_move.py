@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from horae.cli.store_move import _name_of
+from horae.cli.transfer.move import _name_of
 from horae.model.run import RunState
 from horae.ports.journal import Line
 from horae.ports.transfer import Parcel, Part

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from horae.cli.server_checks import about_clocks, about_server
+from horae.cli.doctor.server_checks import about_clocks, about_server
 from horae.model.ids import instant
 from horae.ports.store import Node
 from horae.runtime.store_status import ServerCondition

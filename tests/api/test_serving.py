@@ -149,7 +149,7 @@ class Storm:
     async def _kill(self) -> None:
         for reached in self._reached.values():
             await reached.wait()
-            os.kill(self._running.child("server_process"), signal.SIGKILL)
+            os.kill(self._running.child("api_process"), signal.SIGKILL)
             await asyncio.to_thread(self._running.expect, "api.died")
 
     async def kept(self) -> list[str]:
@@ -162,7 +162,7 @@ class Storm:
 async def test_what_was_acknowledged_is_there_once_however_often_the_server_is_killed(tmp_path: Path) -> None:
     with up(tmp_path, "--port", "0") as running:
         ready = running.expect("api.ready")
-        worker = running.child("cli.worker")
+        worker = running.child("worker_process")
         async with aiohttp.ClientSession(ready["url"], headers=token_in(ready)) as session:
             found = Storm(running, session)
             await found.rage()

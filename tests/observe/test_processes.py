@@ -65,11 +65,11 @@ def test_one_door_shows_both_processes_and_their_lines_are_json(deployment: Depl
     _look_at_numbers(url)
     _look_at_lines(deployment, up)
     # The engine's door outlives its process: whoever comes after it answers there.
-    before = children(up)["worker"]
+    before = children(up)["worker_process"]
     os.kill(before, signal.SIGKILL)
     heard(up, "node.ready")
     again = scraped(url)
-    assert children(up)["worker"] != before
+    assert children(up)["worker_process"] != before
     assert total(again, "horae_engine_scraped") == 1
     assert total(again, "horae_starts_total", process="engine") == 0
     up.signal(signal.SIGTERM)

@@ -155,7 +155,7 @@ def _supervised(order: WorkOrder, out: Out, clock: SystemClock) -> int:
     def made(module: str, part: WorkOrder, died: Words, kind: str) -> Supervisor:
         def start(line: int, _number: int) -> list[str]:
             # Nothing in the folder that we happen to be in may take the place of a module that the worker needs.
-            return [sys.executable, "-P", "-m", f"horae.cli.{module}", str(line)]
+            return [sys.executable, "-P", "-m", f"horae.cli.node.{module}", str(line)]
 
         def ordered(number: int) -> bytes:
             began = order.began if number == 0 else clock.steady()
@@ -166,10 +166,10 @@ def _supervised(order: WorkOrder, out: Out, clock: SystemClock) -> int:
         return Supervisor(start, lambda death: _tell(out, death, died, kind), clock, ordered, passed, signs)
 
     async def run() -> int:
-        server = made("server_process", replace(order, look=None), words.SERVER_DIED, "api.died")
+        server = made("api_process", replace(order, look=None), words.SERVER_DIED, "api.died")
         if not order.engine:
             return await server.run(order.seconds)
-        worker = made("worker", order if within else replace(order, door=None), words.WORKER_DIED, "worker.died")
+        worker = made("worker_process", order if within else replace(order, door=None), words.WORKER_DIED, "worker.died")
         return await (worker.run(order.seconds) if within else run_both(worker, server, order.seconds))
 
     return asyncio.run(run())

@@ -25,7 +25,7 @@ SAID_BY_THE_SERVER: Final = re.compile(r"START TRANSACTION|COMMIT")
 
 
 def code() -> str:
-    rooms = [Path(str(resources.files(room))) for room in (ROOM, "horae.stores.served")]
+    rooms = [Path(str(resources.files(room))) for room in (ROOM, "horae.stores.sql")]
     return "\n".join(file.read_text(encoding="utf-8") for room in rooms for file in room.glob("*.py"))
 
 

@@ -22,7 +22,7 @@ from tests.unit.stores.postgres.opening import PATIENCE
 
 RING_ONCE: Final = """
 import asyncio, sys
-from horae.stores.postgres.ring import NotifyRing
+from horae.stores.postgres.notify import NotifyRing
 async def main():
     ring = NotifyRing(sys.argv[1])
     ring.ring()

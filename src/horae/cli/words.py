@@ -328,7 +328,7 @@ PAUSE_CAUSES: Final[dict[str, Words]] = {
 """Short notes of a list for pauses that nobody asked for; `show` and `why` have the whole sentence."""
 BARRED: Final[dict[str, Words]] = {
     "owner_revoked": Words("does not fire: owner revoked or viewer", "不会触发:所有者已停用或为查看者"),
-    "quota": Words("does not fire today: quota of its owner", "今日不再触发:所有者配额已用完"),
+    "quota": Words("does not fire: owner has used up a quota", "不会触发:所有者配额已用完"),
     "agent_quota": Words("does not fire today: quota of its agent", "今日不再触发:智能体配额已用完"),
 }
 """Short notes for active tasks of which nothing starts."""

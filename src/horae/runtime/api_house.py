@@ -27,6 +27,7 @@ from .house import callback_key, make_service
 from .kinds import Kinds
 from .observing import looking_of
 from .plain_connection import warn_of_plain_connection
+from .quota_enforcer import QuotaEnforcer
 from .ringing import Ringing
 from .steward import Steward
 from .stores import make_store, make_wakeup
@@ -90,6 +91,7 @@ async def api_of(
     beside = [
         asyncio.ensure_future(watch(service, clock, read_watches(settings), courier)),
         asyncio.ensure_future(keep_going("steward", Steward(service, clock).run, clock)),
+        asyncio.ensure_future(keep_going("quota enforcer", QuotaEnforcer(service, clock).run, clock)),
     ]
     try:
         async with _mcp(app, service, clock):

@@ -1,4 +1,5 @@
-"""Runs per day: whoever has used up theirs, an owner or an agent, waits for the next day, on record."""
+"""Runs per day, of owners and agents, and stored bytes, of owners: while one of them is used up, occurrences are skipped on
+record."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from ..model.principal import AGENT_QUOTAS
 from ..model.tally import AGENT, Counts, hour_of, lateness_in
 from .accounts import Accounts, Keeping
 from .quota_sweep import QuotaSweep
+from .storage_limit import StorageLimit
 
 Limits: TypeAlias = tuple[tuple[str, Limit], ...]
 _ANY: Final = timedelta(0)
@@ -22,16 +24,19 @@ class Daily:
     """`enforce` is called about once a minute, by any number of processes. `agents` is what an agent has, where its owner
     has not less."""
 
-    def __init__(self, store: Keeping, accounts: Accounts, sweeps: QuotaSweep) -> None:
+    def __init__(self, store: Keeping, accounts: Accounts, sweeps: QuotaSweep, storage: StorageLimit) -> None:
         self._store = store
         self._sweeps = sweeps
+        self._storage = storage
         self._accounts = accounts
         self.agents = AGENT_QUOTAS
 
     async def enforce(self, now: datetime) -> int:
-        """Bar whoever has reached their limit of this day (UTC), and lift what another day has left. How many changed.
+        """Bar whoever has reached their limit of this day (UTC) or of stored bytes, and lift what another day, retention or
+        deleted tasks have left. How many changed.
 
-        It costs two reads, and another one of each owner whose limit, or whose agents', all together have reached.
+        It costs two reads, another one of each owner whose limit, or whose agents', all together have reached, and a
+        measurement of each owner whose stored bytes are due for one.
         """
         await self._sweeps.sweep_all()
         changed, day = 0, _Day(self._store, now)
@@ -43,11 +48,26 @@ class Daily:
     async def enforce_owner(self, name: str, now: datetime) -> int:
         """The same for one owner, whose quotas have just changed."""
         owner = await self._accounts.find(name)
-        return 0 if owner is None else await self._enforced(owner, _Day(self._store, now), await self._chosen())
+        if owner is None:
+            return 0
+        return await self._enforced(owner, _Day(self._store, now), await self._chosen(), fresh=True)
 
-    async def _enforced(self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]]) -> int:
+    async def _enforced(
+        self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]], *, fresh: bool = False
+    ) -> int:
+        """`fresh`: stored bytes are measured now."""
         after = await self._settled(owner, day)
-        return (after is not None) + await self._agents_settled(after or owner, day, chosen.get(owner.name, {}))
+        owner, changed = (owner, 0) if after is None else (after, 1)
+        after = await self._storage_settled(owner, day, fresh=fresh)
+        owner, changed = (owner, changed) if after is None else (after, changed + 1)
+        return changed + await self._agents_settled(owner, day, chosen.get(owner.name, {}))
+
+    async def _storage_settled(self, owner: Owner, day: _Day, *, fresh: bool) -> Owner | None:
+        """As it is now, where that has changed."""
+        is_full = await self._storage.is_used_up(owner, fresh=fresh)
+        if is_full is None or is_full is (owner.storage_full is not None) or (is_full and owner.revoked is not None):
+            return None
+        return await self._accounts.settle_storage(owner, day.now, is_full=is_full)
 
     async def _settled(self, owner: Owner, day: _Day) -> Owner | None:
         """As it is now, where that has changed."""

@@ -18,6 +18,7 @@ from ..lifecycle.explain import (
     with_pause,
 )
 from ..lifecycle.pile import MICROSECOND
+from ..model.account import OWNER_KIND, owner_from
 from ..model.change import Facts
 from ..model.entry import EntryKind, Stand
 from ..model.paused_stretch import PAUSED_STRETCH, PausedStretch, read_pause
@@ -38,6 +39,7 @@ from .functions import Functions, function_of
 from .id_prefix import resolve_task
 from .moments import Stretch, asked_stretch
 from .outages import Outage, Outages
+from .quota_reason import name_quotas, needs_quota
 from .rights import sees
 
 _ROWS: Final = 200
@@ -102,6 +104,8 @@ class Ledger:
         if found.verdict in _NEEDS_NODE:
             nodes = await self._nodes(now)
             found = explain(facts, rows.items, instant, now, nodes)
+        if needs_quota(found):
+            found = await self._with_quota(found, facts.task.owner, now)
         if at is None:
             found = with_pause(facts, found)
         paused = await self._paused_stretch(found)
@@ -130,6 +134,10 @@ class Ledger:
         return why._replace(
             explanation=told._replace(english=english, chinese=chinese), near_function=near, missing=missing
         )
+
+    async def _with_quota(self, found: Explanation, owner: str, now: datetime) -> Explanation:
+        record = await self._book.get_record(OWNER_KIND, owner)
+        return found if record is None else name_quotas(found, owner_from(record), now)
 
     async def _paused_stretch(self, found: Explanation) -> PausedStretch | None:
         """The pause that the occurrence fell into, where its row does not say so."""

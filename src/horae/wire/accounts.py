@@ -27,6 +27,7 @@ def owner_json(owner: Owner) -> dict[str, Any]:
         "created": utc(owner.created),
         "revoked": utc(owner.revoked),
         "exhausted": None if owner.exhausted is None else owner.exhausted.isoformat(),
+        "storage_full": utc(owner.storage_full),
         "version": owner.version,
     }
 
@@ -43,6 +44,8 @@ def read_owner(said: Mapping[str, Any]) -> Owner:
         said["version"],
         tuple((name, _read_limit(name, limit)) for name, limit in said["chosen"].items()),
         None if said["exhausted"] is None else date.fromisoformat(said["exhausted"]),
+        # Servers of earlier versions do not send it.
+        storage_full=read_instant(said.get("storage_full")),
     )
 
 

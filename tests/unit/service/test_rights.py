@@ -235,6 +235,7 @@ UNASKED: Final = frozenset(
         "exhaust",
         "refresh",
         "settle_agent",
+        "settle_storage",
         "quotas",
         "refused",
         "find",

@@ -1,0 +1,50 @@
+"""Whether an owner has used up its quota `stored_bytes`: task definitions, results, errors and logs together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..model.account import Owner
+from .seats import Seats
+from .stored_output import FREQUENT_SECONDS, StoredOutput
+
+_MAX_OWNERS: Final = 10_000
+
+
+class StorageLimit:
+    def __init__(self, seats: Seats, output: StoredOutput) -> None:
+        self._seats = seats
+        self._output = output
+        self._definitions: dict[str, int] = {}
+        """Bytes of task definitions by owner, as of the last measurement of the output."""
+
+    async def is_used_up(self, owner: Owner, *, fresh: bool = False) -> bool | None:
+        """None: tasks were written while their definitions were counted, so ask again later. Where the last measurement is
+        recent enough, nothing is read from the store, unless `fresh`."""
+        name, limit = owner.name, owner.quotas.stored_bytes
+        if limit is None:
+            return False
+        definitions, known = self._definitions.get(name), None
+        if definitions is not None and not fresh:
+            known = self._output.recall(name, definitions, limit)
+        if definitions is None or known is None:
+            definitions = await self._seats.definition_bytes(name)
+            if definitions is None:
+                return None
+            output = await self._output.measure(name, 0.0 if fresh else FREQUENT_SECONDS)
+            self._keep(name, definitions)
+        else:
+            output = known.output
+        if output >= limit or output + definitions < limit:
+            return output >= limit
+        # Retention and admins remove tasks without lowering the bytes that are kept of them.
+        definitions = await self._seats.definition_bytes(name, exact=True)
+        if definitions is None:
+            return None
+        self._keep(name, definitions)
+        return output + definitions >= limit
+
+    def _keep(self, name: str, definitions: int) -> None:
+        if len(self._definitions) >= _MAX_OWNERS:
+            self._definitions.clear()
+        self._definitions[name] = definitions

@@ -149,3 +149,10 @@ def test_owner_without_rights_runs_nothing() -> None:
     demoted = owner._replace(role=Role.VIEWER, demoted=True)
     assert loses_right_to_run(demoted)
     assert owner_from(owner_record(demoted)).demoted
+
+
+def test_owner_record_keeps_since_when_the_storage_is_full() -> None:
+    owner = Owner("ada", Role.MEMBER, NOW, quotas=MEMBER_QUOTAS, storage_full=NOW)
+    assert owner_from(owner_record(owner)) == owner
+    freed = owner._replace(storage_full=None, last_storage_full=(NOW, NOW + timedelta(hours=1)))
+    assert owner_from(owner_record(freed)) == freed

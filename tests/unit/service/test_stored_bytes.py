@@ -16,6 +16,7 @@ from horae.model.run import Run
 from horae.model.task import Task
 from horae.ports.journal import Line
 from horae.ports.store import RunFilter
+from horae.runtime.quota_enforcer import QuotaEnforcer
 from horae.service.edits import Edits
 from horae.service.stored_output import FREQUENT_SECONDS, RARE_SECONDS, StoredOutput
 from horae.simulation.virtual import VirtualClock
@@ -239,6 +240,27 @@ async def test_definitions_that_an_admin_deleted_are_counted_again_before_the_ow
         await _ran_all(house, HOUR, Succeeded('"' + "x" * 5_000 + '"'))
         assert await _enforce(house) == 0
         assert [run.task_id for run in await _ran_all(house, HOUR)] == [kept.id]
+
+
+async def _served_minutes(house: House, minutes: int) -> None:
+    """The loop of a serving process, for so long on the virtual clock."""
+    loop = asyncio.ensure_future(QuotaEnforcer(house.service, house.clock).run())
+    await house.clock.pause(60 * minutes + 1)
+    loop.cancel()
+    await asyncio.gather(loop, return_exceptions=True)
+
+
+async def test_serving_process_stops_and_releases_the_owner_within_a_minute(clock: VirtualClock) -> None:
+    house = House(clock=clock)
+    ada = await house.member("ada", stored_bytes=LIMIT)
+    large, small = await house.add(who=ada), await house.add(who=ada)
+    await _ran_all(house, HOUR)
+    await _served_minutes(house, 1)
+    assert (await house.service.accounts.get(ROOT, "ada")).storage_full is not None
+    await house.tasks.delete(ROOT, large.id)
+    await _served_minutes(house, 1)
+    assert (await house.service.accounts.get(ROOT, "ada")).storage_full is None
+    assert [run.task_id for run in await _ran_all(house, HOUR)] == [small.id]
 
 
 # --- the cache of measurements --------------------------------------------------------------------------------------

@@ -9,8 +9,11 @@ from weakref import WeakValueDictionary
 from ..clock import Clock
 
 FREQUENT_SECONDS: Final = 55.0
-"""Above half of the limit. A little less than the minute between two enforcements, so that each of them measures."""
+"""A little less than the minute between two enforcements, so that each of them measures."""
 RARE_SECONDS: Final = 600.0
+"""Where at most half of the limit is used, and more than `AMPLE_BYTES` are left."""
+AMPLE_BYTES: Final = 128 * 1024 * 1024
+"""More than ordinary runs write in ten minutes. Owners with a smaller limit have little to measure."""
 _MAX_OWNERS: Final = 10_000
 
 
@@ -27,8 +30,8 @@ class Measurement(NamedTuple):
 
 
 class StoredOutput:
-    """A measurement reads every run of an owner, so it is repeated after about a minute where the owner uses more than half
-    of its limit, and after ten minutes elsewhere. One measurement of an owner runs at a time."""
+    """A measurement reads every run of an owner, so it is repeated after about a minute where the owner could soon reach its
+    limit, and after ten minutes elsewhere. One measurement of an owner runs at a time."""
 
     def __init__(self, store: OutputSource, clock: Clock) -> None:
         self._store = store
@@ -41,7 +44,8 @@ class StoredOutput:
         known = self._measurements.get(owner)
         if known is None:
             return None
-        is_near = 2 * (known.output + definitions) > limit
+        used = known.output + definitions
+        is_near = 2 * used > limit or limit - used < AMPLE_BYTES
         return known if self.age(known) < (FREQUENT_SECONDS if is_near else RARE_SECONDS) else None
 
     def age(self, measurement: Measurement) -> float:

@@ -18,7 +18,7 @@ from horae.ports.journal import Line
 from horae.ports.store import RunFilter
 from horae.runtime.quota_enforcer import QuotaEnforcer
 from horae.service.edits import Edits
-from horae.service.stored_output import FREQUENT_SECONDS, RARE_SECONDS, StoredOutput
+from horae.service.stored_output import AMPLE_BYTES, FREQUENT_SECONDS, RARE_SECONDS, StoredOutput
 from horae.simulation.virtual import VirtualClock
 from horae.testing.factories import DAY, HOUR, MINUTE, NOON
 
@@ -26,6 +26,7 @@ from .stage import ADA, CHIEF, ROOT, House, code_of, house_on, refusal_of
 
 STORES = pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/horae.db"])
 LIMIT = 20_000
+GIB = 1024**3
 LARGE = Succeeded('"' + "x" * 12_000 + '"')
 
 
@@ -55,7 +56,7 @@ async def _last(house: House, task: Task) -> tuple[str, str | None]:
 
 def test_default_has_room_for_thirty_days_of_short_runs() -> None:
     assert MEMBER_QUOTAS.runs_per_day is not None
-    assert MEMBER_QUOTAS.stored_bytes == 1024**3
+    assert MEMBER_QUOTAS.stored_bytes == GIB
     assert MEMBER_QUOTAS.stored_bytes / (30 * MEMBER_QUOTAS.runs_per_day) > 3_000, "bytes of each run"
 
 
@@ -283,25 +284,36 @@ class CountedSource:
         return self.size
 
 
-@pytest.mark.parametrize(("size", "seconds"), [(400, RARE_SECONDS), (600, FREQUENT_SECONDS)])
-async def test_measurement_is_repeated_more_often_above_half_of_the_limit(size: int, seconds: float) -> None:
+@pytest.mark.parametrize(
+    ("used", "limit", "seconds"),
+    [
+        (GIB * 4 // 10, GIB, RARE_SECONDS),
+        (GIB * 6 // 10, GIB, FREQUENT_SECONDS),
+        (0, AMPLE_BYTES, RARE_SECONDS),
+        (0, AMPLE_BYTES - 1, FREQUENT_SECONDS),
+    ],
+    ids=["less than half", "more than half", "ample room", "small limit"],
+)
+async def test_measurement_is_repeated_more_often_where_the_limit_is_near(
+    used: int, limit: int, seconds: float
+) -> None:
     clock = VirtualClock(NOON)
-    cache = StoredOutput(CountedSource(size), clock)
-    assert cache.recall("ada", 50, 1_000) is None
-    assert await cache.measure("ada") == size
+    cache = StoredOutput(CountedSource(used), clock)
+    assert cache.recall("ada", 0, limit) is None
+    assert await cache.measure("ada") == used
     clock.advance(seconds - 1)
-    assert cache.recall("ada", 50, 1_000) is not None
+    assert cache.recall("ada", 0, limit) is not None
     clock.advance(1)
-    assert cache.recall("ada", 50, 1_000) is None
+    assert cache.recall("ada", 0, limit) is None
 
 
 async def test_definitions_count_for_how_often_is_measured() -> None:
     clock = VirtualClock(NOON)
-    cache = StoredOutput(CountedSource(400), clock)
+    cache = StoredOutput(CountedSource(GIB * 4 // 10), clock)
     await cache.measure("ada")
     clock.advance(FREQUENT_SECONDS)
-    assert cache.recall("ada", 50, 1_000) is not None
-    assert cache.recall("ada", 200, 1_000) is None
+    assert cache.recall("ada", GIB // 100, GIB) is not None
+    assert cache.recall("ada", GIB * 2 // 10, GIB) is None
 
 
 async def test_one_measurement_of_an_owner_runs_at_a_time() -> None:
@@ -344,6 +356,16 @@ async def test_enforcement_measures_an_owner_with_much_room_every_ten_minutes(mo
         for _ in range(10):
             await _enforce(house)
         assert (measured.count("idle"), measured.count("busy")) == (1, 10)
+
+
+async def test_owner_that_writes_much_after_the_first_measurement_is_stopped_within_a_minute() -> None:
+    async with house_on() as house:
+        ada = await house.member("ada", stored_bytes=LIMIT)
+        await house.add("every 10s", who=ada)
+        assert await _enforce(house) == 0
+        for _ in range(3):
+            await _ran_all(house, timedelta(seconds=10))
+        assert await _enforce(house) == 1
 
 
 async def test_owner_without_an_account_or_a_limit_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ def _remedies(out: Out, owner: Owner) -> list[tuple[str, Words]]:
     if owner.role is Role.VIEWER:
         found.append((command_line(out, "owner", "set", owner.name, "--role", "member"), words.ROLE_FIX))
     if owner.storage_full is not None and owner.quotas.stored_bytes is not None:
-        more = f"stored_bytes={larger_limit(owner.quotas.stored_bytes)}"
+        more = f"stored_bytes={larger_limit(owner.quotas.stored_bytes, owner.storage_full.bytes)}"
         found.append((command_line(out, "owner", "set", owner.name, "--quota", more), words.STORAGE_FIX))
     return found
 

@@ -12,6 +12,7 @@ from ..clock import Clock
 from ..model.account import (
     OWNER_CHARACTERS,
     OWNER_KIND,
+    FullStorage,
     Limit,
     Owner,
     is_owner_name,
@@ -158,13 +159,15 @@ class Accounts:
         fresh = owner._replace(exhausted=None)
         return _next(fresh) if await self._barred(fresh, _bar_of(fresh), owner.version) else None
 
-    async def settle_storage(self, owner: Owner, now: datetime, *, is_full: bool) -> Owner | None:
-        """Its stored bytes are used up, or (`is_full` False) there is room again. None when somebody was faster."""
-        if is_full:
-            after = owner._replace(storage_full=owner.storage_full or now)
-        else:
-            past = owner.last_storage_full if owner.storage_full is None else (owner.storage_full, now)
-            after = owner._replace(storage_full=None, last_storage_full=past)
+    async def fill_storage(self, owner: Owner, now: datetime, used: int) -> Owner | None:
+        """Its stored bytes are used up: nothing of it starts until there is room. None when somebody was faster."""
+        full = owner._replace(storage_full=FullStorage(now, used))
+        return _next(full) if await self._barred(full, _bar_of(full), owner.version) else None
+
+    async def free_storage(self, owner: Owner, now: datetime) -> Owner | None:
+        """There is room for more bytes again."""
+        past = owner.last_storage_full if owner.storage_full is None else (owner.storage_full.since, now)
+        after = owner._replace(storage_full=None, last_storage_full=past)
         return _next(after) if await self._barred(after, _bar_of(after), owner.version) else None
 
     async def settle_agent(self, owner: Owner, agent: str, spent: date | None) -> Owner | None:

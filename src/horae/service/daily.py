@@ -64,10 +64,13 @@ class Daily:
 
     async def _storage_settled(self, owner: Owner, day: _Day, *, fresh: bool) -> Owner | None:
         """As it is now, where that has changed."""
-        is_full = await self._storage.is_used_up(owner, fresh=fresh)
-        if is_full is None or is_full is (owner.storage_full is not None) or (is_full and owner.revoked is not None):
+        limit = owner.quotas.stored_bytes
+        used = 0 if limit is None else await self._storage.used(owner.name, limit, fresh=fresh)
+        if limit is None or (used is not None and used < limit):
+            return None if owner.storage_full is None else await self._accounts.free_storage(owner, day.now)
+        if used is None or owner.storage_full is not None or owner.revoked is not None:
             return None
-        return await self._accounts.settle_storage(owner, day.now, is_full=is_full)
+        return await self._accounts.fill_storage(owner, day.now, used)
 
     async def _settled(self, owner: Owner, day: _Day) -> Owner | None:
         """As it is now, where that has changed."""

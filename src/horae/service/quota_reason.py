@@ -49,7 +49,7 @@ def name_quotas(answer: Explanation, owner: Owner, now: datetime) -> Explanation
 
 
 def _is_full(owner: Owner, at: datetime) -> bool:
-    if owner.storage_full is not None and at >= owner.storage_full:
+    if owner.storage_full is not None and at >= owner.storage_full.since:
         return True
     past = owner.last_storage_full
     return past is not None and past[0] <= at <= past[1]

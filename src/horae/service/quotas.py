@@ -148,9 +148,9 @@ def command_for(who: Principal, quota: str, value: str) -> str:
     return f"horae owner set {who.owner} --quota {quota}={value}"
 
 
-def larger_limit(limit: int, wanted: int = 0) -> int:
-    """A limit of bytes that has room for what is wanted, and is at least twice the present one."""
-    return max(2 * limit, wanted, _LEAST_BYTES)
+def larger_limit(limit: int, wanted: int) -> int:
+    """A limit of bytes with room for twice what is wanted, and at least twice the present one."""
+    return max(2 * limit, 2 * wanted, _LEAST_BYTES)
 
 
 def gap_below(schedule: Schedule, least: timedelta, now: datetime) -> timedelta | None:

@@ -1,10 +1,9 @@
-"""Whether an owner has used up its quota `stored_bytes`: task definitions, results, errors and logs together."""
+"""How much an owner has used of its quota `stored_bytes`: task definitions, results, errors and logs together."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from ..model.account import Owner
 from .seats import Seats
 from .stored_output import FREQUENT_SECONDS, StoredOutput
 
@@ -18,12 +17,11 @@ class StorageLimit:
         self._definitions: dict[str, int] = {}
         """Bytes of task definitions by owner, as of the last measurement of the output."""
 
-    async def is_used_up(self, owner: Owner, *, fresh: bool = False) -> bool | None:
-        """None: tasks were written while their definitions were counted, so ask again later. Where the last measurement is
-        recent enough, nothing is read from the store, unless `fresh`."""
-        name, limit = owner.name, owner.quotas.stored_bytes
-        if limit is None:
-            return False
+    async def used(self, name: str, limit: int, *, fresh: bool = False) -> int | None:
+        """Bytes of an owner. Where the last measurement is recent enough, nothing is read from the store, unless `fresh`.
+
+        None: tasks were written while their definitions were counted, so ask again later.
+        """
         definitions, known = self._definitions.get(name), None
         if definitions is not None and not fresh:
             known = self._output.recall(name, definitions, limit)
@@ -36,13 +34,13 @@ class StorageLimit:
         else:
             output = known.output
         if output >= limit or output + definitions < limit:
-            return output >= limit
+            return output + definitions
         # Retention and admins remove tasks without lowering the bytes that are kept of them.
         definitions = await self._seats.definition_bytes(name, exact=True)
         if definitions is None:
             return None
         self._keep(name, definitions)
-        return output + definitions >= limit
+        return output + definitions
 
     def _keep(self, name: str, definitions: int) -> None:
         if len(self._definitions) >= _MAX_OWNERS:

@@ -94,6 +94,7 @@ def test_owner_that_has_used_up_its_stored_bytes_is_told_so_and_what_helps(cli: 
     assert horae("owner", "set", "bob", "--quota", "stored_bytes=50").code == 0
     assert horae("run", "news", "--wait", "--json").problem["code"] == "awaited_run_skipped"
     assert "owner has used up a quota" in one_line(horae("ls").out)
+    assert "for room in a quota of its owner" in one_line(horae("show", "news").out)
     why = horae("why", "news", "--json").json
     assert (why["verdict"], why["reason"]) == ("skipped", "quota")
     assert "Quota: stored_bytes" in why["sentence"]
@@ -103,7 +104,7 @@ def test_owner_that_has_used_up_its_stored_bytes_is_told_so_and_what_helps(cli: 
     assert "存储字节数已用完" in one_line(horae("owner", "ls", "--lang", "zh").out)
     owner = horae("owner", "show", "bob", "--json").json
     check("owner", owner)
-    assert owner["storage_full"] is not None
+    assert owner["storage_full"]["bytes"] >= 50
     assert owner["exhausted"] is None
     refused = cli("add", "every 1h", "--say", "x", "--json", **new_token_of_bob(cli)).problem
     assert refused["code"] == "too_many_bytes"

@@ -134,6 +134,17 @@ async def test_deleted_task_makes_room_for_another_at_once() -> None:
         assert await house.service.rehearsal.daily.enforce(house.clock.now()) == 0
 
 
+async def test_recommended_limit_has_room_for_what_is_stored() -> None:
+    async with house_on() as house:
+        ada = await house.member("ada", stored_bytes=LIMIT)
+        await house.add(who=ada)
+        await _ran_all(house, HOUR, Succeeded('"' + "x" * 1_500_000 + '"'))
+        hint = (await refusal_of(house.add(who=ada))).hint or ""
+        ada = await house.member("ada", stored_bytes=int(hint.rpartition("stored_bytes=")[2]))
+        assert await house.add(who=ada)
+        assert await _enforce(house) == 0
+
+
 async def test_edit_that_grows_is_refused_and_one_that_shrinks_is_not() -> None:
     async with house_on() as house:
         ada = await house.member("ada", stored_bytes=LIMIT)
@@ -220,7 +231,10 @@ async def test_lowered_quota_counts_at_once_whatever_was_measured_before() -> No
         await _enforce(house)
         await _ran_all(house, HOUR)
         await house.service.accounts.put(CHIEF, "ada", quotas={"stored_bytes": 5_000})
-        assert (await house.service.accounts.get(ROOT, "ada")).storage_full == house.clock.now()
+        full = (await house.service.accounts.get(ROOT, "ada")).storage_full
+        assert full is not None
+        assert full.since == house.clock.now()
+        assert 12_000 < full.bytes < 13_000
 
 
 async def test_owner_record_of_an_earlier_version_has_room() -> None:

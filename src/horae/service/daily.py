@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
+from ..errors import StoreError
 from ..model.account import AGENT_KIND, ALL_AGENTS, OWNER_KIND, Limit, Owner, agent_key, agent_limits, agent_quotas
 from ..model.page import LARGEST_PAGE
 from ..model.principal import AGENT_QUOTAS
@@ -18,6 +19,8 @@ from .storage_limit import StorageLimit
 
 Limits: TypeAlias = tuple[tuple[str, Limit], ...]
 _ANY: Final = timedelta(0)
+_MOST_ERRORS: Final = 3
+"""After so many owners in one enforcement that could not be measured, the store is taken to be away."""
 
 
 class Daily:
@@ -35,14 +38,28 @@ class Daily:
         """Bar whoever has reached their limit of this day (UTC) or of stored bytes, and lift what another day, retention or
         deleted tasks have left. How many changed.
 
-        It costs two reads, another one of each owner whose limit, or whose agents', all together have reached, and a
-        measurement of each owner whose stored bytes are due for one.
+        It costs three reads, another one of each owner whose limit, or whose agents', all together have reached, and a
+        measurement of each owner whose stored bytes are due for one. Those come last: they may take seconds.
         """
         await self._sweeps.sweep_all()
         changed, day = 0, _Day(self._store, now)
         chosen = await self._chosen()
         async for owner in self._owners():
-            changed += await self._enforced(owner, day, chosen)
+            changed += await self._runs_enforced(owner, day, chosen)
+        return changed + await self._storage_enforced(day)
+
+    async def _storage_enforced(self, day: _Day) -> int:
+        """An owner that cannot be measured in time keeps no other from being looked at."""
+        changed, errors = 0, list[StoreError]()
+        async for owner in self._owners():
+            try:
+                changed += await self._storage_settled(owner, day) is not None
+            except StoreError as error:
+                errors.append(error)
+                if len(errors) == _MOST_ERRORS:
+                    break
+        if errors:
+            raise errors[0]
         return changed
 
     async def enforce_owner(self, name: str, now: datetime) -> int:
@@ -50,20 +67,18 @@ class Daily:
         owner = await self._accounts.find(name)
         if owner is None:
             return 0
-        return await self._enforced(owner, _Day(self._store, now), await self._chosen(), fresh=True)
+        day = _Day(self._store, now)
+        changed = await self._storage_settled(owner, day, fresh=True) is not None
+        # It has another version now, if that has changed it.
+        owner = await self._accounts.find(name)
+        return changed + (0 if owner is None else await self._runs_enforced(owner, day, await self._chosen()))
 
-    async def _enforced(
-        self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]], *, fresh: bool = False
-    ) -> int:
-        """`fresh`: stored bytes are measured now."""
+    async def _runs_enforced(self, owner: Owner, day: _Day, chosen: Mapping[str, Mapping[str, Limits]]) -> int:
         after = await self._settled(owner, day)
-        owner, changed = (owner, 0) if after is None else (after, 1)
-        after = await self._storage_settled(owner, day, fresh=fresh)
-        owner, changed = (owner, changed) if after is None else (after, changed + 1)
-        return changed + await self._agents_settled(owner, day, chosen.get(owner.name, {}))
+        return (after is not None) + await self._agents_settled(after or owner, day, chosen.get(owner.name, {}))
 
-    async def _storage_settled(self, owner: Owner, day: _Day, *, fresh: bool) -> Owner | None:
-        """As it is now, where that has changed."""
+    async def _storage_settled(self, owner: Owner, day: _Day, *, fresh: bool = False) -> Owner | None:
+        """As it is now, where that has changed. `fresh`: its bytes are measured now."""
         limit = owner.quotas.stored_bytes
         used = 0 if limit is None else await self._storage.used(owner.name, limit, fresh=fresh)
         if limit is None or (used is not None and used < limit):

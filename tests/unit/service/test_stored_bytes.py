@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from horae.errors import StoreUnavailable
 from horae.model.account import owner_from, owner_record
 from horae.model.outcome import Failed, Outcome, Succeeded
 from horae.model.principal import MEMBER_QUOTAS, Principal
@@ -380,6 +381,28 @@ async def test_owner_that_writes_much_after_the_first_measurement_is_stopped_wit
         for _ in range(3):
             await _ran_all(house, timedelta(seconds=10))
         assert await _enforce(house) == 1
+
+
+async def test_owner_that_cannot_be_measured_keeps_no_other_from_being_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with house_on() as house:
+        measure = house.store.output_bytes
+
+        async def failing(owner: str) -> int:
+            if owner == "ada":
+                raise StoreUnavailable("The store did not answer in time.")
+            return await measure(owner)
+
+        members = [await house.member(name, stored_bytes=LIMIT, runs_per_day=2) for name in ("ada", "bob")]
+        for who in members:
+            await house.add(who=who)
+        for _ in range(2):
+            await _ran_all(house, HOUR)
+        monkeypatch.setattr(house.store, "output_bytes", failing)
+        with pytest.raises(StoreUnavailable):
+            await _enforce(house)
+        ada, bob = [await house.service.accounts.get(ROOT, name) for name in ("ada", "bob")]
+        assert ada.exhausted == bob.exhausted == house.clock.now().date()
+        assert (ada.storage_full is None, bob.storage_full is None) == (True, False)
 
 
 async def test_owner_without_an_account_or_a_limit_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
